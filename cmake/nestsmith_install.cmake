@@ -4,7 +4,7 @@ include(CMakePackageConfigHelpers)
 
 set(config ${CMAKE_INSTALL_LIBDIR}/cmake/nestsmith)
 install(TARGETS nestsmith_dsl nestsmith_schedules nestsmith_lowering nestsmith_codegen nestsmith_sim nestsmith_model
-                nestsmith_cuda nestsmith_check nestsmith_tune nestsmith_records nestsmith_lessons nestsmith_cli nestsmith_all nestsmith_fmt
+                nestsmith_cuda nestsmith_check nestsmith_tune nestsmith_records nestsmith_cli nestsmith_all nestsmith_fmt
         EXPORT nestsmith_targets)
 install(TARGETS nestsmith)
 install(DIRECTORY ${NESTSMITH_PUBLIC_INCLUDE}/nestsmith DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})

@@ -5,9 +5,9 @@
 #include "codegen/reference_text.h"
 #include "codegen/spell.h"
 #include "codegen/text.h"
-#include "dsl/error.h"
-#include "dsl/printer.h"
-#include "dsl/simplify.h"
+#include "dsl/expr/error.h"
+#include "dsl/expr/simplify.h"
+#include "dsl/ir/printer.h"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -2,7 +2,7 @@
 /// C++ text that fills random inputs, calls a launcher, compares every element with plain loops, and measures
 /// the time.
 
-#include "dsl/program.h"
+#include "dsl/ir/program.h"
 
 #include <cstdint>
 #include <string>

@@ -4,9 +4,9 @@
 #include "codegen/names.h"
 #include "codegen/spell.h"
 #include "codegen/text.h"
-#include "dsl/allocation.h"
-#include "dsl/error.h"
-#include "dsl/intrinsic.h"
+#include "dsl/expr/error.h"
+#include "dsl/ir/allocation.h"
+#include "dsl/ir/intrinsic.h"
 
 #include <algorithm>
 #include <fmt/format.h>

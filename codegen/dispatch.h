@@ -2,7 +2,7 @@
 /// A .cu file with kernels for several shapes and one launcher, which selects the kernels by its sizes.
 
 #include "codegen/emit.h"
-#include "dsl/program.h"
+#include "dsl/ir/program.h"
 
 #include <cstdint>
 #include <string>

@@ -5,7 +5,7 @@
 #include "codegen/names.h"
 #include "codegen/requirements.h"
 #include "codegen/text.h"
-#include "dsl/printer.h"
+#include "dsl/ir/printer.h"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -3,8 +3,8 @@
 #include "codegen/cuda.h"
 #include "codegen/names.h"
 #include "codegen/spell.h"
-#include "dsl/error.h"
-#include "dsl/intrinsic.h"
+#include "dsl/expr/error.h"
+#include "dsl/hardware/intrinsics.h"
 
 #include <fmt/format.h>
 #include <set>
@@ -14,7 +14,7 @@ namespace nestsmith {
 
 namespace {
 
-/// Functions for operations without a C++ operator. Their meaning is that of dsl/ops.h, including NaN.
+/// Functions for operations without a C++ operator. Their meaning is that of dsl/expr/ops.h, including NaN.
 struct Helper {
   BinaryOp op;
   std::string_view text;

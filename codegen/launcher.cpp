@@ -1,8 +1,8 @@
 #include "codegen/launcher.h"
 
 #include "codegen/names.h"
-#include "dsl/error.h"
-#include "dsl/printer.h"
+#include "dsl/expr/error.h"
+#include "dsl/ir/printer.h"
 
 #include <algorithm>
 #include <fmt/format.h>

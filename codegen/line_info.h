@@ -2,8 +2,8 @@
 /// `#line` directives: the compiler, a profiler and a debugger then show the line of the schedule or of the
 /// computation from which a line of the kernel was made.
 
-#include "dsl/origin.h"
-#include "dsl/where.h"
+#include "dsl/expr/where.h"
+#include "dsl/ir/origin.h"
 
 #include <functional>
 #include <string>

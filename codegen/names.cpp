@@ -2,9 +2,9 @@
 
 #include "codegen/library_names.h"
 #include "codegen/spell.h"
-#include "dsl/error.h"
-#include "dsl/identifier.h"
-#include "dsl/intrinsic.h"
+#include "dsl/expr/error.h"
+#include "dsl/expr/identifier.h"
+#include "dsl/hardware/intrinsics.h"
 #include "lowering/data_arithmetic.h"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 #pragma once
 /// C++ identifiers for symbols, unique in their scope and not reserved by C++ or CUDA.
 
-#include "dsl/buffer.h"
-#include "dsl/expr.h"
+#include "dsl/expr/buffer.h"
+#include "dsl/expr/expr.h"
 
 #include <map>
 #include <set>

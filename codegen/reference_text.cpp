@@ -3,8 +3,8 @@
 #include "codegen/names.h"
 #include "codegen/spell.h"
 #include "codegen/text.h"
-#include "dsl/error.h"
-#include "dsl/shared_results.h"
+#include "dsl/expr/error.h"
+#include "dsl/expr/shared_results.h"
 #include "lowering/data_arithmetic.h"
 #include "lowering/share_values.h"
 

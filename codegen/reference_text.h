@@ -2,7 +2,7 @@
 /// C++ text that computes an unscheduled program with plain loops, one element at a time, in double.
 
 #include "codegen/cuda.h"
-#include "dsl/program.h"
+#include "dsl/ir/program.h"
 
 #include <cstdint>
 #include <string>

@@ -1,7 +1,7 @@
 #include "codegen/requirements.h"
 
-#include "dsl/printer.h"
-#include "dsl/simplify.h"
+#include "dsl/expr/simplify.h"
+#include "dsl/ir/printer.h"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 #include "codegen/spell.h"
 
-#include "dsl/error.h"
-#include "dsl/function.h"
+#include "dsl/expr/error.h"
+#include "dsl/expr/expr.h"
 
 #include <cmath>
 #include <fmt/format.h>

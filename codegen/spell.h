@@ -1,7 +1,7 @@
 #pragma once
 /// Expressions as C++. Derived classes define the differences between kernels and host code.
 
-#include "dsl/expr.h"
+#include "dsl/expr/expr.h"
 
 #include <string>
 #include <string_view>

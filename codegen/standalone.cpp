@@ -6,7 +6,7 @@
 #include "codegen/launcher.h"
 #include "codegen/names.h"
 #include "codegen/text.h"
-#include "dsl/error.h"
+#include "dsl/expr/error.h"
 
 #include <fmt/format.h>
 

@@ -3,7 +3,7 @@
 /// measures the time.
 
 #include "codegen/emit.h"
-#include "dsl/program.h"
+#include "dsl/ir/program.h"
 
 #include <string>
 

@@ -1,6 +1,6 @@
 #include "codegen/text.h"
 
-#include "dsl/printable.h"
+#include "dsl/expr/printable.h"
 
 #include <algorithm>
 #include <cctype>

@@ -8,8 +8,8 @@
 namespace nestsmith {
 
 /// The text on one line that ends where a comment ends: control characters become spaces or their
-/// escapes (dsl/printable.h), and neither a backslash nor its trigraph is left at the end, which would continue
-/// the comment on the next line.
+/// escapes (dsl/expr/printable.h), and neither a backslash nor its trigraph is left at the end, which would
+/// continue the comment on the next line.
 std::string one_line(std::string text);
 
 class TextWriter {

@@ -1,10 +1,10 @@
 #!/bin/sh
-# make_language.sh [ROOT]: generates docs/language.md from the headers and prints it: the grammars of dsl/expr.h,
-# dsl/program.h and lowering/kernel.h, and for each primitive in dsl/primitives/registry.cpp its picture, its requirements
+# make_language.sh [ROOT]: generates docs/language.md from the headers and prints it: the grammars of dsl/expr/expr.h,
+# dsl/ir/program.h and lowering/kernel.h, and for each primitive in dsl/schedule/primitives/registry.cpp its picture, its requirements
 # and its guarantees. tests/docs_match.sh compares the output with the file.
 set -eu
 root=${1:-$(cd "$(dirname "$0")/.." && pwd)}
-primitives=$root/dsl/primitives
+primitives=$root/dsl/schedule/primitives
 names=$(sed -n 's/^ *primitive.*("\([a-z_]*\)", &Schedule::.*/\1/p' "$primitives/registry.cpp" | tr '\n' ' ')
 
 # The comment at the head of a header, as Markdown: what is indented is text as it stands.
@@ -88,16 +88,16 @@ cat <<'HEAD'
 ## Expressions
 
 HEAD
-head_comment "$root/dsl/expr.h"
+head_comment "$root/dsl/expr/expr.h"
 printf '\n## Programs\n\n'
-head_comment "$root/dsl/program.h"
+head_comment "$root/dsl/ir/program.h"
 printf '\n## Kernels\n\n'
 head_comment "$root/lowering/kernel.h"
 cat <<'PRIMITIVES'
 
 ## Primitives
 
-Each primitive is a method of `Schedule` ([`dsl/schedule.h`](../dsl/schedule.h)). A call of the method is a *directive*: it
+Each primitive is a method of `Schedule` ([`dsl/schedule/schedule.h`](../dsl/schedule/schedule.h)). A call of the method is a *directive*: it
 rewrites the program at once. In the pictures, `S` is a statement, and `name: store` is a block. nestsmith checks each
 requirement. If a requirement does not hold, nestsmith refuses the directive and throws a `ScheduleError`. The error contains
 the reason, a remedy, and the tag of the requirement, such as `split.tail` (`ScheduleError::requirement()`). The schedule
@@ -130,13 +130,13 @@ awk '
 for name in $names; do
   text=
   [ ! -f "$primitives/$name.h" ] || text=$(primitive "$primitives/$name.h")
-  [ -n "$text" ] || { echo "dsl/primitives/$name.h states no requirement of a function; registry.cpp lists $name" >&2 && exit 1; }
+  [ -n "$text" ] || { echo "dsl/schedule/primitives/$name.h states no requirement of a function; registry.cpp lists $name" >&2 && exit 1; }
   printf '%s\n' "$text"
 done
 for header in $(grep -l '^namespace nestsmith::primitives' "$primitives"/*.h); do
   name=$(basename "$header" .h)
   case " $names " in
   *" $name "*) ;;
-  *) echo "dsl/primitives/registry.cpp does not list $name" >&2 && exit 1 ;;
+  *) echo "dsl/schedule/primitives/registry.cpp does not list $name" >&2 && exit 1 ;;
   esac
 done

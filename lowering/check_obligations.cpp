@@ -1,4 +1,4 @@
-#include "dsl/printer.h"
+#include "dsl/ir/printer.h"
 #include "lowering/unit.h"
 
 namespace nestsmith {

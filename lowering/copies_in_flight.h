@@ -1,7 +1,7 @@
 #pragma once
 /// Asynchronous copies between their issue and the wait for them.
 
-#include "dsl/program.h"
+#include "dsl/ir/program.h"
 #include "lowering/hazards.h"
 
 #include <span>

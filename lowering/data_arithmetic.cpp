@@ -1,7 +1,7 @@
 #include "lowering/data_arithmetic.h"
 
-#include "dsl/error.h"
-#include "dsl/function.h"
+#include "dsl/expr/error.h"
+#include "dsl/expr/expr.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -120,7 +120,7 @@ bool can_be_shifted(const Range &dividend, std::int64_t divisor, DType dtype) {
          !__builtin_add_overflow(dividend.high, by, &high) && by <= most && high <= most;
 }
 
-/// Whether C++ defines the division, with the result of dsl/ops.h. If only a constant divisor of a bounded
+/// Whether C++ defines the division, with the result of dsl/expr/ops.h. If only a constant divisor of a bounded
 /// dividend is known, narrow_indices shifts the dividend to where it is not negative.
 bool is_plain_division(const Binary &op, const Bounds &bounds) {
   if (!is_index(op.a.dtype()))

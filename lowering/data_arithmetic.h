@@ -1,6 +1,6 @@
 #pragma once
-/// Integer arithmetic on data, in terms that C++ and CUDA define. dsl/ops.h and dsl/numbers.h define the
-/// results.
+/// Integer arithmetic on data, in terms that C++ and CUDA define. dsl/expr/ops.h and dsl/expr/numbers.h define
+/// the results.
 ///
 /// - i32 and i64: `+`, `-` and `*` wrap around, but signed overflow is undefined in C++. They become unsigned
 ///   arithmetic: (int)((unsigned int)a + (unsigned int)b).
@@ -10,7 +10,7 @@
 /// Operations whose values provably stay in the range of their type are not changed. So index arithmetic stays
 /// signed.
 
-#include "dsl/simplify.h"
+#include "dsl/expr/simplify.h"
 
 #include <string>
 #include <string_view>

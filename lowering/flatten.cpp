@@ -1,7 +1,7 @@
-#include "dsl/allocation.h"
-#include "dsl/error.h"
-#include "dsl/layout.h"
-#include "dsl/shared_results.h"
+#include "dsl/expr/error.h"
+#include "dsl/expr/shared_results.h"
+#include "dsl/ir/allocation.h"
+#include "dsl/ir/layout.h"
 #include "lowering/unit.h"
 #include "lowering/warp_calls.h"
 

@@ -1,5 +1,5 @@
-#include "dsl/error.h"
-#include "dsl/simplify.h"
+#include "dsl/expr/error.h"
+#include "dsl/expr/simplify.h"
 #include "lowering/hazards.h"
 #include "lowering/uniform.h"
 #include "lowering/unit.h"

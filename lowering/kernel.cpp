@@ -1,8 +1,8 @@
 #include "lowering/kernel.h"
 
-#include "dsl/error.h"
-#include "dsl/intrinsic.h"
-#include "dsl/printer.h"
+#include "dsl/expr/error.h"
+#include "dsl/ir/intrinsic.h"
+#include "dsl/ir/printer.h"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -3,16 +3,16 @@
 ///
 ///   stmt := declare | loop | if | seq | store | call | barrier | commit | wait | arrive
 ///
-/// Expressions are defined in dsl/expr.h. After lowering, every Load and every Store has exactly one index: an
-/// offset in elements from the start of its buffer. Index arithmetic is i32 or i64. logical_and and logical_or
-/// evaluate their operands from left to right, and stop when the result is known.
+/// Expressions are defined in dsl/expr/expr.h. After lowering, every Load and every Store has exactly one
+/// index: an offset in elements from the start of its buffer. Index arithmetic is i32 or i64. logical_and and
+/// logical_or evaluate their operands from left to right, and stop when the result is known.
 
-#include "dsl/axis.h"
-#include "dsl/expr.h"
-#include "dsl/origin.h"
-#include "dsl/simplify.h"
-#include "dsl/specialise.h"
-#include "dsl/tenancy.h"
+#include "dsl/expr/axis.h"
+#include "dsl/expr/expr.h"
+#include "dsl/expr/simplify.h"
+#include "dsl/ir/origin.h"
+#include "dsl/ir/specialise.h"
+#include "dsl/ir/tenancy.h"
 
 #include <array>
 #include <functional>
@@ -90,9 +90,9 @@ struct Place {
   Buffer buffer;
   Expr offset;
 };
-/// A call of an intrinsic (dsl/intrinsic.h) that all lanes of a warp execute together. The pass `flatten`
-/// makes it. The offset of a fragment is the first of its registers, which is the same in all lanes. For rows,
-/// it is the address that the lane supplies.
+/// A call of an intrinsic (dsl/ir/intrinsic.h) that all lanes of a warp execute together. The pass
+/// `flatten` makes it. The offset of a fragment is the first of its registers, which is the same in all lanes.
+/// For rows, it is the address that the lane supplies.
 struct Call {
   std::reference_wrapper<const Intrinsic> intrinsic;
   std::vector<Place> places; ///< one for each operand, in order

@@ -1,8 +1,8 @@
 #include "lowering/launch_axes.h"
 
-#include "dsl/access_limits.h"
-#include "dsl/allocation.h"
-#include "dsl/printer.h"
+#include "dsl/ir/access_limits.h"
+#include "dsl/ir/allocation.h"
+#include "dsl/ir/printer.h"
 
 #include <algorithm>
 #include <fmt/format.h>

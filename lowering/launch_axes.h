@@ -2,8 +2,8 @@
 /// The launch of a kernel, as the program states it: its thread and block indices, and the sizes that it
 /// supports.
 
-#include "dsl/program.h"
-#include "dsl/target.h"
+#include "dsl/hardware/target.h"
+#include "dsl/ir/program.h"
 #include "lowering/kernel.h"
 
 #include <vector>

@@ -1,8 +1,8 @@
 #include "lowering/lower.h"
 
-#include "dsl/error.h"
-#include "dsl/printer.h"
-#include "dsl/verify.h"
+#include "dsl/expr/error.h"
+#include "dsl/hardware/verify.h"
+#include "dsl/ir/printer.h"
 #include "lowering/passes.h"
 #include "lowering/verify_kernel.h"
 

@@ -1,7 +1,7 @@
 #pragma once
 /// Lowering: translates a scheduled program to a launch plan.
 
-#include "dsl/schedule.h"
+#include "dsl/schedule/schedule.h"
 #include "lowering/plan.h"
 
 #include <functional>

@@ -1,5 +1,5 @@
-#include "dsl/primitives/decompose_reduction.h"
-#include "dsl/region.h"
+#include "dsl/ir/region.h"
+#include "dsl/schedule/primitives/decompose_reduction.h"
 #include "lowering/unit.h"
 
 namespace nestsmith {

@@ -1,4 +1,4 @@
-#include "dsl/simplify.h"
+#include "dsl/expr/simplify.h"
 #include "lowering/unit.h"
 
 #include <algorithm>

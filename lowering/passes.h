@@ -15,7 +15,7 @@ namespace nestsmith {
 
 /// The form of a nest between two passes. It determines how the nest can be executed.
 enum class Form : std::uint8_t {
-  program, ///< a program (dsl/program.h); the sequential interpreter executes it
+  program, ///< a program (dsl/ir/program.h); the sequential interpreter executes it
   threads, ///< a kernel without barriers; its meaning: every thread finishes a statement before any thread
            ///< starts the next
   ordered, ///< a kernel with barriers; an access has one index per dimension

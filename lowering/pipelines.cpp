@@ -1,8 +1,8 @@
 #include "lowering/pipelines.h"
 
-#include "dsl/async_copy.h"
-#include "dsl/error.h"
-#include "dsl/pipeline.h"
+#include "dsl/expr/error.h"
+#include "dsl/hardware/async_copy.h"
+#include "dsl/ir/pipeline.h"
 #include "lowering/copies_in_flight.h"
 
 #include <algorithm>

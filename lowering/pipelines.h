@@ -1,10 +1,10 @@
 #pragma once
 /// Pipelined loops in a kernel: the prologue, and the steady state with joined and spread loops
-/// (dsl/pipeline.h).
+/// (dsl/ir/pipeline.h).
 
-#include "dsl/function_ref.h"
-#include "dsl/program.h"
-#include "dsl/simplify.h"
+#include "dsl/expr/function_ref.h"
+#include "dsl/expr/simplify.h"
+#include "dsl/ir/program.h"
 #include "lowering/kernel.h"
 
 #include <map>

@@ -1,8 +1,8 @@
 #include "lowering/plan.h"
 
-#include "dsl/error.h"
-#include "dsl/printer.h"
-#include "dsl/simplify.h"
+#include "dsl/expr/error.h"
+#include "dsl/expr/simplify.h"
+#include "dsl/ir/printer.h"
 
 #include <algorithm>
 #include <fmt/format.h>

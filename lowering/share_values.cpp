@@ -1,7 +1,7 @@
 #include "lowering/share_values.h"
 
-#include "dsl/error.h"
-#include "dsl/shared_results.h"
+#include "dsl/expr/error.h"
+#include "dsl/expr/shared_results.h"
 #include "lowering/unit.h"
 #include "lowering/value_ranges.h"
 

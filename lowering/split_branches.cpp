@@ -1,4 +1,4 @@
-#include "dsl/error.h"
+#include "dsl/expr/error.h"
 #include "lowering/unit.h"
 #include "lowering/value_ranges.h"
 

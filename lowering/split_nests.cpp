@@ -1,4 +1,4 @@
-#include "dsl/allocation.h"
+#include "dsl/ir/allocation.h"
 #include "lowering/unit.h"
 
 #include <fmt/format.h>

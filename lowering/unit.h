@@ -1,8 +1,8 @@
 #pragma once
 /// The unit of work of the passes: one nest. It is a program before the pass `extract` and a kernel after it.
 
-#include "dsl/fill_tails.h"
-#include "dsl/schedule.h"
+#include "dsl/ir/fill_tails.h"
+#include "dsl/schedule/schedule.h"
 #include "lowering/kernel.h"
 
 #include <map>
@@ -31,13 +31,13 @@ void check_obligations(Unit &unit);
 void lower_init(Unit &unit);
 
 /// Fills caches with zeros past the end of their source, and removes the guards that their readers then do not
-/// need (dsl/fill_tails.h).
+/// need (dsl/ir/fill_tails.h).
 inline void fill_tails(Unit &unit) { unit.program = with_filled_tails(unit.program); }
 
 /// Replaces bound loops by thread and block indices, and blocks by stores. Shrinks each temporary to the part
 /// that is live at the same time, and lets shared temporaries that are not live at the same time lie in the
-/// same memory (dsl/shared_plan.h). Loops that are bound to the same axis become one index. Generates the
-/// prologue and the steady state of pipelined loops.
+/// same memory (dsl/hardware/shared_plan.h). Loops that are bound to the same axis become one index. Generates
+/// the prologue and the steady state of pipelined loops.
 void extract(Unit &unit);
 
 namespace kernel {
@@ -71,7 +71,7 @@ void vectorize(Unit &unit);
 /// Narrows index arithmetic from i64 to i32 if every value provably fits.
 void narrow_indices(Unit &unit);
 
-/// Turns a store whose value is a `branch` (dsl/expr.h) into an if with one store on each side.
+/// Turns a store whose value is a `branch` (dsl/expr/expr.h) into an if with one store on each side.
 void split_branches(Unit &unit);
 /// Declares a variable for each operand that occurs several times in a large value (share_values.h).
 void share_values(Unit &unit);

@@ -1,7 +1,7 @@
 #include "lowering/value_ranges.h"
 
-#include "dsl/function.h"
-#include "dsl/vector_access.h"
+#include "dsl/expr/expr.h"
+#include "dsl/hardware/vector_access.h"
 #include "lowering/data_arithmetic.h"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 /// Ranges of the values in a kernel whose indices have their widths. The pass narrow_indices chooses signed
 /// arithmetic by these ranges, and the verifier of finished kernels checks it.
 
-#include "dsl/simplify.h"
+#include "dsl/expr/simplify.h"
 #include "lowering/kernel.h"
 
 #include <llvm/ADT/DenseSet.h>
@@ -54,10 +54,10 @@ private:
   Bounds bounds_;
 };
 
-/// The body of the kernel. Sums, products and divisions that are not proved to have the results of dsl/ops.h in
-/// C++ are expressed in terms that C++ defines for all values (lowering/data_arithmetic.h). Passes that rewrite
-/// expressions call this, because less is known of an operand that became a call, unsigned arithmetic or a
-/// variable.
+/// The body of the kernel. Sums, products and divisions that are not proved to have the results of
+/// dsl/expr/ops.h in C++ are expressed in terms that C++ defines for all values (lowering/data_arithmetic.h).
+/// Passes that rewrite expressions call this, because less is known of an operand that became a call, unsigned
+/// arithmetic or a variable.
 Stmt with_defined_results(const Kernel &kernel);
 /// Gives the kernel another body, with defined results. Does nothing if it has this body.
 void replace_body(Kernel &kernel, Stmt body);

@@ -1,7 +1,7 @@
-#include "dsl/vector_access.h"
+#include "dsl/hardware/vector_access.h"
 
-#include "dsl/error.h"
-#include "dsl/match.h"
+#include "dsl/expr/error.h"
+#include "dsl/hardware/match.h"
 #include "lowering/unit.h"
 
 #include <algorithm>

@@ -1,9 +1,9 @@
 #include "lowering/verify_kernel.h"
 
-#include "dsl/async_copy.h"
-#include "dsl/intrinsic.h"
-#include "dsl/printer.h"
-#include "dsl/vector_access.h"
+#include "dsl/hardware/async_copy.h"
+#include "dsl/hardware/intrinsics.h"
+#include "dsl/hardware/vector_access.h"
+#include "dsl/ir/printer.h"
 #include "lowering/uniform.h"
 #include "lowering/value_ranges.h"
 

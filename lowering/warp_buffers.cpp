@@ -1,7 +1,7 @@
 #include "lowering/warp_buffers.h"
 
-#include "dsl/axis.h"
-#include "dsl/simplify.h"
+#include "dsl/expr/axis.h"
+#include "dsl/expr/simplify.h"
 
 #include <algorithm>
 #include <map>

@@ -1,7 +1,7 @@
 #include "lowering/warp_calls.h"
 
-#include "dsl/error.h"
-#include "dsl/match.h"
+#include "dsl/expr/error.h"
+#include "dsl/hardware/match.h"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 #pragma once
 /// Cooperative fetch: the threads of a block copy a tile together. Most rungs use these functions.
 
-#include "dsl/schedule.h"
+#include "dsl/schedule/schedule.h"
 
 namespace nestsmith {
 

@@ -1,8 +1,8 @@
 #pragma once
 /// Grids of two dimensions: of the warps of a block, and of the tiles of a matrix.
 
-#include "dsl/knobs.h"
-#include "dsl/schedule.h"
+#include "dsl/schedule/knobs.h"
+#include "dsl/schedule/schedule.h"
 
 #include <array>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #pragma once
 /// The 2-D register tiling that several tutorials use, with parameters for the sizes of the tiles.
 
-#include "dsl/schedule.h"
+#include "dsl/schedule/schedule.h"
 
 namespace nestsmith {
 

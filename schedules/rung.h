@@ -1,8 +1,8 @@
 #pragma once
 /// Rungs and tutorials: a rung is a named schedule for any shape, and a tutorial is an ordered list of rungs.
 
-#include "dsl/knobs.h"
-#include "dsl/schedule.h"
+#include "dsl/schedule/knobs.h"
+#include "dsl/schedule/schedule.h"
 
 #include <algorithm>
 #include <concepts>

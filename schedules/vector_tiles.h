@@ -2,7 +2,7 @@
 /// 2-D register tiling with 128-bit accesses: loads from global memory, reads of fragments from shared memory,
 /// and stores of results access four elements at a time.
 
-#include "dsl/schedule.h"
+#include "dsl/schedule/schedule.h"
 #include "schedules/rung.h"
 
 namespace nestsmith {

@@ -1,8 +1,8 @@
 #include "schedules/workloads.h"
 
-#include "dsl/error.h"
-#include "dsl/math.h"
-#include "dsl/tensor.h"
+#include "dsl/expr/error.h"
+#include "dsl/expr/math.h"
+#include "dsl/ir/tensor.h"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 #pragma once
 /// The computations that the rungs schedule.
 
-#include "dsl/program.h"
+#include "dsl/ir/program.h"
 #include "schedules/rung.h"
 
 namespace nestsmith {

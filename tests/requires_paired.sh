@@ -1,6 +1,6 @@
 #!/bin/sh
 # requires_paired.sh [ROOT]: a requirement has one tag in three places: a line `/// Requires [TAG]: …` of the header
-# dsl/primitives/NAME.h, the refusal in dsl/, and expect_refused in tests/dsl. TAG is NAME.WORD; any.WORD is required of
+# dsl/schedule/primitives/NAME.h, the refusal in dsl/, and expect_refused in tests/dsl. TAG is NAME.WORD; any.WORD is required of
 # every primitive and stands in edit.h.
 set -eu
 root=${1:-$(cd "$(dirname "$0")/.." && pwd)}
@@ -18,22 +18,22 @@ tags() {
   cat "$@" | tr '\n' ' ' | grep -oE "$pattern" | grep -oE "$word" || true
 }
 
-for header in dsl/primitives/*.h; do
+for header in dsl/schedule/primitives/*.h; do
   name=$(basename "$header" .h)
   [ "$name" != edit ] || name=any
   bad=$(grep -nE '^ */// *Requires' "$header" | grep -vE "^[0-9]+:/// Requires \[$name\.[a-z0-9_]+\]: ." || true)
   [ -z "$bad" ] || fail "$header:$bad: not of the form \"/// Requires [$name.word]: what\""
 done
-tags "/// Requires \[$word\]" dsl/primitives/*.h | sort >"$lists/all"
+tags "/// Requires \[$word\]" dsl/schedule/primitives/*.h | sort >"$lists/all"
 sort -u "$lists/all" >"$lists/required"
-[ -s "$lists/required" ] || fail "no Requires line in dsl/primitives/*.h"
+[ -s "$lists/required" ] || fail "no Requires line in dsl/schedule/primitives/*.h"
 for tag in $(uniq -d "$lists/all"); do fail "two headers or lines require $tag"; done
 
 names=$(sed 's/\..*//' "$lists/required" | sort -u | tr '\n' '|')
 word="(${names%|})\.[a-z][a-z0-9_]*"
-cat dsl/primitives/*.cpp | tr '\n' ' ' | grep -oE 'refuse\( *"[^"]*"' | grep -vE "\"$word\"" >"$lists/untagged" || true
-[ ! -s "$lists/untagged" ] || fail "dsl/primitives: a refusal without the tag of a requirement: $(cat "$lists/untagged")"
-tags "\"$word\"" dsl/*.cpp dsl/primitives/*.cpp | sort -u >"$lists/refused"
+cat dsl/schedule/primitives/*.cpp | tr '\n' ' ' | grep -oE 'refuse\( *"[^"]*"' | grep -vE "\"$word\"" >"$lists/untagged" || true
+[ ! -s "$lists/untagged" ] || fail "dsl/schedule/primitives: a refusal without the tag of a requirement: $(cat "$lists/untagged")"
+tags "\"$word\"" dsl/*/*.cpp dsl/schedule/primitives/*.cpp | sort -u >"$lists/refused"
 tags "expect_refused\( *[a-z_.]+, *\"$word\"" tests/dsl/*.cpp | sort -u >"$lists/tested"
 
 missing() { comm -23 "$lists/$1" "$lists/$2"; }

@@ -1,6 +1,6 @@
 #include "tools/arguments.h"
 
-#include "dsl/error.h"
+#include "dsl/expr/error.h"
 
 #include <algorithm>
 #include <fmt/format.h>

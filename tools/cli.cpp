@@ -1,6 +1,6 @@
 #include "tools/cli.h"
 
-#include "dsl/printable.h"
+#include "dsl/expr/printable.h"
 #include "runtime/cuda/cache.h"
 #include "tools/command.h"
 #include "tools/complete.h"

@@ -9,8 +9,8 @@
 
 namespace nestsmith {
 
-/// Runs one command and returns the exit code of the process (dsl/error.h). Results go to stdout, progress and
-/// errors to stderr. Throws no exception. `list` prints the text of `tutorials` above their rungs.
+/// Runs one command and returns the exit code of the process (dsl/expr/error.h). Results go to stdout, progress
+/// and errors to stderr. Throws no exception. `list` prints the text of `tutorials` above their rungs.
 int cli_main(int argc, char **argv, const std::vector<Rung> &rungs,
              const std::vector<Tutorial> &tutorials = {});
 /// The same for the rungs of nestsmith.

@@ -1,6 +1,6 @@
 #include "tools/climb.h"
 
-#include "dsl/workload_info.h"
+#include "dsl/ir/workload_info.h"
 #include "lowering/lower.h"
 #include "tools/analysed.h"
 

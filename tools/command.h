@@ -1,10 +1,10 @@
 #pragma once
 /// Commands of the command line. Each is in its own file, cmd_NAME.cpp; cli.cpp has the only list of them.
 
-#include "dsl/error.h"
+#include "dsl/expr/error.h"
 #include "schedules/rung.h"
 #include "tools/arguments.h"
-#include "tools/terminal.h"
+#include "tools/tables/terminal.h"
 
 #include <string>
 #include <vector>

@@ -1,8 +1,8 @@
 #include "tools/complete.h"
 
-#include "dsl/target.h"
-#include "runtime/lessons/mistakes/mistakes.h"
+#include "dsl/hardware/target.h"
 #include "runtime/model/gpus.h"
+#include "tools/pages/mistakes/mistakes.h"
 
 #include <algorithm>
 

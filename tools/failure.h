@@ -1,7 +1,7 @@
 #pragma once
 /// A UserError as a value: a command can print the error, and a climb can continue with the next rung.
 
-#include "dsl/error.h"
+#include "dsl/expr/error.h"
 
 #include <functional>
 #include <memory>

@@ -1,7 +1,7 @@
 #pragma once
 /// JSON results. Include this from .cpp files only: it needs LLVM's headers.
 
-#include "dsl/knobs.h"
+#include "dsl/schedule/knobs.h"
 #include "runtime/check/check.h"
 
 #include <cmath>

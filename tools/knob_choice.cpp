@@ -1,8 +1,8 @@
 #include "tools/knob_choice.h"
 
-#include "dsl/error.h"
-#include "dsl/outside.h"
-#include "dsl/printable.h"
+#include "dsl/expr/error.h"
+#include "dsl/expr/outside.h"
+#include "dsl/expr/printable.h"
 #include "runtime/model/analysis.h"
 #include "runtime/model/gpus.h"
 

@@ -1,6 +1,6 @@
 #include "tools/machine.h"
 
-#include "dsl/error.h"
+#include "dsl/expr/error.h"
 #include "runtime/check/sim_executor.h"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 #include "tools/output_file.h"
 
-#include "dsl/error.h"
-#include "dsl/printable.h"
+#include "dsl/expr/error.h"
+#include "dsl/expr/printable.h"
 #include "runtime/cuda/whole_file.h"
 
 #include <cerrno>

@@ -1,8 +1,8 @@
 #include "tools/result_cache.h"
 
 #include "codegen/cuda.h"
-#include "dsl/printer.h"
-#include "dsl/trace.h"
+#include "dsl/ir/printer.h"
+#include "dsl/schedule/trace.h"
 #include "tools/stored_results.h"
 
 #include <algorithm>

@@ -2,9 +2,9 @@
 /// Text beside the table of `run`: published figures, the reasons for variants and knobs, and comparisons that
 /// were not made. The lines are not folded.
 
-#include "runtime/lessons/published.h"
 #include "tools/climb.h"
-#include "tools/run_table.h"
+#include "tools/pages/published.h"
+#include "tools/tables/run_table.h"
 
 #include <string>
 #include <vector>

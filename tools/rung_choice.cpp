@@ -1,9 +1,9 @@
 #include "tools/rung_choice.h"
 
-#include "dsl/error.h"
-#include "dsl/outside.h"
-#include "dsl/printable.h"
-#include "dsl/trace.h"
+#include "dsl/expr/error.h"
+#include "dsl/expr/outside.h"
+#include "dsl/expr/printable.h"
+#include "dsl/schedule/trace.h"
 #include "schedules/workloads.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-#include "dsl/error.h"
-#include "dsl/specialise.h"
-#include "dsl/workload_info.h"
+#include "dsl/expr/error.h"
+#include "dsl/ir/specialise.h"
+#include "dsl/ir/workload_info.h"
 #include "runtime/check/stored_array.h"
 #include "tools/knob_choice.h"
 

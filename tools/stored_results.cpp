@@ -1,7 +1,7 @@
 #include "tools/stored_results.h"
 
-#include "dsl/intrinsic.h"
-#include "dsl/outside.h"
+#include "dsl/expr/outside.h"
+#include "dsl/hardware/intrinsics.h"
 
 #include <algorithm>
 #include <cmath>

@@ -106,7 +106,8 @@ std::vector<BlamedCase> find_blame(const Build &build, const std::vector<std::ve
                                    const std::vector<DType> &dtypes, const BlameOptions &options = {},
                                    const CaseLimits &limits = {});
 
-/// The command that replays a case saved as `file` (dsl/trace.h): "nestsmith check FILE --each-step …".
+/// The command that replays a case saved as `file` (dsl/schedule/trace.h): "nestsmith check FILE --each-step
+/// …".
 std::string replay_command(const std::string &file, const BlamedCase &blamed);
 
 /// The number of block instances that the interpreter executes for all steps on all inputs.

@@ -1,9 +1,9 @@
 #include "runtime/check/check.h"
 
-#include "dsl/error.h"
-#include "dsl/printer.h"
-#include "dsl/specialise.h"
-#include "dsl/workload_info.h"
+#include "dsl/expr/error.h"
+#include "dsl/ir/printer.h"
+#include "dsl/ir/specialise.h"
+#include "dsl/ir/workload_info.h"
 #include "runtime/check/error_analysis.h"
 #include "runtime/check/roundings.h"
 #include "runtime/check/stored_array.h"

@@ -1,7 +1,7 @@
 #pragma once
 /// Checks that a lowered schedule computes the same results as its program.
 
-#include "dsl/schedule.h"
+#include "dsl/schedule/schedule.h"
 #include "lowering/plan.h"
 #include "runtime/check/comparison.h"
 #include "runtime/check/executor.h"

@@ -1,8 +1,8 @@
 #include "runtime/check/element_program.h"
 
-#include "dsl/error.h"
-#include "dsl/numbers.h"
-#include "dsl/workload_info.h"
+#include "dsl/expr/error.h"
+#include "dsl/expr/numbers.h"
+#include "dsl/ir/workload_info.h"
 #include "runtime/check/error_analysis.h"
 #include "runtime/check/reference.h"
 #include "runtime/check/roundings.h"

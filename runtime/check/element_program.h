@@ -3,7 +3,7 @@
 /// register holds a value, a bound on the error of a kernel that computes it in f32, and its *magnitude*: the
 /// value of the same expression if all inputs are replaced by their absolute values.
 
-#include "dsl/shared_results.h"
+#include "dsl/expr/shared_results.h"
 
 #include <cstdint>
 #include <map>

@@ -8,7 +8,7 @@
 /// (`fma`), and the terms of a sum in any order. An operation of exact operands with an exact result does not
 /// round, and has the bound 0: the kernel must return all bits.
 
-#include "dsl/numbers.h"
+#include "dsl/expr/numbers.h"
 
 #include <cstdint>
 #include <limits>

@@ -1,7 +1,7 @@
 #pragma once
 /// Executors of lowered schedules: the simulator or a GPU.
 
-#include "dsl/array.h"
+#include "dsl/ir/array.h"
 #include "lowering/plan.h"
 
 #include <span>

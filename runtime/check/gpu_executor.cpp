@@ -1,7 +1,7 @@
 #include "runtime/check/gpu_executor.h"
 
 #include "codegen/cuda.h"
-#include "dsl/printer.h"
+#include "dsl/ir/printer.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,7 +1,7 @@
 #pragma once
 /// A compiled plan on a device: executes its kernels on host arrays with guard bands, and measures their time.
 
-#include "dsl/array.h"
+#include "dsl/ir/array.h"
 #include "lowering/plan.h"
 #include "runtime/check/stored_array.h"
 #include "runtime/cuda/driver.h"

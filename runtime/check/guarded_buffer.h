@@ -1,8 +1,8 @@
 #pragma once
 /// A device array between two guard bands, with checks of the accesses that a kernel made.
 
-#include "dsl/array.h"
-#include "dsl/buffer.h"
+#include "dsl/expr/buffer.h"
+#include "dsl/ir/array.h"
 #include "runtime/cuda/driver.h"
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 #pragma once
 /// The uses of inputs that limit their values in the runs of a check.
 
-#include "dsl/program.h"
+#include "dsl/ir/program.h"
 
 #include <cstdint>
 #include <map>

@@ -1,6 +1,6 @@
 #include "runtime/check/inputs.h"
 
-#include "dsl/workload_info.h"
+#include "dsl/ir/workload_info.h"
 #include "runtime/check/input_uses.h"
 #include "runtime/check/ties.h"
 

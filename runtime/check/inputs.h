@@ -1,8 +1,8 @@
 #pragma once
 /// The inputs of the runs of a check.
 
-#include "dsl/array.h"
-#include "dsl/program.h"
+#include "dsl/ir/array.h"
+#include "dsl/ir/program.h"
 
 #include <cstdint>
 #include <vector>

@@ -1,6 +1,6 @@
 #include "runtime/check/launch_sizes.h"
 
-#include "dsl/specialise.h"
+#include "dsl/ir/specialise.h"
 #include "runtime/check/stored_array.h"
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 /// computation.
 
 #include "codegen/emit.h"
-#include "dsl/program.h"
+#include "dsl/ir/program.h"
 
 #include <cstdint>
 #include <span>

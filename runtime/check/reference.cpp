@@ -1,9 +1,9 @@
 #include "runtime/check/reference.h"
 
-#include "dsl/error.h"
-#include "dsl/numbers.h"
-#include "dsl/shared_results.h"
-#include "dsl/workload_info.h"
+#include "dsl/expr/error.h"
+#include "dsl/expr/numbers.h"
+#include "dsl/expr/shared_results.h"
+#include "dsl/ir/workload_info.h"
 #include "runtime/check/element_program.h"
 #include "runtime/check/error_analysis.h"
 #include "runtime/check/roundings.h"

@@ -2,8 +2,8 @@
 /// The reference result, computed on the CPU in fp64 without a schedule, and the error bound of each element
 /// for a kernel in single precision (runtime/check/error_analysis.h).
 
-#include "dsl/array.h"
-#include "dsl/program.h"
+#include "dsl/ir/array.h"
+#include "dsl/ir/program.h"
 
 #include <cstdint>
 #include <span>

@@ -1,7 +1,7 @@
 #include "runtime/check/roundings.h"
 
-#include "dsl/intrinsic.h"
-#include "dsl/workload_info.h"
+#include "dsl/ir/intrinsic.h"
+#include "dsl/ir/workload_info.h"
 #include "runtime/check/reference.h"
 
 #include <algorithm>

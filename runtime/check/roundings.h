@@ -1,8 +1,8 @@
 #pragma once
 /// The effect of an expression on the accuracy of its operands.
 
-#include "dsl/program.h"
-#include "dsl/shared_results.h"
+#include "dsl/expr/shared_results.h"
+#include "dsl/ir/program.h"
 #include "lowering/plan.h"
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 #include "runtime/check/runnable.h"
 
-#include "dsl/allocation.h"
-#include "dsl/error.h"
-#include "dsl/intrinsic.h"
+#include "dsl/expr/error.h"
+#include "dsl/ir/allocation.h"
+#include "dsl/ir/intrinsic.h"
 #include "lowering/share_values.h"
 #include "lowering/uniform.h"
 

@@ -1,6 +1,6 @@
 #include "runtime/check/sim_executor.h"
 
-#include "dsl/error.h"
+#include "dsl/expr/error.h"
 
 #include <fmt/format.h>
 #include <list>

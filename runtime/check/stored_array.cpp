@@ -1,9 +1,9 @@
 #include "runtime/check/stored_array.h"
 
-#include "dsl/access_limits.h"
-#include "dsl/error.h"
-#include "dsl/specialise.h"
-#include "dsl/workload_info.h"
+#include "dsl/expr/error.h"
+#include "dsl/ir/access_limits.h"
+#include "dsl/ir/specialise.h"
+#include "dsl/ir/workload_info.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,8 +1,8 @@
 #pragma once
 /// Inputs whose roundings to a narrow type are ties, for the run `ties` of a check.
 
-#include "dsl/array.h"
-#include "dsl/program.h"
+#include "dsl/ir/array.h"
+#include "dsl/ir/program.h"
 
 #include <cstdint>
 #include <functional>

@@ -1,7 +1,7 @@
 #include "runtime/cuda/cache.h"
 
-#include "dsl/outside.h"
-#include "dsl/printable.h"
+#include "dsl/expr/outside.h"
+#include "dsl/expr/printable.h"
 #include "runtime/cuda/trust.h"
 #include "runtime/cuda/whole_file.h"
 

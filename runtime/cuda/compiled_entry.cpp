@@ -1,6 +1,6 @@
 #include "runtime/cuda/compiled_entry.h"
 
-#include "dsl/outside.h"
+#include "dsl/expr/outside.h"
 #include "runtime/cuda/ptxas_log.h"
 
 #include <fmt/format.h>

@@ -2,7 +2,7 @@
 /// cuBLAS for comparison: C = alpha * A * B + beta * C on row-major matrices, in true fp32, or with operands in
 /// f16, bf16 or tf32 and sums in fp32.
 
-#include "dsl/array.h"
+#include "dsl/ir/array.h"
 #include "runtime/cuda/driver.h"
 #include "runtime/cuda/library.h"
 #include "runtime/cuda/measure.h"

@@ -1,8 +1,8 @@
 #pragma once
 /// The facts that cuBLAS and cuBLASLt share. Included by their .cpp files.
 
-#include "dsl/dtype.h"
-#include "dsl/error.h"
+#include "dsl/expr/dtype.h"
+#include "dsl/expr/error.h"
 #include "runtime/cuda/library.h"
 
 #include <array>

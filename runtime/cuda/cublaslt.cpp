@@ -1,6 +1,6 @@
 #include "runtime/cuda/cublaslt.h"
 
-#include "dsl/error.h"
+#include "dsl/expr/error.h"
 #include "runtime/cuda/cublas_library.h"
 
 #include <array>

@@ -1,6 +1,6 @@
 #include "runtime/cuda/doctor.h"
 
-#include "dsl/error.h"
+#include "dsl/expr/error.h"
 #include "runtime/cuda/cache.h"
 #include "runtime/cuda/cublas.h"
 #include "runtime/cuda/driver.h"

@@ -1,6 +1,6 @@
 #include "runtime/cuda/driver.h"
 
-#include "dsl/error.h"
+#include "dsl/expr/error.h"
 
 #include <climits>
 #include <utility>

@@ -5,7 +5,7 @@
 /// is `wrong_result` if the kernel caused the error (an illegal address, a misaligned access, …), otherwise
 /// `no_device`. All work uses one stream of one device, from the thread that opened the device.
 
-#include "dsl/target.h"
+#include "dsl/hardware/target.h"
 #include "runtime/cuda/driver_functions.h"
 #include "runtime/cuda/library.h"
 

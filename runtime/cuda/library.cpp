@@ -1,6 +1,6 @@
 #include "runtime/cuda/library.h"
 
-#include "dsl/error.h"
+#include "dsl/expr/error.h"
 #include "runtime/cuda/trust.h"
 
 #include <algorithm>

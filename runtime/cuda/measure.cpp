@@ -1,6 +1,6 @@
 #include "runtime/cuda/measure.h"
 
-#include "dsl/error.h"
+#include "dsl/expr/error.h"
 #include "runtime/cuda/event.h"
 #include "runtime/cuda/graph.h"
 #include "runtime/cuda/nvml.h"

@@ -21,7 +21,7 @@ using NvrtcResult = int;
 using NvrtcProgram = struct NvrtcProgramRecord *;
 constexpr NvrtcResult compilation_failed = 6;
 /// NVRTC 13.0 writes past its buffers for names of 100,000 letters. A kernel's name is that of a workload with
-/// a suffix (dsl/identifier.h).
+/// a suffix (dsl/expr/identifier.h).
 constexpr std::size_t most_name_length = 1000;
 
 template <class Signature> Signature *function(const Library &library, const char *name) {

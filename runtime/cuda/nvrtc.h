@@ -1,8 +1,8 @@
 #pragma once
 /// Compiles CUDA C to CUBIN for a real architecture with NVRTC 12 or newer, opened at run time.
 
-#include "dsl/arch.h"
-#include "dsl/error.h"
+#include "dsl/expr/error.h"
+#include "dsl/ir/arch.h"
 #include "runtime/cuda/cache.h"
 #include "runtime/cuda/library.h"
 #include "runtime/cuda/ptxas_log.h"

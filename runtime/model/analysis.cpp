@@ -1,9 +1,9 @@
 #include "runtime/model/analysis.h"
 
 #include "codegen/cuda.h"
-#include "dsl/error.h"
-#include "dsl/intrinsic.h"
-#include "dsl/workload_info.h"
+#include "dsl/expr/error.h"
+#include "dsl/ir/intrinsic.h"
+#include "dsl/ir/workload_info.h"
 #include "runtime/model/count.h"
 #include "runtime/model/estimate.h"
 #include "runtime/model/sums_in_registers.h"

@@ -8,8 +8,8 @@
 /// its time from its machine code.
 
 #include "codegen/cuda.h"
-#include "dsl/program.h"
-#include "dsl/target.h"
+#include "dsl/hardware/target.h"
+#include "dsl/ir/program.h"
 #include "lowering/plan.h"
 #include "runtime/model/counters.h"
 #include "runtime/model/gpus.h"

@@ -2,7 +2,7 @@
 /// Counts hardware events of a kernel without computing its values: executes addresses and control flow only.
 /// The result equals the simulator's counts (`Result::counters`), and counting is fast enough for large shapes.
 
-#include "dsl/array.h"
+#include "dsl/ir/array.h"
 #include "runtime/model/counters.h"
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 #include "runtime/model/counters.h"
 
-#include "dsl/intrinsic.h"
+#include "dsl/ir/intrinsic.h"
 
 #include <algorithm>
 

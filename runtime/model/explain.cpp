@@ -1,8 +1,8 @@
 #include "runtime/model/explain.h"
 
 #include "codegen/cuda.h"
-#include "dsl/error.h"
-#include "dsl/intrinsic.h"
+#include "dsl/expr/error.h"
+#include "dsl/ir/intrinsic.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 #include "runtime/model/explain.h"
 
-#include "dsl/error.h"
+#include "dsl/expr/error.h"
 #include "runtime/model/explain_factors.h"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 #include "runtime/model/gpus.h"
 
-#include "dsl/error.h"
-#include "dsl/intrinsic.h"
-#include "dsl/target.h"
+#include "dsl/expr/error.h"
+#include "dsl/hardware/target.h"
+#include "dsl/ir/intrinsic.h"
 #include "runtime/model/counters.h"
 
 #include <algorithm>

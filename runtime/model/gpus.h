@@ -1,7 +1,7 @@
 #pragma once
 /// Data of GPUs for analyses, with the source of each figure. The GPU need not be present.
 
-#include "dsl/arch.h"
+#include "dsl/ir/arch.h"
 
 #include <cstdint>
 #include <map>

@@ -1,7 +1,7 @@
 #include "runtime/model/metrics.h"
 
-#include "dsl/error.h"
-#include "dsl/intrinsic.h"
+#include "dsl/expr/error.h"
+#include "dsl/ir/intrinsic.h"
 
 #include <algorithm>
 #include <functional>

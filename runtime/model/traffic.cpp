@@ -1,6 +1,6 @@
 #include "runtime/model/traffic.h"
 
-#include "dsl/ops.h"
+#include "dsl/expr/ops.h"
 #include "lowering/plan.h"
 #include "runtime/model/cache.h"
 #include "runtime/model/evaluate.h"

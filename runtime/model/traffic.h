@@ -10,7 +10,7 @@
 /// stored sectors back to DRAM when it evicts them. Stored sectors that remain in L2 at the end also count as
 /// written to DRAM.
 
-#include "dsl/array.h"
+#include "dsl/ir/array.h"
 #include "lowering/kernel.h"
 #include "runtime/model/counters.h"
 

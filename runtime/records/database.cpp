@@ -1,8 +1,8 @@
 #include "runtime/records/database.h"
 
-#include "dsl/error.h"
-#include "dsl/outside.h"
-#include "dsl/printable.h"
+#include "dsl/expr/error.h"
+#include "dsl/expr/outside.h"
+#include "dsl/expr/printable.h"
 #include "runtime/records/fields.h"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 #pragma once
 /// A database of measurements: one SQLite file, which several processes may use at the same time.
 
-#include "dsl/knobs.h"
+#include "dsl/schedule/knobs.h"
 
 #include <cstdint>
 #include <filesystem>

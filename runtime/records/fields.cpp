@@ -1,7 +1,7 @@
 #include "runtime/records/fields.h"
 
-#include "dsl/error.h"
-#include "dsl/printable.h"
+#include "dsl/expr/error.h"
+#include "dsl/expr/printable.h"
 
 #include <algorithm>
 #include <array>

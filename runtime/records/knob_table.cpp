@@ -1,7 +1,7 @@
 #include "runtime/records/knob_table.h"
 
-#include "dsl/dtype.h"
-#include "dsl/error.h"
+#include "dsl/expr/dtype.h"
+#include "dsl/expr/error.h"
 
 #include <algorithm>
 #include <cmath>

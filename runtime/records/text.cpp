@@ -1,5 +1,5 @@
-#include "dsl/error.h"
-#include "dsl/outside.h"
+#include "dsl/expr/error.h"
+#include "dsl/expr/outside.h"
 #include "runtime/records/fields.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "runtime/sim/decode.h"
 
-#include "dsl/error.h"
+#include "dsl/expr/error.h"
 #include "runtime/sim/decoder.h"
 
 #include <algorithm>

@@ -3,9 +3,9 @@
 /// hold them, evaluate the value and keep it. Rows in shared memory are loaded first, by the lanes that supply
 /// their addresses.
 
-#include "dsl/error.h"
-#include "dsl/interpret.h"
-#include "dsl/intrinsic.h"
+#include "dsl/expr/error.h"
+#include "dsl/hardware/intrinsics.h"
+#include "dsl/ir/interpret.h"
 #include "runtime/sim/decoder.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-#include "dsl/error.h"
-#include "dsl/function.h"
+#include "dsl/expr/error.h"
+#include "dsl/expr/expr.h"
 #include "runtime/sim/decoder.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #pragma once
 /// The state of the decoder, private to its source files (decode*.cpp).
 
-#include "dsl/intrinsic.h"
+#include "dsl/hardware/intrinsics.h"
 #include "runtime/sim/decode.h"
 #include "runtime/sim/machine.h"
 #include "runtime/sim/observer.h"

@@ -1,7 +1,7 @@
 #include "runtime/sim/report.h"
 
-#include "dsl/error.h"
-#include "dsl/printer.h"
+#include "dsl/expr/error.h"
+#include "dsl/ir/printer.h"
 
 #include <bit>
 #include <fmt/format.h>

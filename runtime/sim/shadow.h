@@ -15,7 +15,7 @@
 /// and one lane. The flag `many_lanes` states that other lanes of this warp also read the element, and
 /// `many_warps` states that other warps also read it. This information is sufficient to check a later store.
 
-#include "dsl/error.h"
+#include "dsl/expr/error.h"
 
 #include <cstdint>
 #include <vector>

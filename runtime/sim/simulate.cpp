@@ -1,6 +1,6 @@
 #include "runtime/sim/simulate.h"
 
-#include "dsl/error.h"
+#include "dsl/expr/error.h"
 #include "runtime/sim/decode.h"
 #include "runtime/sim/machine.h"
 #include "runtime/sim/observer.h"

@@ -15,7 +15,7 @@
 /// block reads what another one writes. A kernel with arrivals also runs in other orders, without the checks,
 /// and all results must have the same bits. So a result that depends on which block is the last is found.
 
-#include "dsl/array.h"
+#include "dsl/ir/array.h"
 #include "lowering/kernel.h"
 
 #include <cstddef>

@@ -4,8 +4,8 @@
 /// are computed before the block starts. Hoisting is sound because operators have a result for all operands and
 /// no side effects. A value that depends on memory is *pinned*: it is computed in place.
 
-#include "dsl/ops.h"
-#include "dsl/simplify.h"
+#include "dsl/expr/ops.h"
+#include "dsl/expr/simplify.h"
 #include "runtime/sim/lanes.h"
 
 #include <map>

@@ -1,6 +1,6 @@
 #include "runtime/sim/values.h"
 
-#include "dsl/error.h"
+#include "dsl/expr/error.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,6 +1,6 @@
 #include "runtime/tune/child.h"
 
-#include "dsl/error.h"
+#include "dsl/expr/error.h"
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 #include "runtime/tune/search.h"
 
-#include "dsl/error.h"
+#include "dsl/expr/error.h"
 
 #include <Eigen/Cholesky>
 #include <Eigen/Core>

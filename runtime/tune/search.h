@@ -1,7 +1,7 @@
 #pragma once
 /// The order in which the points of a space are tried.
 
-#include "dsl/knobs.h"
+#include "dsl/schedule/knobs.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #include "runtime/tune/space.h"
 
-#include "dsl/error.h"
+#include "dsl/expr/error.h"
 #include "runtime/sim/workers.h"
 #include "runtime/tune/search.h"
 

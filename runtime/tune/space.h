@@ -1,8 +1,8 @@
 #pragma once
 /// The points of a schedule with knobs, and the reasons for which points are removed before a measurement.
 
-#include "dsl/knobs.h"
-#include "dsl/program.h"
+#include "dsl/ir/program.h"
+#include "dsl/schedule/knobs.h"
 #include "lowering/plan.h"
 #include "runtime/model/analysis.h"
 

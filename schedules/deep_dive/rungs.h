@@ -1,7 +1,7 @@
 #pragma once
 /// The four rungs of "GEMM deep dive, part 1". Each computes C = alpha*A*B + beta*C.
 
-#include "dsl/schedule.h"
+#include "dsl/schedule/schedule.h"
 #include "schedules/rung.h"
 
 namespace nestsmith::deep_dive {

@@ -1,7 +1,7 @@
 #pragma once
 /// One schedule with many knobs, for `tune`. C = alpha*A*B + beta*C.
 
-#include "dsl/schedule.h"
+#include "dsl/schedule/schedule.h"
 #include "schedules/rung.h"
 
 namespace nestsmith::fast {

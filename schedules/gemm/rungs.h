@@ -1,7 +1,7 @@
 #pragma once
 /// Products other than plain A*B, all with the same 64 x 64 register tiles.
 
-#include "dsl/schedule.h"
+#include "dsl/schedule/schedule.h"
 #include "schedules/rung.h"
 
 namespace nestsmith::tutorial_gemm {

@@ -3,7 +3,7 @@
 /// tiles with 128-bit accesses. C = alpha*A*B + beta*C. Its first rungs are rungs of other tutorials
 /// (schedules/rungs.cpp).
 
-#include "dsl/schedule.h"
+#include "dsl/schedule/schedule.h"
 #include "schedules/rung.h"
 
 namespace nestsmith::ladder {

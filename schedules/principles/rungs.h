@@ -2,7 +2,7 @@
 /// Principles of GPU performance: arithmetic intensity, from one result per thread to tiles; divergence;
 /// fusion.
 
-#include "dsl/schedule.h"
+#include "dsl/schedule/schedule.h"
 #include "schedules/rung.h"
 
 namespace nestsmith::principles {

@@ -2,7 +2,7 @@
 /// Tutorial `tensor`: C = alpha*A*B + beta*C by the matrix instructions of a warp, one idea for each rung. The
 /// operands are f16, bf16, tf32 or i8.
 
-#include "dsl/schedule.h"
+#include "dsl/schedule/schedule.h"
 #include "schedules/rung.h"
 
 namespace nestsmith::tensor {

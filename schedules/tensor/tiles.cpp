@@ -1,6 +1,6 @@
 #include "schedules/tensor/tiles.h"
 
-#include "dsl/error.h"
+#include "dsl/expr/error.h"
 #include "schedules/grids.h"
 #include "schedules/variant.h"
 #include "schedules/workloads.h"

@@ -1,7 +1,7 @@
 #pragma once
 /// Products by the matrix instructions of a warp (`mma.sync`), for operands of f16, bf16, tf32, i8 or u8.
 
-#include "dsl/schedule.h"
+#include "dsl/schedule/schedule.h"
 #include "schedules/grids.h"
 #include "schedules/rung.h"
 

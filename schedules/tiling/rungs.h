@@ -1,7 +1,7 @@
 #pragma once
 /// Naive product and shared-memory tiling, with 32 x 32 tiles and guards.
 
-#include "dsl/schedule.h"
+#include "dsl/schedule/schedule.h"
 #include "schedules/rung.h"
 
 namespace nestsmith::tiling {

@@ -1,7 +1,7 @@
 #pragma once
 /// Matrix multiplication with CUDA: C += A*B', with B stored as N x K.
 
-#include "dsl/schedule.h"
+#include "dsl/schedule/schedule.h"
 #include "schedules/rung.h"
 
 namespace nestsmith::transposed {

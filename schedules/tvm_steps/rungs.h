@@ -1,7 +1,7 @@
 #pragma once
 /// Matrix multiplication with TVM: C = A*B in TensorIR.
 
-#include "dsl/schedule.h"
+#include "dsl/schedule/schedule.h"
 #include "schedules/rung.h"
 
 namespace nestsmith::tvm_steps {

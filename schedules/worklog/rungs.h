@@ -1,7 +1,7 @@
 #pragma once
 /// Boehm's worklog: optimising a matrix product to near-cuBLAS performance.
 
-#include "dsl/schedule.h"
+#include "dsl/schedule/schedule.h"
 #include "schedules/rung.h"
 
 namespace nestsmith::worklog {

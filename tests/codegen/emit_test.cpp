@@ -2,8 +2,8 @@
 
 #include "codegen/standalone.h"
 #include "codegen/text.h"
-#include "dsl/error.h"
-#include "dsl/tensor.h"
+#include "dsl/expr/error.h"
+#include "dsl/ir/tensor.h"
 #include "lowering/lower.h"
 #include "tests/codegen/hand_built.h"
 #include "tests/codegen/nvcc.h"

@@ -1,7 +1,7 @@
 #include "tests/codegen/host_functions.h"
 
 #include "codegen/spell.h"
-#include "dsl/intrinsic.h"
+#include "dsl/hardware/intrinsics.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -7,7 +7,7 @@
 /// The kernels are the text as it stands. Two constructs that no C++ compiler takes are rewritten: a launch
 /// `NAME<<<…>>>(…)`, and the declaration of shared memory whose size the launch names.
 
-#include "dsl/array.h"
+#include "dsl/ir/array.h"
 #include "lowering/plan.h"
 
 #include <string>

@@ -3,9 +3,9 @@
 #include "codegen/line_info.h"
 
 #include "codegen/emit.h"
-#include "dsl/makers.h"
-#include "dsl/tensor.h"
-#include "dsl/trace.h"
+#include "dsl/ir/tensor.h"
+#include "dsl/schedule/makers.h"
+#include "dsl/schedule/trace.h"
 #include "lowering/lower.h"
 
 #include <gmock/gmock.h>

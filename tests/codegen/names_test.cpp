@@ -3,9 +3,9 @@
 #include "codegen/names.h"
 
 #include "codegen/cuda.h"
-#include "dsl/error.h"
-#include "dsl/intrinsic.h"
-#include "dsl/tensor.h"
+#include "dsl/expr/error.h"
+#include "dsl/hardware/intrinsics.h"
+#include "dsl/ir/tensor.h"
 #include "lowering/lower.h"
 
 #include <gmock/gmock.h>

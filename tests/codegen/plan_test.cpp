@@ -3,7 +3,7 @@
 #include "codegen/cuda.h"
 #include "codegen/emit.h"
 #include "codegen/standalone.h"
-#include "dsl/tensor.h"
+#include "dsl/ir/tensor.h"
 #include "lowering/lower.h"
 #include "tests/codegen/host_text.h"
 #include "tests/codegen/nvcc.h"

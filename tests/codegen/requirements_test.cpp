@@ -2,7 +2,7 @@
 /// the host is the device (tests/codegen/host_text.h).
 
 #include "codegen/emit.h"
-#include "dsl/tensor.h"
+#include "dsl/ir/tensor.h"
 #include "lowering/lower.h"
 #include "tests/codegen/host_text.h"
 

@@ -2,9 +2,9 @@
 
 #include "codegen/standalone.h"
 
-#include "dsl/schedule.h"
-#include "dsl/specialise.h"
-#include "dsl/tensor.h"
+#include "dsl/ir/specialise.h"
+#include "dsl/ir/tensor.h"
+#include "dsl/schedule/schedule.h"
 #include "lowering/lower.h"
 #include "tests/codegen/hand_built.h"
 #include "tests/codegen/host_text.h"

@@ -3,8 +3,8 @@
 #include "codegen/emit.h"
 
 #include "codegen/cuda.h"
-#include "dsl/schedule.h"
-#include "dsl/tensor.h"
+#include "dsl/ir/tensor.h"
+#include "dsl/schedule/schedule.h"
 #include "lowering/lower.h"
 #include "tests/codegen/nvcc.h"
 

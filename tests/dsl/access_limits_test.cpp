@@ -1,6 +1,6 @@
 /// Relations between sizes that the reads of a computation need.
 
-#include "dsl/access_limits.h"
+#include "dsl/ir/access_limits.h"
 
 #include "tests/dsl/support.h"
 

@@ -1,6 +1,6 @@
-#include "dsl/arch.h"
+#include "dsl/ir/arch.h"
 
-#include "dsl/target.h"
+#include "dsl/hardware/target.h"
 #include "tests/dsl/support.h"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 /// async_copy: the mark in the program, what it refuses, and what it owes; pipelines of any number of stages.
 
-#include "dsl/target.h"
-#include "dsl/trace.h"
+#include "dsl/hardware/target.h"
+#include "dsl/schedule/trace.h"
 #include "tests/lowering/tiled_gemm.h"
 
 namespace nestsmith {

@@ -1,9 +1,9 @@
 /// Traces of version 2, which contain their computation. Those of all rungs: tests/schedules.
 
-#include "dsl/tensor.h"
-#include "dsl/trace.h"
+#include "dsl/ir/tensor.h"
+#include "dsl/schedule/trace.h"
 
-#include "dsl/math.h"
+#include "dsl/expr/math.h"
 #include "tests/dsl/support.h"
 
 #include <fmt/format.h>

@@ -1,8 +1,8 @@
 /// Dependences through parameters: directives keep the order of conflicting accesses, and threads do not race.
 
-#include "dsl/dependence.h"
+#include "dsl/ir/dependence.h"
 
-#include "dsl/tensor.h"
+#include "dsl/ir/tensor.h"
 #include "tests/dsl/support.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 /// Which values of loops follow from known values: the question of every race.
 
-#include "dsl/region.h"
+#include "dsl/ir/region.h"
 #include "tests/dsl/support.h"
 
 #include <random>

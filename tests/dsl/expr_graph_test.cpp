@@ -1,10 +1,10 @@
 /// Expressions whose nodes are operands of several others: what goes through them takes as long as there are
 /// nodes.
 
-#include "dsl/error.h"
-#include "dsl/layout.h"
-#include "dsl/simplify.h"
-#include "dsl/specialise.h"
+#include "dsl/expr/error.h"
+#include "dsl/expr/simplify.h"
+#include "dsl/ir/layout.h"
+#include "dsl/ir/specialise.h"
 #include "tests/dsl/support.h"
 
 #include <cmath>

@@ -1,7 +1,7 @@
 /// Operators on integers' bits, functions that are no ring operations, and branches.
 
-#include "dsl/math.h"
-#include "dsl/simplify.h"
+#include "dsl/expr/math.h"
+#include "dsl/expr/simplify.h"
 #include "tests/dsl/support.h"
 
 namespace nestsmith {

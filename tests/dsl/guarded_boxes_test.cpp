@@ -1,8 +1,8 @@
 /// Boxes end where the guards of the accesses and the buffers end, and only tiles of contractions stay whole.
 
-#include "dsl/allocation.h"
-#include "dsl/ceilings.h"
-#include "dsl/fill_tails.h"
+#include "dsl/ir/allocation.h"
+#include "dsl/ir/ceilings.h"
+#include "dsl/ir/fill_tails.h"
 #include "tests/dsl/support.h"
 
 #include <functional>

@@ -1,6 +1,6 @@
 /// The length of names.
 
-#include "dsl/identifier.h"
+#include "dsl/expr/identifier.h"
 #include "tests/dsl/support.h"
 
 namespace nestsmith {

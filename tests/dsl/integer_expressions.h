@@ -2,7 +2,7 @@
 /// Random integer expressions: index arithmetic and data in all integer types, divisors that are 0 or negative,
 /// and constants at the ends of the types.
 
-#include "dsl/expr.h"
+#include "dsl/expr/expr.h"
 
 #include <functional>
 #include <iterator>

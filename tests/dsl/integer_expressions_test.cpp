@@ -3,11 +3,11 @@
 
 #include "tests/dsl/integer_expressions.h"
 
-#include "dsl/expr_limits.h"
-#include "dsl/interpret.h"
-#include "dsl/numbers.h"
-#include "dsl/printer.h"
-#include "dsl/tensor.h"
+#include "dsl/expr/expr_limits.h"
+#include "dsl/expr/numbers.h"
+#include "dsl/ir/interpret.h"
+#include "dsl/ir/printer.h"
+#include "dsl/ir/tensor.h"
 #include "tests/dsl/support.h"
 
 #include <fmt/format.h>

@@ -1,6 +1,7 @@
 /// The declaration of intrinsics, and the comparison of a nest with a meaning.
 
-#include "dsl/match.h"
+#include "dsl/hardware/intrinsics.h"
+#include "dsl/hardware/match.h"
 #include "tests/dsl/support.h"
 
 #include <fmt/format.h>

@@ -1,8 +1,8 @@
 /// Knobs: candidates, values, refusals, and the enumeration of a space.
 
-#include "dsl/knobs.h"
+#include "dsl/schedule/knobs.h"
 
-#include "dsl/trace.h"
+#include "dsl/schedule/trace.h"
 #include "tests/dsl/support.h"
 
 #include <set>

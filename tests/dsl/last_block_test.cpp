@@ -1,7 +1,7 @@
 /// last_block: what it marks, what it refuses, and what it owes.
 
-#include "dsl/dependence.h"
-#include "dsl/trace.h"
+#include "dsl/ir/dependence.h"
+#include "dsl/schedule/trace.h"
 #include "tests/dsl/support.h"
 
 namespace nestsmith {

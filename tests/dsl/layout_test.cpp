@@ -1,6 +1,6 @@
 /// Layouts: index maps as text and as lambdas, whether they are invertible, and where elements lie.
 
-#include "dsl/layout.h"
+#include "dsl/ir/layout.h"
 
 #include "tests/dsl/support.h"
 

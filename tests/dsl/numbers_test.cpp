@@ -1,7 +1,7 @@
 /// Narrow types against their definition, and computation in them. (LLVM 14's APFloat is no reference: it
 /// rounds the f32 0x8000168d to a wrong f16.)
 
-#include "dsl/numbers.h"
+#include "dsl/expr/numbers.h"
 #include "tests/dsl/support.h"
 
 #include <cmath>

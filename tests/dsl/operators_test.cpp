@@ -1,6 +1,6 @@
 /// The operators that people type, on expressions and C++ numbers: what they mean, and what is refused.
 
-#include "dsl/math.h"
+#include "dsl/expr/math.h"
 #include "tests/dsl/support.h"
 
 #include <cmath>

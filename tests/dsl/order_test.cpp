@@ -1,7 +1,7 @@
 /// Orders that reach an output: none is that of addresses, and none builds text.
 
-#include "dsl/printer.h"
-#include "dsl/simplify.h"
+#include "dsl/expr/simplify.h"
+#include "dsl/ir/printer.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>

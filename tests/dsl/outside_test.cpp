@@ -1,7 +1,7 @@
 /// Files, JSON and text that others wrote.
 
-#include "dsl/outside.h"
-#include "dsl/printable.h"
+#include "dsl/expr/outside.h"
+#include "dsl/expr/printable.h"
 #include "tests/dsl/support.h"
 #include "tests/files.h"
 

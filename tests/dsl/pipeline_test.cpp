@@ -1,10 +1,10 @@
 /// pipeline, double_buffer and partition: what they annotate, that nothing changes its meaning, and each
 /// requirement broken. What the kernel makes of them: tests/lowering and tests/runtime/sim.
 
-#include "dsl/pipeline.h"
-#include "dsl/trace.h"
+#include "dsl/ir/pipeline.h"
+#include "dsl/schedule/trace.h"
 
-#include "dsl/allocation.h"
+#include "dsl/ir/allocation.h"
 #include "tests/dsl/support.h"
 
 namespace nestsmith {

@@ -1,6 +1,6 @@
 /// Each requirement of a primitive on loops, broken.
 
-#include "dsl/trace.h"
+#include "dsl/schedule/trace.h"
 #include "tests/dsl/support.h"
 
 namespace nestsmith {

@@ -1,6 +1,6 @@
 /// The list of the primitives.
 
-#include "dsl/primitives/registry.h"
+#include "dsl/schedule/primitives/registry.h"
 
 #include "tests/dsl/small_world.h"
 

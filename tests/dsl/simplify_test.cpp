@@ -1,8 +1,8 @@
 /// Simplified expressions against the interpreter, at every point.
 
-#include "dsl/interpret.h"
-#include "dsl/printer.h"
-#include "dsl/simplify.h"
+#include "dsl/expr/simplify.h"
+#include "dsl/ir/interpret.h"
+#include "dsl/ir/printer.h"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 /// Schedules of programs whose sizes are known only at launch.
 
-#include "dsl/specialise.h"
-#include "dsl/trace.h"
+#include "dsl/ir/specialise.h"
+#include "dsl/schedule/trace.h"
 #include "tests/dsl/support.h"
 
 namespace nestsmith {

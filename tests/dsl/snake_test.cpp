@@ -1,6 +1,6 @@
 /// snake: the order of the iterations, and each requirement violated.
 
-#include "dsl/trace.h"
+#include "dsl/schedule/trace.h"
 #include "tests/dsl/support.h"
 
 namespace nestsmith {

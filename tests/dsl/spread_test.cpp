@@ -1,6 +1,6 @@
 /// spread: the mark in the program, and what it refuses.
 
-#include "dsl/trace.h"
+#include "dsl/schedule/trace.h"
 #include "tests/lowering/fragment_gemm.h"
 
 namespace nestsmith {

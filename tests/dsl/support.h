@@ -1,11 +1,11 @@
 #pragma once
 /// What the tests of the language share: small programs, running them, and matching refusals.
 
-#include "dsl/array.h"
-#include "dsl/interpret.h"
-#include "dsl/printer.h"
-#include "dsl/schedule.h"
-#include "dsl/tensor.h"
+#include "dsl/ir/array.h"
+#include "dsl/ir/interpret.h"
+#include "dsl/ir/printer.h"
+#include "dsl/ir/tensor.h"
+#include "dsl/schedule/schedule.h"
 
 #include <gtest/gtest.h>
 

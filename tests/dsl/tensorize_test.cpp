@@ -1,7 +1,7 @@
 /// tensorize: what it changes, what it refuses, what it owes.
 
-#include "dsl/intrinsic.h"
-#include "dsl/verify.h"
+#include "dsl/hardware/intrinsics.h"
+#include "dsl/hardware/verify.h"
 #include "tests/dsl/support.h"
 
 namespace nestsmith {

@@ -1,6 +1,6 @@
 /// Traces as C++ and as JSON; files that are no traces. The traces of all rungs: tests/schedules.
 
-#include "dsl/trace.h"
+#include "dsl/schedule/trace.h"
 
 #include "tests/dsl/support.h"
 

@@ -1,6 +1,6 @@
 /// vectorize: what it changes, what it refuses, what it owes.
 
-#include "dsl/vector_access.h"
+#include "dsl/hardware/vector_access.h"
 #include "tests/dsl/support.h"
 
 #include <limits>

@@ -1,9 +1,9 @@
 #include "tests/fuzz/author_steps.h"
 
-#include "dsl/allocation.h"
-#include "dsl/dependence.h"
-#include "dsl/error.h"
-#include "dsl/trace.h"
+#include "dsl/expr/error.h"
+#include "dsl/ir/allocation.h"
+#include "dsl/ir/dependence.h"
+#include "dsl/schedule/trace.h"
 
 #include <algorithm>
 

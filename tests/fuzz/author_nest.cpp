@@ -1,5 +1,5 @@
-#include "dsl/allocation.h"
-#include "dsl/primitives/edit.h"
+#include "dsl/ir/allocation.h"
+#include "dsl/schedule/primitives/edit.h"
 #include "tests/fuzz/author_steps.h"
 
 #include <algorithm>

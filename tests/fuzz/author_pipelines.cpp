@@ -1,6 +1,6 @@
 /// Steps of a sum that overlap: pipelines, and tiles that come ahead of their use.
 
-#include "dsl/allocation.h"
+#include "dsl/ir/allocation.h"
 #include "tests/fuzz/author_steps.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "tests/fuzz/campaign.h"
 
-#include "dsl/primitives/registry.h"
+#include "dsl/schedule/primitives/registry.h"
 #include "tests/fuzz/commands.h"
 #include "tests/fuzz/features.h"
 #include "tests/fuzz/isolated.h"

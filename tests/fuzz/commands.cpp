@@ -1,7 +1,7 @@
 #include "tests/fuzz/commands.h"
 
-#include "dsl/error.h"
-#include "dsl/specialise.h"
+#include "dsl/expr/error.h"
+#include "dsl/ir/specialise.h"
 #include "runtime/check/stored_array.h"
 #include "runtime/records/database.h"
 #include "tests/files.h"

@@ -1,7 +1,7 @@
 #pragma once
 /// What random schedules are made for, and what they are reproduced by.
 
-#include "dsl/trace.h"
+#include "dsl/schedule/trace.h"
 #include "schedules/rung.h"
 #include "tests/fuzz/generate.h"
 

@@ -1,7 +1,7 @@
 #pragma once
 /// The features of a computation, for the report of a campaign.
 
-#include "dsl/program.h"
+#include "dsl/ir/program.h"
 
 #include <cstdint>
 #include <string>

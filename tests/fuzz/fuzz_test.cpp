@@ -1,8 +1,8 @@
 /// Two thousand random schedules: each is refused, or gives the exact result.
 
-#include "dsl/error.h"
-#include "dsl/primitives/registry.h"
-#include "dsl/trace.h"
+#include "dsl/expr/error.h"
+#include "dsl/schedule/primitives/registry.h"
+#include "dsl/schedule/trace.h"
 #include "runtime/cuda/nvrtc.h"
 #include "tests/dsl/support.h"
 #include "tests/fuzz/campaign.h"

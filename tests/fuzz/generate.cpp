@@ -1,6 +1,6 @@
 #include "tests/fuzz/generator.h"
 
-#include "dsl/math.h"
+#include "dsl/expr/math.h"
 #include "tests/fuzz/user_intrinsics.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #pragma once
 /// Random computations for random schedules: what a user may write with the tensor language.
 
-#include "dsl/program.h"
+#include "dsl/ir/program.h"
 #include "schedules/rung.h"
 
 #include <cstdint>

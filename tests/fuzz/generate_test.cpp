@@ -1,8 +1,8 @@
 /// Generated computations: what they contain, and random schedules of them.
 
-#include "dsl/error.h"
-#include "dsl/printer.h"
-#include "dsl/specialise.h"
+#include "dsl/expr/error.h"
+#include "dsl/ir/printer.h"
+#include "dsl/ir/specialise.h"
 #include "runtime/check/blame.h"
 #include "runtime/check/check.h"
 #include "runtime/check/stored_array.h"

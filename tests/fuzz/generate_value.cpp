@@ -1,4 +1,4 @@
-#include "dsl/math.h"
+#include "dsl/expr/math.h"
 #include "tests/fuzz/generator.h"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 /// How a random computation is made: generate.cpp makes stages, generate_index.cpp reads, generate_value.cpp
 /// expressions.
 
-#include "dsl/tensor.h"
+#include "dsl/ir/tensor.h"
 #include "tests/fuzz/generate.h"
 #include "tests/fuzz/random.h"
 

@@ -1,7 +1,7 @@
 /// Random schedules as text: what codegen prints of them, run on the host under sanitizers, against the
 /// simulator.
 
-#include "dsl/specialise.h"
+#include "dsl/ir/specialise.h"
 #include "lowering/lower.h"
 #include "runtime/check/blame.h"
 #include "runtime/check/stored_array.h"

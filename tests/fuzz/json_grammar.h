@@ -1,5 +1,5 @@
 #pragma once
-/// Draws new parts of traces from the grammar of expressions (dsl/expr_json.h).
+/// Draws new parts of traces from the grammar of expressions (dsl/expr/expr_json.h).
 
 #include "tests/fuzz/json_parts.h"
 #include "tests/fuzz/random.h"

@@ -1,9 +1,9 @@
 #include "tests/fuzz/judge_all.h"
 
-#include "dsl/error.h"
-#include "dsl/interpret.h"
-#include "dsl/printer.h"
-#include "dsl/specialise.h"
+#include "dsl/expr/error.h"
+#include "dsl/ir/interpret.h"
+#include "dsl/ir/printer.h"
+#include "dsl/ir/specialise.h"
 #include "lowering/lower.h"
 #include "runtime/check/blame.h"
 #include "runtime/check/check.h"

@@ -1,6 +1,6 @@
 /// nestsmith_fuzz: random schedules, for as long as it is told.
 
-#include "dsl/error.h"
+#include "dsl/expr/error.h"
 #include "tests/files.h"
 #include "tests/fuzz/campaign.h"
 #include "tests/fuzz/exhaustive.h"

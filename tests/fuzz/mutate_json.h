@@ -1,8 +1,8 @@
 #pragma once
-/// Mutations of a trace as JSON (dsl/trace.h). The grammar of traces gives each part a kind; a mutation
-/// replaces a part by another part of its kind, or by a new one that is drawn from the grammar of expressions
-/// (dsl/expr_json.h). It knows neither what a computation means nor which directives are legal: most mutants
-/// are refused.
+/// Mutations of a trace as JSON (dsl/schedule/trace.h). The grammar of traces gives each part a kind; a
+/// mutation replaces a part by another part of its kind, or by a new one that is drawn from the grammar of
+/// expressions (dsl/expr/expr_json.h). It knows neither what a computation means nor which directives are
+/// legal: most mutants are refused.
 
 #include "tests/fuzz/random.h"
 

@@ -1,7 +1,7 @@
 /// Mutants of traces: they are what they are to be, and nothing breaks under them.
 
-#include "dsl/error.h"
-#include "dsl/trace.h"
+#include "dsl/expr/error.h"
+#include "dsl/schedule/trace.h"
 #include "tests/fuzz/commands.h"
 #include "tests/fuzz/json_parts.h"
 #include "tests/fuzz/judge_all.h"

@@ -1,6 +1,6 @@
 #include "tests/fuzz/mutate_traces.h"
 
-#include "dsl/error.h"
+#include "dsl/expr/error.h"
 #include "schedules/rung.h"
 #include "tests/files.h"
 #include "tests/fuzz/author.h"

@@ -1,6 +1,6 @@
 #include "tests/fuzz/shrink.h"
 
-#include "dsl/printer.h"
+#include "dsl/ir/printer.h"
 #include "schedules/workloads.h"
 #include "tests/fuzz/author.h"
 #include "tests/fuzz/commands.h"

@@ -1,7 +1,8 @@
 #include "tests/fuzz/user_intrinsics.h"
 
 #include "codegen/spell.h"
-#include "dsl/math.h"
+#include "dsl/expr/math.h"
+#include "dsl/hardware/intrinsics.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,9 +1,9 @@
 #pragma once
-/// Intrinsics such as users register (dsl/intrinsic.h). Each follows from its number, which its name ends in,
-/// so a trace that names one can be replayed.
+/// Intrinsics such as users register (dsl/hardware/intrinsics.h). Each follows from its number, which its name
+/// ends in, so a trace that names one can be replayed.
 
-#include "dsl/directive.h"
-#include "dsl/intrinsic.h"
+#include "dsl/ir/intrinsic.h"
+#include "dsl/schedule/directive.h"
 #include "tests/fuzz/random.h"
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 #include "tests/fuzz/wander.h"
 
-#include "dsl/allocation.h"
-#include "dsl/intrinsic.h"
-#include "dsl/layout.h"
+#include "dsl/hardware/intrinsics.h"
+#include "dsl/ir/allocation.h"
+#include "dsl/ir/layout.h"
 
 #include <algorithm>
 #include <map>

@@ -1,7 +1,7 @@
 #pragma once
 /// Any directive that could be written down next, legal or not.
 
-#include "dsl/primitives/registry.h"
+#include "dsl/schedule/primitives/registry.h"
 #include "tests/fuzz/random.h"
 
 #include <vector>

@@ -5,7 +5,8 @@
 #error "the public headers are not on the include path"
 #endif
 
-#if __has_include("dsl/tensor.h") || __has_include(<dsl/schedule.h>) || __has_include(<lowering/lower.h>) ||             \
+#if __has_include("dsl/ir/tensor.h") ||                                                                        \
+                  __has_include(<dsl/schedule/schedule.h>) || __has_include(<lowering/lower.h>) ||             \
     __has_include(<codegen/emit.h>) || __has_include(<runtime/check/check.h>) || __has_include(<schedules/rung.h>) ||    \
     __has_include(<tools/cli.h>) || __has_include(<tests/golden.h>)
 #error "a folder of the repository is on the include path"

@@ -1,7 +1,7 @@
 /// Index arithmetic: large offsets, negative numbers, names.
 
 #include "codegen/cuda.h"
-#include "dsl/numbers.h"
+#include "dsl/expr/numbers.h"
 #include "tests/known_bugs/support.h"
 
 #include <regex>

@@ -1,6 +1,6 @@
 /// What is read and written: tails, vectors, regions, registers, accumulators.
 
-#include "dsl/workload_info.h"
+#include "dsl/ir/workload_info.h"
 #include "runtime/check/reference.h"
 #include "tests/known_bugs/support.h"
 

@@ -1,6 +1,6 @@
 /// A `branch` in a computation is an if/else in the kernel.
 
-#include "dsl/spelling.h"
+#include "dsl/expr/spelling.h"
 #include "lowering/lower.h"
 #include "tests/dsl/support.h"
 

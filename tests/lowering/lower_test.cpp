@@ -2,7 +2,7 @@
 
 #include "lowering/lower.h"
 
-#include "dsl/verify.h"
+#include "dsl/hardware/verify.h"
 #include "lowering/unit.h"
 #include "tests/dsl/support.h"
 

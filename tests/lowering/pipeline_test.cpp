@@ -3,7 +3,7 @@
 
 #include "lowering/lower.h"
 
-#include "dsl/tensor.h"
+#include "dsl/ir/tensor.h"
 #include "tests/lowering/tiled_gemm.h"
 
 #include <fmt/format.h>

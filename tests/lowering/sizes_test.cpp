@@ -1,7 +1,7 @@
 /// One kernel for every size: lowered with symbols, specialised, run.
 
-#include "dsl/specialise.h"
-#include "dsl/tensor.h"
+#include "dsl/ir/specialise.h"
+#include "dsl/ir/tensor.h"
 #include "lowering/lower.h"
 #include "tests/dsl/support.h"
 

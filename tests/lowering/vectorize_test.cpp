@@ -1,6 +1,6 @@
 /// Loops over lanes as vector accesses in the kernel.
 
-#include "dsl/intrinsic.h"
+#include "dsl/ir/intrinsic.h"
 #include "lowering/lower.h"
 #include "lowering/verify_kernel.h"
 #include "tests/dsl/support.h"

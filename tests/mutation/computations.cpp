@@ -1,6 +1,6 @@
 #include "tests/mutation/computations.h"
 
-#include "dsl/tensor.h"
+#include "dsl/ir/tensor.h"
 
 #include <limits>
 

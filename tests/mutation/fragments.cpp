@@ -1,7 +1,7 @@
 /// Fragments: the lanes and registers that hold their elements, and their first values.
 
-#include "dsl/intrinsic.h"
-#include "dsl/printer.h"
+#include "dsl/hardware/intrinsics.h"
+#include "dsl/ir/printer.h"
 #include "tests/mutation/catalogue.h"
 
 #include <fmt/format.h>

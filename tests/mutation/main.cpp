@@ -1,6 +1,6 @@
 /// nestsmith_mutate: seeds bugs in the kernels of the rungs, and tells which of them the net catches.
 
-#include "dsl/error.h"
+#include "dsl/expr/error.h"
 #include "tests/mutation/computations.h"
 #include "tests/mutation/score.h"
 

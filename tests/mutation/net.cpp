@@ -1,6 +1,6 @@
 #include "tests/mutation/net.h"
 
-#include "dsl/error.h"
+#include "dsl/expr/error.h"
 #include "lowering/verify_kernel.h"
 #include "runtime/check/sim_executor.h"
 

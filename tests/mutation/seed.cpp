@@ -1,7 +1,7 @@
 #include "tests/mutation/seed.h"
 
-#include "dsl/intrinsic.h"
-#include "dsl/printer.h"
+#include "dsl/hardware/intrinsics.h"
+#include "dsl/ir/printer.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 #include "tests/mutation/subject.h"
 
-#include "dsl/error.h"
-#include "dsl/verify.h"
+#include "dsl/expr/error.h"
+#include "dsl/hardware/verify.h"
 #include "runtime/check/stored_array.h"
 #include "schedules/workloads.h"
 #include "tests/mutation/computations.h"

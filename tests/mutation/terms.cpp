@@ -1,8 +1,8 @@
 #include "tests/mutation/terms.h"
 
-#include "dsl/function.h"
-#include "dsl/intrinsic.h"
-#include "dsl/ops.h"
+#include "dsl/expr/expr.h"
+#include "dsl/expr/ops.h"
+#include "dsl/hardware/intrinsics.h"
 
 #include <bit>
 #include <cmath>

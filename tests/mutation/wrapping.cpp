@@ -1,7 +1,7 @@
 /// Integer data as numbers without bounds: comparisons that are decided although their operands wrap around,
 /// and operations that C++ does not define for all data.
 
-#include "dsl/function.h"
+#include "dsl/expr/expr.h"
 #include "lowering/data_arithmetic.h"
 #include "tests/mutation/catalogue.h"
 

@@ -1,6 +1,6 @@
 #include "tests/proofs/answers.h"
 
-#include "dsl/printer.h"
+#include "dsl/ir/printer.h"
 #include "tests/proofs/translate.h"
 
 #include <algorithm>

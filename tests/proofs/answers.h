@@ -2,7 +2,7 @@
 /// Every answer that index arithmetic gives while something is scheduled and lowered, and whether it is true:
 /// on these answers rest the guards that go, the vectors, the widths of indices and the regions.
 
-#include "dsl/watch_answers.h"
+#include "dsl/expr/watch_answers.h"
 #include "tests/proofs/prover.h"
 
 #include <map>

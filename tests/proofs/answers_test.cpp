@@ -1,7 +1,7 @@
 /// That answers of index arithmetic are collected, and refuted where they are false. That all that it answered
 /// about the rungs is true is what nestsmith_prove shows, which the tests run.
 
-#include "dsl/vector_access.h"
+#include "dsl/hardware/vector_access.h"
 #include "tests/proofs/rungs.h"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 #include "tests/proofs/covered.h"
 
-#include "dsl/interpret.h"
-#include "dsl/printer.h"
+#include "dsl/ir/interpret.h"
+#include "dsl/ir/printer.h"
 #include "tests/proofs/instance.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #pragma once
 /// That what is read of a cache was written: to the end of its tiles, where lowering has filled them.
 
-#include "dsl/program.h"
+#include "dsl/ir/program.h"
 #include "tests/proofs/proof.h"
 
 namespace nestsmith::proofs {

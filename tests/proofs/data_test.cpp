@@ -1,8 +1,8 @@
 /// Integer data wrap around. Z3 proves, on words of their type, that the simplifier keeps the value of
 /// expressions of data.
 
-#include "dsl/printer.h"
-#include "dsl/simplify.h"
+#include "dsl/expr/simplify.h"
+#include "dsl/ir/printer.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 namespace nestsmith::proofs {
 namespace {
 
-/// Expressions of words, with the meaning that dsl/ops.h defines.
+/// Expressions of words, with the meaning that dsl/expr/ops.h defines.
 class Words {
 public:
   z3::expr operator()(const Expr &e) {

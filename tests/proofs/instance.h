@@ -1,7 +1,7 @@
 #pragma once
 /// A block of a program at an iteration of the loops around it that is not known.
 
-#include "dsl/program.h"
+#include "dsl/ir/program.h"
 #include "tests/proofs/translate.h"
 
 #include <vector>

@@ -1,7 +1,7 @@
 #include "tests/proofs/kernel_proof.h"
 
-#include "dsl/intrinsic.h"
-#include "dsl/printer.h"
+#include "dsl/hardware/intrinsics.h"
+#include "dsl/ir/printer.h"
 #include "tests/proofs/translate.h"
 
 #include <fmt/format.h>

@@ -2,7 +2,7 @@
 /// --random=N the same of random schedules of the twenty computations, because the prover has no model of data
 /// that wrap around.
 
-#include "dsl/error.h"
+#include "dsl/expr/error.h"
 #include "tests/fuzz/author.h"
 #include "tests/proofs/rule.h"
 #include "tests/proofs/rungs.h"

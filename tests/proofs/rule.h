@@ -24,7 +24,7 @@ namespace nestsmith::proofs {
 
 struct Rule {
   std::string name, text;
-  std::string where; ///< "dsl/simplify.cpp:120"
+  std::string where; ///< "dsl/expr/simplify.cpp:120"
 };
 
 /// All rules in the sources below `root` (a repository), in the rooms that rewrite: dsl and lowering.

@@ -1,6 +1,6 @@
 #include "tests/proofs/rungs.h"
 
-#include "dsl/error.h"
+#include "dsl/expr/error.h"
 #include "lowering/passes.h"
 #include "schedules/workloads.h"
 #include "tests/proofs/covered.h"

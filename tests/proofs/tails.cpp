@@ -1,6 +1,6 @@
 #include "tests/proofs/tails.h"
 
-#include "dsl/printer.h"
+#include "dsl/ir/printer.h"
 #include "tests/proofs/instance.h"
 
 #include <algorithm>

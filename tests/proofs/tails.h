@@ -1,8 +1,8 @@
 #pragma once
-/// That a guard may go since caches are filled to the end of their tiles (dsl/fill_tails.h), proved of each
+/// That a guard may go since caches are filled to the end of their tiles (dsl/ir/fill_tails.h), proved of each
 /// program from the program itself: nothing of how the pass decides is used.
 
-#include "dsl/program.h"
+#include "dsl/ir/program.h"
 #include "tests/proofs/proof.h"
 
 namespace nestsmith::proofs {

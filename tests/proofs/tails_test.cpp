@@ -4,9 +4,9 @@
 #include "tests/proofs/tails.h"
 #include "tests/schedules/rung.h"
 
-#include "dsl/fill_tails.h"
-#include "dsl/schedule.h"
-#include "dsl/tensor.h"
+#include "dsl/ir/fill_tails.h"
+#include "dsl/ir/tensor.h"
+#include "dsl/schedule/schedule.h"
 #include "schedules/workloads.h"
 #include "tests/proofs/covered.h"
 #include "tests/proofs/rungs.h"

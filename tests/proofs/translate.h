@@ -1,8 +1,8 @@
 #pragma once
-/// Expressions of dsl/expr.h as polynomials and formulas. Integers have no bounds here: that what is computed
-/// in 32 or 64 bits fits is a claim of its own (tests/proofs/kernel_proof.h).
+/// Expressions of dsl/expr/expr.h as polynomials and formulas. Integers have no bounds here: that what is
+/// computed in 32 or 64 bits fits is a claim of its own (tests/proofs/kernel_proof.h).
 
-#include "dsl/simplify.h"
+#include "dsl/expr/simplify.h"
 #include "tests/proofs/prover.h"
 
 #include <functional>

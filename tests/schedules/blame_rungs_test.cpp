@@ -1,6 +1,6 @@
 /// `check RUNG --each-step` on the rungs that come with nestsmith: what is run of them, and what is named.
 
-#include "dsl/trace.h"
+#include "dsl/schedule/trace.h"
 #include "runtime/check/blame.h"
 #include "schedules/rung.h"
 #include "tests/runtime/check/broken_passes.h"

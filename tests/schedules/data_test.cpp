@@ -3,9 +3,9 @@
 
 #include "codegen/cuda.h"
 #include "codegen/standalone.h"
-#include "dsl/interpret.h"
-#include "dsl/numbers.h"
-#include "dsl/tensor.h"
+#include "dsl/expr/numbers.h"
+#include "dsl/ir/interpret.h"
+#include "dsl/ir/tensor.h"
 #include "lowering/lower.h"
 #include "runtime/check/sim_executor.h"
 #include "tests/codegen/host_text.h"

@@ -1,10 +1,10 @@
 /// Every layout of a fragment, element by element: of the operands of all intrinsics, and of the tutorial
 /// `tensor`. The obligations compare layouts as expressions. These tests enumerate the lanes and registers.
 
-#include "dsl/allocation.h"
-#include "dsl/fragment.h"
-#include "dsl/interpret.h"
-#include "dsl/intrinsic.h"
+#include "dsl/hardware/fragment.h"
+#include "dsl/hardware/intrinsics.h"
+#include "dsl/ir/allocation.h"
+#include "dsl/ir/interpret.h"
 #include "schedules/tensor/tiles.h"
 
 #include <fmt/format.h>

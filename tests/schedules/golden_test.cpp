@@ -1,6 +1,6 @@
 #include "codegen/cuda.h"
 #include "codegen/standalone.h"
-#include "dsl/trace.h"
+#include "dsl/schedule/trace.h"
 #include "lowering/lower.h"
 #include "schedules/rung.h"
 #include "tests/gemm_sizes.h"

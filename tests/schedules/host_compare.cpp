@@ -1,7 +1,7 @@
 #include "tests/schedules/host_compare.h"
 
-#include "dsl/specialise.h"
-#include "dsl/workload_info.h"
+#include "dsl/ir/specialise.h"
+#include "dsl/ir/workload_info.h"
 #include "runtime/check/check.h"
 #include "runtime/check/sim_executor.h"
 #include "runtime/check/stored_array.h"

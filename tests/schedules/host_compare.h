@@ -1,7 +1,7 @@
 #pragma once
 /// The emitted text against the simulator: the same launches on the same arrays, bit for bit.
 
-#include "dsl/schedule.h"
+#include "dsl/schedule/schedule.h"
 #include "lowering/plan.h"
 
 #include <string>

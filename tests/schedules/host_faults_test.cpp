@@ -1,7 +1,7 @@
 /// The host run of emitted texts reports what is wrong with them: one seeded fault a text.
 
 #include "codegen/emit.h"
-#include "dsl/tensor.h"
+#include "dsl/ir/tensor.h"
 #include "lowering/lower.h"
 #include "runtime/check/check.h"
 #include "runtime/check/sim_executor.h"

@@ -2,7 +2,7 @@
 /// emitted text and the reference of a standalone file compute the same.
 
 #include "codegen/standalone.h"
-#include "dsl/tensor.h"
+#include "dsl/ir/tensor.h"
 #include "lowering/lower.h"
 #include "runtime/check/check.h"
 #include "runtime/check/sim_executor.h"

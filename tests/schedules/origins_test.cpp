@@ -1,7 +1,7 @@
 /// Every statement of a kernel knows from which part of the program it was made.
 
 #include "codegen/emit.h"
-#include "dsl/trace.h"
+#include "dsl/schedule/trace.h"
 #include "lowering/lower.h"
 #include "schedules/rung.h"
 

@@ -1,8 +1,8 @@
 #pragma once
 /// Sums of rows by the lanes of a warp: a schedule with a fragment of which every lane holds a copy.
 
-#include "dsl/schedule.h"
-#include "dsl/tensor.h"
+#include "dsl/ir/tensor.h"
+#include "dsl/schedule/schedule.h"
 
 #include <string>
 #include <vector>

@@ -1,8 +1,8 @@
 /// Every rung that comes with nestsmith, lowered and run on the simulator at hostile shapes.
 
-#include "dsl/printer.h"
-#include "dsl/tensor.h"
-#include "dsl/trace.h"
+#include "dsl/ir/printer.h"
+#include "dsl/ir/tensor.h"
+#include "dsl/schedule/trace.h"
 #include "schedules/rung.h"
 #include "schedules/workloads.h"
 #include "tests/dsl/support.h"

@@ -1,8 +1,8 @@
 #pragma once
 /// A product whose every name is one that C++, CUDA, or what we write into a text takes.
 
-#include "dsl/schedule.h"
-#include "dsl/tensor.h"
+#include "dsl/ir/tensor.h"
+#include "dsl/schedule/schedule.h"
 
 namespace nestsmith {
 

@@ -2,8 +2,8 @@
 
 #include "tests/schedules/traces.h"
 
-#include "dsl/printer.h"
-#include "dsl/trace.h"
+#include "dsl/ir/printer.h"
+#include "dsl/schedule/trace.h"
 #include "schedules/rung.h"
 
 #include <gtest/gtest.h>

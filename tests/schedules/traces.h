@@ -1,7 +1,7 @@
 #pragma once
 /// The traces of all rungs as `show --trace cpp` prints them, compiled: see make_traces.sh.
 
-#include "dsl/schedule.h"
+#include "dsl/schedule/schedule.h"
 
 #include <string>
 #include <utility>

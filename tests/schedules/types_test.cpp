@@ -2,9 +2,9 @@
 
 #include "codegen/cuda.h"
 #include "codegen/standalone.h"
-#include "dsl/math.h"
-#include "dsl/tensor.h"
-#include "dsl/workload_info.h"
+#include "dsl/expr/math.h"
+#include "dsl/ir/tensor.h"
+#include "dsl/ir/workload_info.h"
 #include "runtime/cuda/nvrtc.h"
 #include "schedules/rung.h"
 #include "schedules/workloads.h"

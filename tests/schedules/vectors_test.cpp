@@ -1,8 +1,8 @@
 /// Vectors and intrinsics in whole schedules: right at every size, and named where a shape has none.
 
 #include "codegen/cuda.h"
-#include "dsl/interpret.h"
-#include "dsl/workload_info.h"
+#include "dsl/ir/interpret.h"
+#include "dsl/ir/workload_info.h"
 #include "runtime/check/sim_executor.h"
 #include "runtime/cuda/nvrtc.h"
 #include "runtime/model/machine_code.h"

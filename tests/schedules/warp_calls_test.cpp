@@ -1,8 +1,8 @@
 /// Nests that a warp executes as calls of intrinsics, in whole schedules.
 
 #include "codegen/cuda.h"
-#include "dsl/intrinsic.h"
-#include "dsl/math.h"
+#include "dsl/expr/math.h"
+#include "dsl/hardware/intrinsics.h"
 #include "lowering/lower.h"
 #include "runtime/check/blame.h"
 #include "runtime/check/error_analysis.h"

@@ -1,6 +1,6 @@
 /// --arch: every command that schedules takes it, and none contradicts it.
 
-#include "dsl/tensor.h"
+#include "dsl/ir/tensor.h"
 #include "tests/tools/run_binary.h"
 #include "tools/cli.h"
 #include "tools/machine.h"

@@ -1,13 +1,13 @@
 /// `bench` on a driver and libraries that run on the host, and its text from given samples.
 
 #include "codegen/cuda.h"
-#include "dsl/error.h"
+#include "dsl/expr/error.h"
 #include "tests/runtime/cuda/fake_cuda.h"
 #include "tests/tools/run_binary.h"
-#include "tools/bench.h"
-#include "tools/bench_chart.h"
-#include "tools/bench_json.h"
-#include "tools/bench_table.h"
+#include "tools/bench/bench.h"
+#include "tools/bench/bench_chart.h"
+#include "tools/bench/bench_json.h"
+#include "tools/bench/bench_table.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

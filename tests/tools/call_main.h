@@ -1,7 +1,7 @@
 #pragma once
 /// Calls cli_main in this process with rungs that a test makes.
 
-#include "dsl/tensor.h"
+#include "dsl/ir/tensor.h"
 #include "tools/cli.h"
 
 #include <gtest/gtest.h>

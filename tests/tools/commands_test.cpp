@@ -1,7 +1,7 @@
 /// What each command shows.
 
-#include "dsl/tensor.h"
-#include "dsl/trace.h"
+#include "dsl/ir/tensor.h"
+#include "dsl/schedule/trace.h"
 #include "schedules/rung.h"
 #include "tests/tools/run_binary.h"
 

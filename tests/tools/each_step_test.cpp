@@ -1,9 +1,9 @@
 /// `check --each-step` names the directive or the pass at fault, and leaves a trace that replays.
 
-#include "tools/each_step.h"
+#include "tools/commands/each_step.h"
 
-#include "dsl/tensor.h"
-#include "dsl/trace.h"
+#include "dsl/ir/tensor.h"
+#include "dsl/schedule/trace.h"
 #include "tests/runtime/check/broken_passes.h"
 #include "tests/tools/call_main.h"
 #include "tests/tools/run_binary.h"

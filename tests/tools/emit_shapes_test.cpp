@@ -1,6 +1,6 @@
 /// `emit --shapes`: one launcher for several shapes.
 
-#include "dsl/error.h"
+#include "dsl/expr/error.h"
 #include "tests/codegen/host_text.h"
 #include "tests/codegen/nvcc.h"
 #include "tests/golden.h"

@@ -1,7 +1,7 @@
 /// What stopped or misled users who tried a schedule of their own.
 
-#include "dsl/error.h"
-#include "dsl/math.h"
+#include "dsl/expr/error.h"
+#include "dsl/expr/math.h"
 #include "tests/tools/call_main.h"
 #include "tests/tools/run_binary.h"
 

@@ -1,6 +1,6 @@
 /// A user's own computation and schedule get every command from cli_main.
 
-#include "dsl/error.h"
+#include "dsl/expr/error.h"
 #include "tests/tools/call_main.h"
 #include "tests/tools/run_binary.h"
 

@@ -1,6 +1,6 @@
 /// The columns of `run`, also those of a GPU, which need none here.
 
-#include "tools/run_table.h"
+#include "tools/tables/run_table.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

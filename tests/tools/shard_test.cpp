@@ -1,8 +1,8 @@
 /// The part of a search that a process does, by option and by the environment of launchers.
 
-#include "tools/shard.h"
+#include "tools/tune/shard.h"
 
-#include "dsl/error.h"
+#include "dsl/expr/error.h"
 
 #include <gmock/gmock.h>
 #include <map>

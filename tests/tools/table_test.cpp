@@ -1,6 +1,6 @@
 /// The best knobs by GPU, dtype and shape: rungs with a table, and --table.
 
-#include "dsl/error.h"
+#include "dsl/expr/error.h"
 #include "runtime/records/knob_table.h"
 #include "schedules/fast/rungs.h"
 #include "tests/codegen/host_text.h"

@@ -1,11 +1,11 @@
 /// Diffs, tables and names: what the commands print with.
 
-#include "dsl/error.h"
+#include "dsl/expr/error.h"
 #include "tools/arguments.h"
-#include "tools/highlight.h"
 #include "tools/rung_choice.h"
-#include "tools/terminal.h"
-#include "tools/text_diff.h"
+#include "tools/tables/highlight.h"
+#include "tools/tables/terminal.h"
+#include "tools/tables/text_diff.h"
 
 #include <gtest/gtest.h>
 

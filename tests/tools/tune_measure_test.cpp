@@ -1,6 +1,6 @@
 /// Measurement in a child process: the points that end it, and all others.
 
-#include "tools/tune_measure.h"
+#include "tools/tune/tune_measure.h"
 
 #include "tests/tools/run_binary.h"
 

@@ -2,7 +2,7 @@
 /// none.
 
 #include "tests/tools/run_binary.h"
-#include "tools/terminal.h"
+#include "tools/tables/terminal.h"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 #pragma once
 /// bf16 where the host is the device: storage and its conversions.
 
-#include "dsl/numbers.h"
+#include "dsl/expr/numbers.h"
 
 struct __nv_bfloat16 {
   nestsmith::BF16 value;

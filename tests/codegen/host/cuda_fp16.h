@@ -1,7 +1,7 @@
 #pragma once
 /// f16 where the host is the device: storage and its conversions.
 
-#include "dsl/numbers.h"
+#include "dsl/expr/numbers.h"
 
 struct __half {
   nestsmith::F16 value;

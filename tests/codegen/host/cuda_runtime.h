@@ -3,7 +3,7 @@
 /// types, and functions of the runtime.
 
 #include "device.h"
-#include "dsl/numbers.h"
+#include "dsl/expr/numbers.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 
 #include "runtime/check/blame.h"
 
-#include "dsl/error.h"
-#include "dsl/trace.h"
+#include "dsl/expr/error.h"
+#include "dsl/schedule/trace.h"
 #include "tests/lowering/tiled_gemm.h"
 #include "tests/runtime/check/broken_passes.h"
 

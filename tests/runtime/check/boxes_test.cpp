@@ -1,7 +1,7 @@
 /// Boxes that end with the accesses, and sums of partial sums, on the simulator.
 
-#include "dsl/math.h"
-#include "dsl/tensor.h"
+#include "dsl/expr/math.h"
+#include "dsl/ir/tensor.h"
 #include "tests/runtime/check/right.h"
 
 namespace nestsmith {

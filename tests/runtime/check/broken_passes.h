@@ -1,7 +1,7 @@
 #pragma once
 /// Passes and directives with a fault put in, for tests that ask who is to blame.
 
-#include "dsl/primitives/edit.h"
+#include "dsl/schedule/primitives/edit.h"
 #include "lowering/passes.h"
 
 #include <functional>

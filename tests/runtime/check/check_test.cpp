@@ -1,7 +1,7 @@
 #include "runtime/check/check.h"
 
-#include "dsl/tensor.h"
-#include "dsl/workload_info.h"
+#include "dsl/ir/tensor.h"
+#include "dsl/ir/workload_info.h"
 #include "tests/runtime/check/gemm_program.h"
 #include "tests/runtime/check/right.h"
 

@@ -1,7 +1,7 @@
 /// Each run of a check is needed: for each there is a wrong kernel that no other run detects. A run that is no
 /// longer made, or whose inputs become weaker, fails here.
-#include "dsl/interpret.h"
-#include "dsl/tensor.h"
+#include "dsl/ir/interpret.h"
+#include "dsl/ir/tensor.h"
 #include "runtime/check/blame.h"
 #include "runtime/check/check.h"
 #include "tests/runtime/check/gemm_program.h"

@@ -1,6 +1,6 @@
 /// Right kernels that are within the error bound, although f32 and fp64 differ by more than their relative
 /// accuracy, and wrong ones that are not.
-#include "dsl/tensor.h"
+#include "dsl/ir/tensor.h"
 #include "runtime/check/blame.h"
 #include "runtime/check/check.h"
 #include "tests/runtime/check/right.h"

@@ -1,6 +1,6 @@
 /// The runs of a check that compare all bits: their inputs, and what they detect.
-#include "dsl/interpret.h"
-#include "dsl/tensor.h"
+#include "dsl/ir/interpret.h"
+#include "dsl/ir/tensor.h"
 #include "runtime/check/blame.h"
 #include "runtime/check/check.h"
 #include "tests/runtime/check/gemm_program.h"

@@ -1,6 +1,6 @@
 #include "tests/runtime/check/first_kernels.h"
 
-#include "dsl/tensor.h"
+#include "dsl/ir/tensor.h"
 
 namespace nestsmith::test {
 

@@ -1,7 +1,7 @@
 #pragma once
 /// Kernels as a first user writes them, and wrong variants of each.
 
-#include "dsl/program.h"
+#include "dsl/ir/program.h"
 
 #include <functional>
 #include <string>

@@ -1,6 +1,6 @@
 /// Fragments in schedules: registers that an intrinsic takes as words, and copies that several lanes hold.
 
-#include "dsl/tensor.h"
+#include "dsl/ir/tensor.h"
 #include "tests/runtime/check/right.h"
 
 #include <gmock/gmock.h>

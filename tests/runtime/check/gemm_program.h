@@ -1,7 +1,7 @@
 #pragma once
 /// The programs that the tests of the reference and of the check run.
 
-#include "dsl/tensor.h"
+#include "dsl/ir/tensor.h"
 
 namespace nestsmith::test {
 

@@ -2,7 +2,7 @@
 
 #include "runtime/check/gpu_product.h"
 
-#include "dsl/error.h"
+#include "dsl/expr/error.h"
 #include "runtime/check/check.h"
 #include "runtime/cuda/nvrtc.h"
 #include "tests/runtime/check/gemm_program.h"

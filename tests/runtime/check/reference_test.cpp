@@ -1,7 +1,7 @@
 #include "runtime/check/reference.h"
 
-#include "dsl/error.h"
-#include "dsl/workload_info.h"
+#include "dsl/expr/error.h"
+#include "dsl/ir/workload_info.h"
 #include "runtime/check/check.h"
 #include "tests/runtime/check/gemm_program.h"
 

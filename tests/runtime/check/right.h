@@ -1,7 +1,7 @@
 #pragma once
 /// Checks a schedule in the simulator.
 
-#include "dsl/schedule.h"
+#include "dsl/schedule/schedule.h"
 #include "lowering/lower.h"
 #include "runtime/check/check.h"
 #include "runtime/check/sim_executor.h"

@@ -1,6 +1,6 @@
 /// Values whose operands are shared: the kernel and the reference compute the same, fast.
 
-#include "dsl/tensor.h"
+#include "dsl/ir/tensor.h"
 #include "lowering/lower.h"
 #include "runtime/check/check.h"
 #include "runtime/check/error_analysis.h"

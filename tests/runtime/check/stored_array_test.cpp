@@ -2,7 +2,7 @@
 
 #include "runtime/check/stored_array.h"
 
-#include "dsl/tensor.h"
+#include "dsl/ir/tensor.h"
 #include "lowering/lower.h"
 #include "runtime/check/check.h"
 #include "runtime/check/sim_executor.h"

@@ -1,6 +1,6 @@
 /// The outcome of a check: right only if every element of every output was compared, and what was compared.
-#include "dsl/interpret.h"
-#include "dsl/tensor.h"
+#include "dsl/ir/interpret.h"
+#include "dsl/ir/tensor.h"
 #include "lowering/lower.h"
 #include "runtime/check/blame.h"
 #include "runtime/check/check.h"

@@ -1,6 +1,6 @@
 /// cuBLAS on a fake that computes column-major products on the host: see fake_cuda.h.
 
-#include "dsl/error.h"
+#include "dsl/expr/error.h"
 #include "runtime/cuda/cublas.h"
 #include "tests/runtime/cuda/fake_cuda.h"
 #include "tests/runtime/environment.h"

@@ -1,6 +1,6 @@
 #include "tests/runtime/cuda/fake_cuda.h"
 
-#include "dsl/numbers.h"
+#include "dsl/expr/numbers.h"
 
 #include <algorithm>
 #include <cstdlib>

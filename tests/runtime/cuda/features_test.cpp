@@ -1,6 +1,6 @@
 /// The features of architectures, as the assembler of CUDA has them.
 
-#include "dsl/arch.h"
+#include "dsl/ir/arch.h"
 #include "runtime/cuda/nvrtc.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 /// Interleaved measurements on a driver that runs on the host: see fake_cuda.h.
 
-#include "dsl/error.h"
+#include "dsl/expr/error.h"
 #include "runtime/cuda/measure.h"
 #include "runtime/cuda/nvml.h"
 #include "tests/runtime/cuda/fake_cuda.h"

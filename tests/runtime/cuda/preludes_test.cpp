@@ -1,6 +1,6 @@
 /// The prelude of each intrinsic, compiled to PTX for each class of architectures that has it: it contains the
 /// instruction that the intrinsic declares, with its operands in order.
-#include "dsl/intrinsic.h"
+#include "dsl/hardware/intrinsics.h"
 #include "runtime/cuda/nvrtc.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #pragma once
 /// Two countings of one kernel.
 
-#include "dsl/printer.h"
+#include "dsl/ir/printer.h"
 #include "runtime/model/counters.h"
 
 #include <gtest/gtest.h>

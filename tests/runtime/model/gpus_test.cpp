@@ -1,7 +1,7 @@
 #include "runtime/model/gpus.h"
 
-#include "dsl/error.h"
-#include "dsl/target.h"
+#include "dsl/expr/error.h"
+#include "dsl/hardware/target.h"
 #include "tests/runtime/environment.h"
 
 #include <cmath>

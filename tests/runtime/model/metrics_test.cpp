@@ -1,7 +1,7 @@
 #include "runtime/model/metrics.h"
 
-#include "dsl/expr.h"
-#include "dsl/intrinsic.h"
+#include "dsl/expr/expr.h"
+#include "dsl/hardware/intrinsics.h"
 #include "runtime/model/count.h"
 #include "tests/files.h"
 #include "tests/runtime/environment.h"

@@ -1,6 +1,6 @@
 #include "runtime/model/occupancy.h"
 
-#include "dsl/error.h"
+#include "dsl/expr/error.h"
 #include "tests/runtime/environment.h"
 
 #include <gtest/gtest.h>

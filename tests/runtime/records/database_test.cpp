@@ -3,7 +3,7 @@
 
 #include "runtime/records/database.h"
 
-#include "dsl/error.h"
+#include "dsl/expr/error.h"
 #include "tests/dsl/support.h"
 #include "tests/files.h"
 

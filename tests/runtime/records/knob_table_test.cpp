@@ -2,7 +2,7 @@
 
 #include "runtime/records/knob_table.h"
 
-#include "dsl/error.h"
+#include "dsl/expr/error.h"
 #include "tests/dsl/support.h"
 
 namespace nestsmith::records {

@@ -1,6 +1,7 @@
 /// What a call may take as its operands: registers that start a word, copies that agree, registers of its own,
 /// and rows that all receiving lanes may read.
 
+#include "dsl/hardware/intrinsics.h"
 #include "lowering/verify_kernel.h"
 #include "tests/runtime/sim/one_call.h"
 

@@ -1,6 +1,6 @@
 /// Elements whose index is data: the index and the data through caches.
 
-#include "dsl/tensor.h"
+#include "dsl/ir/tensor.h"
 #include "tests/runtime/check/right.h"
 
 #include <gtest/gtest.h>

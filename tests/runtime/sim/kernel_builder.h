@@ -1,7 +1,7 @@
 #pragma once
 /// Kernels written down by hand, for the tests and benchmarks of the simulator.
 
-#include "dsl/intrinsic.h"
+#include "dsl/ir/intrinsic.h"
 #include "lowering/kernel.h"
 #include "runtime/sim/simulate.h"
 

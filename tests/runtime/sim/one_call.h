@@ -1,6 +1,7 @@
 #pragma once
 /// A hand-made kernel with one call of an intrinsic by a warp.
 
+#include "dsl/hardware/intrinsics.h"
 #include "tests/runtime/sim/kernel_builder.h"
 
 #include <stdexcept>

@@ -1,9 +1,9 @@
 /// Caches of reads under masks, in the simulator: tiles with a halo that hold the padding, tails, copies that
 /// are vectors, asynchronous or ahead of their use, and code of their own for the tiles at the edges.
 
-#include "dsl/fill_tails.h"
-#include "dsl/printer.h"
-#include "dsl/tensor.h"
+#include "dsl/ir/fill_tails.h"
+#include "dsl/ir/printer.h"
+#include "dsl/ir/tensor.h"
 #include "tests/runtime/check/right.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 /// Consumers that read a temporary as another shape, in kernels.
 
-#include "dsl/tensor.h"
+#include "dsl/ir/tensor.h"
 #include "tests/runtime/check/right.h"
 
 #include <gtest/gtest.h>

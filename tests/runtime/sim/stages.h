@@ -1,8 +1,8 @@
 #pragma once
 /// Computations in several stages through shared memory.
 
-#include "dsl/schedule.h"
-#include "dsl/tensor.h"
+#include "dsl/ir/tensor.h"
+#include "dsl/schedule/schedule.h"
 
 #include <string>
 #include <vector>

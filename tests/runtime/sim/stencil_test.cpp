@@ -1,7 +1,7 @@
 /// A stencil through shared memory: tiles with a halo, which the threads of a block fetch together. The number
 /// of elements of a tile is not a multiple of the number of threads.
 
-#include "dsl/tensor.h"
+#include "dsl/ir/tensor.h"
 #include "tests/runtime/check/right.h"
 
 #include <gtest/gtest.h>

@@ -2,7 +2,7 @@
 
 #include "runtime/tune/child.h"
 
-#include "dsl/error.h"
+#include "dsl/expr/error.h"
 #include "tests/dsl/support.h"
 
 #include <csignal>

@@ -2,7 +2,7 @@
 
 #include "runtime/tune/space.h"
 
-#include "dsl/error.h"
+#include "dsl/expr/error.h"
 #include "lowering/lower.h"
 #include "tests/dsl/support.h"
 

@@ -1,7 +1,7 @@
 #include "tests/tools/inputs/targets.h"
 
-#include "dsl/error.h"
-#include "dsl/trace.h"
+#include "dsl/expr/error.h"
+#include "dsl/schedule/trace.h"
 #include "tests/files.h"
 #include "tools/command.h"
 #include "tools/output_file.h"

@@ -2,7 +2,7 @@
 /// What reads input from outside, as functions that a fuzzer drives and a test replays. Each takes any bytes:
 /// they are read, or refused with a UserError, which is the end of it. Anything else is a bug and gets through.
 
-#include "dsl/error.h"
+#include "dsl/expr/error.h"
 
 #include <cstddef>
 #include <new>

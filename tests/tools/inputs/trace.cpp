@@ -1,5 +1,5 @@
-#include "dsl/trace.h"
-#include "dsl/tensor.h"
+#include "dsl/schedule/trace.h"
+#include "dsl/ir/tensor.h"
 #include "tests/tools/inputs/targets.h"
 
 namespace nestsmith::inputs {

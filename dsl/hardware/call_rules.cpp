@@ -1,0 +1,284 @@
+#include "dsl/hardware/call_rules.h"
+
+#include "dsl/expr/expr_text.h"
+#include "dsl/hardware/fragment.h"
+#include "dsl/hardware/intrinsics.h"
+#include "dsl/hardware/match.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace nestsmith {
+
+namespace {
+
+class CallInspector {
+public:
+  CallInspector(Placements &placements, const For &loop, const Intrinsic &intrinsic)
+      : placements_(placements), bounds_(placements.bounds()), loop_(loop), intrinsic_(intrinsic),
+        block_(*only_block(loop)), call_(fmt::format("the call of {} at {}", intrinsic.name, loop.var->name)) {}
+
+  std::optional<VectorBreach> run(bool lasting) {
+    check_loops();
+    if (lasting)
+      return std::move(found_);
+    check_block();
+    auto nest = nest_below(loop_, bounds_);
+    auto matched = nest ? match(intrinsic_, *nest, bounds_) : std::nullopt;
+    if (!matched)
+      fail("tensorize.meaning",
+           "block {} does not compute {} any more; tensorize it after the directives that "
+           "change it",
+           block_.id->name, intrinsic_.name);
+    if (found_)
+      return std::move(found_);
+    match_ = std::move(*matched);
+    for (const Operand &operand : intrinsic_.operands)
+      check_operand(operand);
+    check_result();
+    return std::move(found_);
+  }
+
+private:
+  template <class... Args>
+  void fail(const char *requirement, fmt::format_string<Args...> format, Args &&...args) {
+    if (!found_)
+      found_ = {requirement, fmt::format(format, std::forward<Args>(args)...)};
+  }
+
+  void check_loops() {
+    for (const For *outer : loops_of(path_to(placements_.program().body, block_.id)))
+      if (outer->axis() && overlap(*outer->axis(), Axis::lane))
+        fail("tensorize.lanes",
+             "{} is executed by all lanes of a warp, but it is below {}, which is bound to {}; bind only the "
+             "loops of other blocks to it",
+             call_, outer->var->name, name(*outer->axis()));
+  }
+
+  void check_block() {
+    if (block_.init && !result_is_in_all_lanes())
+      fail("tensorize.operands",
+           "the init of block {} is not part of {}; use decompose_reduction, and bind its loops to the lanes "
+           "that hold the elements",
+           block_.id->name, call_);
+    for (const IterVar &iter : block_.iters)
+      if (iter.guarded)
+        fail(
+            "tensorize.operands",
+            "block {} has the guard {} < {}, but {} has no guard; pad its operands to whole tiles with caches, "
+            "or choose tiles that divide the extent",
+            block_.id->name, iter.var->name, to_string(iter.extent), call_);
+  }
+
+  /// Whether the kernel may execute the init in all lanes, each on its own copy.
+  bool result_is_in_all_lanes() const {
+    return std::ranges::all_of(spots_of(intrinsic_.result()),
+                               [](const auto &spots) { return spots.size() == lanes_per_warp; });
+  }
+
+  void check_operand(const Operand &operand) {
+    const auto &access = *match_.operands.at(operand.formal).as<Load>();
+    if (access.mask.exists())
+      fail("tensorize.operands",
+           "block {} reads {} under the mask {}, but {} has no mask; copy {} to a cache first", block_.id->name,
+           access.buffer->name, to_string(access.mask), call_, access.buffer->name);
+    if (const auto *rows = operand.as<Rows>())
+      return check_rows(operand, *rows, access);
+    const BufferNode &buffer = *access.buffer;
+    if (buffer.scope != Scope::warp)
+      return fail("tensorize.operands",
+                  "the operand {} of {} is {}, in {} memory, but it must be a fragment of the scope warp; use "
+                  "cache_read, cache_write or set_scope",
+                  operand.formal->name, call_, buffer.name, name(buffer.scope));
+    if (is_fragment(buffer) && fragment_fits(operand, access))
+      return check_words(operand, access);
+    fail("tensorize.operands",
+         "the layout of {}{} does not give the lanes and registers of the operand {} of {}; use "
+         "transform_layout "
+         "with the map \"{}\"",
+         buffer.name, buffer.layout ? fmt::format(" ({})", to_string(*buffer.layout)) : "",
+         operand.formal->name, call_, to_string(fitting_map(operand, access)));
+  }
+
+  /// A call may write its result before it has read all of its operands.
+  void check_result() {
+    const BufferNode &written = *match_.operands.at(intrinsic_.result().formal).as<Load>()->buffer;
+    for (const Operand &operand : intrinsic_.operands) {
+      const BufferNode &read = *match_.operands.at(operand.formal).as<Load>()->buffer;
+      if (operand.formal != intrinsic_.result().formal && &read == &written)
+        fail("tensorize.operands",
+             "{} writes its result to {} and reads {} as the operand {}, which may happen in any order; copy "
+             "the "
+             "operand to another fragment",
+             call_, written.name, read.name, operand.formal->name);
+    }
+  }
+
+  /// An intrinsic may take several consecutive registers as one word: the first one must start a word.
+  void check_words(const Operand &operand, const Load &access) {
+    const BufferNode &buffer = *access.buffer;
+    const Placement &placement = placements_.of(access.buffer);
+    std::int64_t width = operand.alignment / byte_size(buffer.dtype);
+    if (width <= 1 || placement.elements == 0) // another obligation requires a constant size
+      return;
+    PlacedLayout layout(buffer, placement.box());
+    Expr first = simplify(at_start(layout.offset(inside(access), bounds_)), bounds_);
+    std::int64_t copies = placement.slots.count, copy = placement.elements / copies;
+    if (!is_multiple(first, width, bounds_))
+      fail(
+          "tensorize.operands",
+          "the layout of {} ({}) starts the operand {} of {} at register {}, which is not always a multiple of "
+          "{} elements ({} bytes); use transform_layout with the map \"{}\"",
+          buffer.name, to_string(*buffer.layout), operand.formal->name, call_, to_string(first), width,
+          operand.alignment, to_string(fitting_map(operand, access)));
+    else if (copies > 1 && copy % width != 0)
+      fail("tensorize.operands",
+           "{} has {} copies of {} registers for a pipeline, but the operand {} of {} must start at a multiple "
+           "of {} elements ({} bytes); choose a box or a layout whose number of registers is a multiple of {}",
+           buffer.name, copies, copy, operand.formal->name, call_, width, operand.alignment, width);
+  }
+
+  /// The loops of the nest that stand for the indices of the operand.
+  std::vector<Expr> loops_of_operand(const Operand &operand) const {
+    std::vector<Expr> loops;
+    for (const Expr &index : indices_of(intrinsic_.meaning, operand.formal))
+      loops.emplace_back(match_.loops.at(*index.as<Var>()));
+    return loops;
+  }
+
+  /// The indices of the access from the start of the box.
+  std::vector<Expr> inside(const Load &access) {
+    const Placement &placement = placements_.of(access.buffer);
+    std::vector<Expr> result;
+    for (std::size_t d = 0; d < access.indices.size(); ++d)
+      result.push_back(without_single_loops(access.indices[d] - placement.region[d].min, bounds_));
+    return result;
+  }
+
+  bool fragment_fits(const Operand &operand, const Load &access) {
+    const Placement &placement = placements_.of(access.buffer);
+    if (placement.elements == 0) // another obligation requires a constant size
+      return true;
+    const IndexMap &formal = operand.as<InRegisters>()->map;
+    FragmentLayout fragment(*access.buffer, placement.box());
+    std::vector<Expr> loops = loops_of_operand(operand), indices = inside(access);
+    bool replicated = formal.logical().size() > loops.size();
+    auto replicas = replicated ? spots_of(operand).front().size() : 1;
+    if (fragment.breach() || fragment.replicas() != static_cast<std::int64_t>(replicas))
+      return false;
+    Bounds bounds = bounds_;
+    Var replica = make_var("r");
+    bounds.set(replica, {0, fragment.replicas() - 1});
+    if (replicated)
+      loops.emplace_back(replica);
+    std::vector<Expr> expected = formal(loops);
+    if (as_int(simplify(fragment.lane(indices, replica) - expected[0], bounds)) != 0)
+      return false;
+    Expr at = PlacedLayout(*access.buffer, placement.box()).offset(indices, bounds);
+    Expr first = simplify(at_start(at), bounds);
+    return as_int(simplify(at - first - expected[1], bounds)) == 0;
+  }
+
+  /// The expression for the first element of the call.
+  Expr at_start(const Expr &e) const {
+    return substitute(e, [&](const Var &var) {
+      return std::ranges::any_of(match_.loops, [&](const auto &x) { return x.second == var; }) ? Expr(0)
+                                                                                               : Expr();
+    });
+  }
+
+  /// The map of the intrinsic, repeated over the box of the buffer.
+  IndexMap fitting_map(const Operand &operand, const Load &access) {
+    const IndexMap &formal = operand.as<InRegisters>()->map;
+    std::vector<Expr> loops = loops_of_operand(operand), in_tile(loops.size());
+    static constexpr const char *names[] = {"i", "j", "k", "l", "m", "n"};
+    std::string logical;
+    std::vector<Expr> tiles;
+    Bounds bounds;
+    const Placement &placement = placements_.of(access.buffer);
+    for (std::size_t d = 0; d < access.indices.size(); ++d) {
+      Var var = make_var(names[d % 6]);
+      logical += (d == 0 ? "" : ", ") + var->name;
+      std::int64_t whole = placement.elements != 0 ? placement.box()[d] : 0;
+      Expr tile = var;
+      for (std::size_t n = 0; n < loops.size(); ++n)
+        if (uses(access.indices[d], *loops[n].as<Var>())) {
+          const Expr &extent = operand.formal->shape[n];
+          whole = std::max(whole, *as_int(extent)); // one nest may use a part of a tile
+          in_tile[n] = floormod(var, extent);
+          tile = floordiv(var, extent);
+        }
+      if (placement.elements != 0)
+        bounds.set_extent(var, Expr(whole));
+      tiles.push_back(simplify(tile, bounds));
+    }
+    if (formal.logical().size() > loops.size()) {
+      logical += ", r";
+      in_tile.emplace_back(make_var("r"));
+    }
+    std::vector<Expr> physical = formal(in_tile);
+    std::string text = to_string(simplify(physical[0], bounds));
+    for (const Expr &tile : tiles)
+      if (!as_int(tile))
+        text += ", " + to_string(tile);
+    return IndexMap(fmt::format("{} -> {}, {}", logical, text, to_string(simplify(physical[1], bounds))));
+  }
+
+  void check_rows(const Operand &operand, const Rows &rows, const Load &access) {
+    if (access.buffer->scope != Scope::shared)
+      return fail("tensorize.operands",
+                  "the operand {} of {} is {}, in {} memory, but its rows must be in shared memory; use "
+                  "cache_read",
+                  operand.formal->name, call_, access.buffer->name, name(access.buffer->scope));
+    Var lane = make_var("lane");
+    Bounds bounds = bounds_;
+    bounds.set(lane, {0, rows.lanes - 1});
+    std::vector<Expr> loops = loops_of_operand(operand);
+    Expr offset = offset_in_memory(placements_, access.buffer, access.indices);
+    auto element = [&](const Expr &n) {
+      std::map<Var, Expr> values;
+      for (std::size_t d = 0; d < loops.size(); ++d) {
+        Expr start = substitute(rows.start[d], {{rows.lane, Expr(lane)}});
+        values[*loops[d].as<Var>()] = d == rows.along ? start + n : start;
+      }
+      return simplify(substitute(offset, values), bounds);
+    };
+    Expr first = element(0);
+    Var any = make_var("n");
+    bounds.set(any, {0, rows.count - 1});
+    bool contiguous = as_int(simplify(element(any) - first - any, bounds)) == 0; // each by itself proves more
+    for (std::int64_t n = 1; n < rows.count && !contiguous; ++n)
+      if (as_int(simplify(element(n) - first, bounds)) != n)
+        return fail("tensorize.operands",
+                    "{} reads {} consecutive elements of {} along {} in each row, but they are not contiguous; "
+                    "lay out {} along it with transform_layout, or use {}",
+                    call_, rows.count, access.buffer->name, to_string(loops[rows.along]), access.buffer->name,
+                    "the intrinsic for the other layout");
+    std::int64_t elements = operand.alignment / byte_size(access.buffer->dtype);
+    if (!is_multiple(first, elements, bounds))
+      fail("tensorize.operands",
+           "{} reads rows of {} from the offset {}, which is not always a multiple of {} elements ({} bytes); "
+           "pad "
+           "the rows with storage_align, or change the layout",
+           call_, access.buffer->name, to_string(first), elements, operand.alignment);
+  }
+
+  Placements &placements_;
+  const Bounds &bounds_;
+  const For &loop_;
+  const Intrinsic &intrinsic_;
+  const Block &block_;
+  std::string call_;
+  Match match_;
+  std::optional<VectorBreach> found_;
+};
+
+} // namespace
+
+std::optional<VectorBreach> call_breach(Placements &filled, const For &loop, const Intrinsic &intrinsic,
+                                        bool lasting) {
+  return CallInspector(filled, loop, intrinsic).run(lasting);
+}
+
+} // namespace nestsmith

@@ -1,0 +1,40 @@
+#pragma once
+/// The table of the intrinsics (dsl/ir/intrinsic.h), and which lane holds which element of an operand. The
+/// table is open: a program may register its own intrinsics.
+
+#include "dsl/ir/intrinsic.h"
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace nestsmith {
+
+/// Adds an intrinsic to the table and returns the entry, which lives as long as the program. Several intrinsics
+/// of one name must differ in the dtypes of their operands. Throws UserError (usage) if the declaration is
+/// malformed.
+const Intrinsic &register_intrinsic(Intrinsic intrinsic);
+
+/// The table, in the order of registration.
+std::vector<const Intrinsic *> all_intrinsics();
+/// The intrinsics of this name whose result has this dtype.
+std::vector<const Intrinsic *> find_intrinsics(std::string_view name, DType result);
+bool is_intrinsic(std::string_view name);
+/// The signatures of up to three intrinsics whose names are most like `name`. Of equal names, those whose
+/// result has this dtype are first.
+std::vector<std::string> similar_intrinsics(std::string_view name, DType result);
+
+/// Where a lane holds or supplies an element of an operand: its register, or the position after its address.
+struct Spot {
+  std::int64_t lane, at;
+  auto operator<=>(const Spot &) const = default;
+};
+/// For each element of the formal buffer, in row-major order: the lanes that hold or supply it. The operand
+/// must be a fragment or rows.
+std::vector<std::vector<Spot>> spots_of(const Operand &operand);
+/// The number of elements that one lane holds or supplies.
+std::int64_t elements_per_lane(const Operand &operand);
+
+} // namespace nestsmith

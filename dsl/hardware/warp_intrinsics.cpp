@@ -1,0 +1,231 @@
+#include "dsl/hardware/intrinsic_table.h"
+
+#include <fmt/format.h>
+
+namespace nestsmith {
+
+namespace {
+
+/// "%4, %5, %6" for `each` = "%{}", 3 numbers from 4 on.
+std::string listed(std::int64_t count, std::string_view each, std::int64_t first = 0) {
+  std::string text;
+  for (std::int64_t n = 0; n < count; ++n)
+    text += (n == 0 ? "" : ", ") + fmt::format(fmt::runtime(each), first + n);
+  return text;
+}
+
+// ---- the instruction `mma` (PTX ISA, "Matrix Fragments for mma.m16n8k16", and the same for k8 and k32)
+
+/// The lanes and registers of the operands of one instruction. A register of 4 bytes holds `width` consecutive
+/// elements along k.
+struct OperandMaps {
+  std::string a, b, b2; ///< 16 rows; 8 columns; 16 columns, for two instructions
+
+  explicit OperandMaps(std::int64_t width) {
+    std::int64_t half = 4 * width; // the first registers of all lanes hold this part of k
+    std::string group = width == 1 ? "k%4" : fmt::format("k%{}//{}", half, width);
+    std::string high = fmt::format("k//{}", half), in_word = width == 1 ? "" : fmt::format(" + k%{}", width);
+    std::string times = width == 1 ? "" : fmt::format("*{}", width);
+    a = fmt::format("i, k -> i%8*4 + {}, {}*{} + i//8{}{}", group, high, 2 * width, times, in_word);
+    b = fmt::format("k, j -> j*4 + {}, {}{}{}", group, high, times, in_word);
+    b2 = fmt::format("k, j -> j%8*4 + {}, j//8*{} + {}{}{}", group, 2 * width, high, times, in_word);
+  }
+};
+
+/// The operands of a matrix product.
+struct Factors {
+  DType dtype;
+  std::string_view type, suffix; ///< in CUDA C++ and in PTX
+  DType sum;
+  std::string_view sum_type;
+  std::int64_t k, per_register;   ///< extent of the sum; elements in a register of 4 bytes
+  std::optional<Feature> feature; ///< none: there is no such instruction
+
+  std::int64_t words() const { return k / per_register / 2; } ///< registers of A in a lane; B has half
+};
+
+/// The registers of an operand as `unsigned int`. f32 is rounded to tf32 first.
+std::string registers_text(const Factors &x, char to, char from, std::int64_t words) {
+  if (x.dtype != DType::f32)
+    return fmt::format("  const unsigned int *{} = reinterpret_cast<const unsigned int *>({});\n", to, from);
+  std::string text = fmt::format("  unsigned int {}[{}];\n", to, words);
+  for (std::int64_t n = 0; n < words; ++n)
+    text +=
+        fmt::format("  asm(\"cvt.rna.tf32.f32 %0, %1;\" : \"=r\"({0}[{2}]) : \"f\"({1}[{2}]));\n", to, from, n);
+  return text;
+}
+
+std::string mma_text(const std::string &name, const Factors &x) {
+  std::int64_t words = x.words();
+  std::string_view sum = is_float(x.sum) ? "f32" : "s32";
+  return fmt::format(
+      "/// c += a*b, for the 16 x {0} and {0} x 8 elements in the registers of a warp.\n"
+      "static __device__ __forceinline__ void {1}({2} *c, const {3} *a, const {3} *b) {{\n"
+      "{4}{5}"
+      "  asm volatile(\"mma.sync.aligned.m16n8k{0}.row.col.{6}.{7}.{7}.{6} {{{8}}}, {{{9}}}, {{{10}}}, \"\n"
+      "               \"{{{8}}};\"\n"
+      "               : {11}\n"
+      "               : {12}, {13});\n"
+      "}}\n",
+      x.k, name, x.sum_type, x.type, registers_text(x, 'x', 'a', words), registers_text(x, 'y', 'b', words / 2),
+      sum, x.suffix, listed(4, "%{}"), listed(words, "%{}", 4), listed(words / 2, "%{}", 4 + words),
+      listed(4, is_float(x.sum) ? "\"+f\"(c[{}])" : "\"+r\"(c[{}])"), listed(words, "\"r\"(x[{}])"),
+      listed(words / 2, "\"r\"(y[{}])"));
+}
+
+/// The same by shuffles, for integers that the matrix units do not multiply. So schedules for the units can be
+/// checked in ring mode, in the layouts of 2 and of 4 bytes. Lane 4*g + t holds k of group t, as for the units.
+std::string shuffled_mma_text(const std::string &name, const Factors &x) {
+  return fmt::format(
+      "/// c += a*b, for the 16 x {0} and {0} x 8 elements in the registers of a warp, by shuffles.\n"
+      "static __device__ __forceinline__ void {1}({2} *c, const {3} *a, const {3} *b) {{\n"
+      "  const int lane = threadIdx.x % 32;\n"
+      "  #pragma unroll\n"
+      "  for (int k = 0; k < {0}; ++k) {{\n"
+      "    const int group = k % {4} / {5}, at = k % {5};\n"
+      "    #pragma unroll\n"
+      "    for (int n = 0; n < 4; ++n) {{\n"
+      "      const {2} x = __shfl_sync(0xffffffffu, ({2})a[(k / {4} * 2 + n / 2) * {5} + at], lane / 4 * 4 + "
+      "group);\n"
+      "      const {2} y = __shfl_sync(0xffffffffu, ({2})b[k / {4} * {5} + at], (lane % 4 * 2 + n % 2) * 4 + "
+      "group);\n"
+      "      c[n] += x * y;\n"
+      "    }}\n"
+      "  }}\n"
+      "}}\n",
+      x.k, name, x.sum_type, x.type, 4 * x.per_register, x.per_register);
+}
+
+/// The PTX ISA leaves the order, the rounding and the subnormals of the sums unspecified. Measured units align
+/// the products, which are exact, and the old value to the largest of them, and cut off what is below its last
+/// bit. So each of the K + 1 terms of a call loses less than 2^-23 of the largest one, and the result less than
+/// 2^-23 of the total. Relative to the sum S of the magnitudes, a sum of T terms in T/K calls is off by at most
+/// (T/K)*(K + 2)*2^-23*S: by 2*T*(1 + 2/K) roundings of 2^-24, which is at most 3*T for K >= 8. If T < K, it is
+/// one call with zeros, which lose nothing: 2*(T + 2) <= 3*(T + 2).
+constexpr std::int64_t rounding_of_matrix_units = 3;
+
+/// for i < 16, j < 8, k < K: c[i, j] = c[i, j] + a[i, k]*b[k, j]. Lane 4*g + t holds rows g and g + 8 of A and
+/// C, and column g of B. A product in tf32 rounds its operands, which are f32, as its meaning says.
+Intrinsic mma(const Factors &x) {
+  std::string name = fmt::format("mma_m16n8k{}", x.k);
+  Buffer c = formal_buffer("c", x.sum, {16, 8}), a = formal_buffer("a", x.dtype, {16, x.k}),
+         b = formal_buffer("b", x.dtype, {x.k, 8});
+  OperandMaps maps(x.per_register);
+  InRegisters of_a{maps.a}, of_b{maps.b}, of_c{"i, j -> i%8*4 + j//2, i//8*2 + j%2"};
+  auto factor = [&](const Expr &e) { return cast(x.sum, x.dtype == DType::f32 ? cast(DType::tf32, e) : e); };
+  Var i = make_var("i"), j = make_var("j"), k = make_var("k");
+  Expr product = factor(load(a, {i, k})) * factor(load(b, {k, j}));
+  return {.name = name,
+          .group = Group::warp,
+          .operands = {{c, of_c}, {a, of_a, 4}, {b, of_b, 4}},
+          .meaning = {{{i, 16}, {j, 8}, {k, x.k}}, {c, {i, j}, load(c, {i, j}) + product}},
+          .feature = x.feature,
+          .rounding_scale = is_float(x.sum) ? rounding_of_matrix_units : 1,
+          .prelude = x.feature ? mma_text(name, x) : shuffled_mma_text(name, x)};
+}
+
+// ---- the instruction `ldmatrix`
+
+/// How ldmatrix reads a tile: the operand in registers, and the addresses of the 8 x 8 matrices of 16-bit
+/// words. A row of such a matrix has 16 bytes, and a lane gets 4 of them.
+struct Matrices {
+  const char *name;
+  std::int64_t rows, columns; ///< of the tile
+  std::string fragment;
+  std::vector<Expr> start; ///< of the row that the lane supplies
+  std::size_t along;       ///< the contiguous dimension of the tile
+  bool transposed;
+};
+
+/// for i < R, j < C: tile[i, j] = rows[i, j]
+Intrinsic ldmatrix(const Matrices &x, const Var &lane, DType dtype, std::string_view type) {
+  Buffer tile = formal_buffer("tile", dtype, {x.rows, x.columns}),
+         rows = formal_buffer("rows", dtype, {x.rows, x.columns});
+  Var i = make_var("i"), j = make_var("j");
+  std::int64_t words = x.rows * x.columns * byte_size(dtype) / 128;
+  std::string slots = listed(words, "%{}"), outputs = listed(words, "\"=r\"(x[{}])");
+  std::string prelude = fmt::format(
+      "/// A tile of {0} x {1} elements to the registers of a warp. Each lane supplies the address of a row.\n"
+      "static __device__ __forceinline__ void {2}({3} *tile, const {3} *row) {{\n"
+      "  unsigned int *x = reinterpret_cast<unsigned int *>(tile);\n"
+      "  asm volatile(\"ldmatrix.sync.aligned.m8n8.x{4}{5}.shared.b16 {{{6}}}, [%{4}];\"\n"
+      "               : {7}\n"
+      "               : \"r\"((unsigned int)__cvta_generic_to_shared(row))\n"
+      "               : \"memory\");\n"
+      "}}\n",
+      x.rows, x.columns, x.name, type, words, x.transposed ? ".trans" : "", slots, outputs);
+  return {.name = x.name,
+          .group = Group::warp,
+          .operands = {{tile, InRegisters{x.fragment}, 4},
+                       {rows, Rows{lane, x.start, x.along, 16 / byte_size(dtype), 8 * words}, 16}},
+          .meaning = {{{i, x.rows}, {j, x.columns}}, {tile, {i, j}, load(rows, {i, j})}},
+          .feature = Feature::ldmatrix,
+          .prelude = prelude};
+}
+
+/// The tiles for elements of which a register holds `width`. Elements that are contiguous across k can be
+/// transposed only if they have 16 bits.
+std::vector<Matrices> matrices(std::int64_t width, const Expr &lane) {
+  std::int64_t k = 8 * width, half = 4 * width; // of a tile; in 16 bytes
+  const auto &[a, b, b2] = OperandMaps(width);
+  std::vector<Matrices> all = {
+      {"ldmatrix_a", 16, k, a, {lane % 16, lane / 16 * half}, 1, false},
+      {"ldmatrix_b_trans", k, 8, b, {lane / 8 % 2 * half, lane % 8}, 0, false},
+      {"ldmatrix_b2_trans", k, 16, b2, {lane / 8 % 2 * half, lane % 8 + lane / 16 * 8}, 0, false},
+  };
+  if (width != 2)
+    return all;
+  all.push_back({"ldmatrix_a_trans", 16, 16, a, {lane / 8 % 2 * 8, lane % 8 + lane / 16 * 8}, 0, true});
+  all.push_back({"ldmatrix_b", 16, 8, b, {lane % 16, 0}, 1, true});
+  all.push_back({"ldmatrix_b2", 16, 16, b2, {lane % 16, lane / 16 * 8}, 1, true});
+  return all;
+}
+
+// ---- shuffles
+
+/// for i < 32: sum = sum + x[i], where lane i holds x[i] and every lane gets the sum
+Intrinsic warp_sum(DType dtype, std::string_view type) {
+  Buffer x = formal_buffer("x", dtype, {lanes_per_warp}), sum = formal_buffer("sum", dtype, {});
+  Var i = make_var("i");
+  return {.name = "warp_sum",
+          .group = Group::warp,
+          .operands = {{x, InRegisters{"i -> i, 0"}}, {sum, InRegisters{"r -> r, 0"}}},
+          .meaning = {{{i, lanes_per_warp}}, {sum, {}, load(sum, {}) + load(x, {i})}},
+          .prelude = fmt::format("/// *sum += the sum of *x over the lanes of the warp, in every lane\n"
+                                 "static __device__ __forceinline__ void warp_sum(const {0} *x, {0} *sum) {{\n"
+                                 "  {0} total = *x;\n"
+                                 "  for (int distance = 16; distance > 0; distance /= 2)\n"
+                                 "    total += __shfl_xor_sync(0xffffffffu, total, distance);\n"
+                                 "  *sum += total;\n"
+                                 "}}\n",
+                                 type)};
+}
+
+} // namespace
+
+std::vector<Intrinsic> warp_intrinsics() {
+  using enum DType;
+  std::vector<Intrinsic> all = {
+      mma({f16, "__half", "f16", f32, "float", 16, 2, Feature::mma_f16}),
+      mma({bf16, "__nv_bfloat16", "bf16", f32, "float", 16, 2, Feature::mma_bf16}),
+      mma({f32, "float", "tf32", f32, "float", 8, 1, Feature::mma_tf32}),
+      mma({i8, "signed char", "s8", i32, "int", 32, 4, Feature::mma_i8}),
+      mma({u8, "unsigned char", "u8", u32, "unsigned int", 32, 4, Feature::mma_i8}),
+      mma({u16, "unsigned short", "", u32, "unsigned int", 16, 2, {}}),
+      mma({u32, "unsigned int", "", u32, "unsigned int", 8, 1, {}}),
+      warp_sum(f32, "float"),
+      warp_sum(i32, "int"),
+      warp_sum(u32, "unsigned int"),
+  };
+  const std::pair<DType, std::string_view> loaded[] = {
+      {f16, "__half"},       {bf16, "__nv_bfloat16"}, {f32, "float"},       {i8, "signed char"},
+      {u8, "unsigned char"}, {u16, "unsigned short"}, {u32, "unsigned int"}};
+  for (const auto &[dtype, type] : loaded) {
+    Var lane = make_var("lane");
+    for (const Matrices &x : matrices(4 / byte_size(dtype), lane))
+      all.push_back(ldmatrix(x, lane, dtype, type));
+  }
+  return all;
+}
+
+} // namespace nestsmith

@@ -1,0 +1,315 @@
+#include "dsl/ir/fill_tails.h"
+
+#include "dsl/ir/allocation.h"
+#include "dsl/ir/region.h"
+
+#include <algorithm>
+#include <map>
+
+namespace nestsmith {
+
+namespace {
+
+/// A dimension of a temporary that is padded past its shape.
+struct Padding {
+  Expr extent; ///< the elements that exist and have been written
+  bool zero;   ///< whether the elements past the shape are 0
+};
+
+class Filler {
+public:
+  explicit Filler(const Program &program)
+      : program_(program), bounds_(loop_bounds(program.body)), placements_(program) {}
+
+  Program run() {
+    if (!any_guard()) // all tiles are full
+      return program_;
+    find_conditions();
+    // An init may precede the caches that its update reads, so repeat this until nothing is added.
+    for (std::size_t known = ~std::size_t{0}; known != padding_.size();) {
+      known = padding_.size();
+      for (const Buffer &buffer : temporaries(program_))
+        if (buffer->scope != Scope::global)
+          pad(buffer);
+    }
+    Program result = program_;
+    result.body = rewrite(program_.body);
+    for (const auto &[from, to] : padded_buffers())
+      result.body = replace_buffer(result.body, from, to);
+    return result;
+  }
+
+private:
+  bool any_guard() const {
+    auto guarded = [](const Block *block) {
+      return std::any_of(block->iters.begin(), block->iters.end(),
+                         [](const IterVar &iter) { return iter.guarded; });
+    };
+    std::vector<const Block *> blocks = blocks_of(program_.body);
+    return std::any_of(blocks.begin(), blocks.end(), guarded);
+  }
+
+  /// Collects the guards of axes that index nothing. A split adds such a guard to a block if the index of the
+  /// element that the block writes does not grow with the loop.
+  void find_conditions() {
+    for (const Block *block : blocks_of(program_.body))
+      for (const IterVar &iter : block->iters)
+        if (iter.guarded && !iter.is_summed() && !indexes_result(*block, iter))
+          conditions_[block->body.buffer].push_back(iter.binding);
+  }
+
+  /// Whether a condition of a writer of the buffer depends on a loop of the axis. Then the guard of the axis
+  /// may be the only guard of the reader under which the condition holds.
+  bool written_under_guard(const Buffer &buffer, const IterVar &iter) const {
+    auto it = conditions_.find(buffer);
+    return it != conditions_.end() && std::ranges::any_of(it->second, [&](const Expr &condition) {
+             return any_node(condition, [&](const Expr &node) {
+               const Var *loop = node.as<Var>();
+               return loop && !(*loop)->size && uses(iter.binding, *loop);
+             });
+           });
+  }
+
+  Expr reach(const IterVar &iter) const {
+    return simplify(highest(iter.binding, bounds_).value() + Expr(1), bounds_);
+  }
+  bool holds(const Expr &condition) const { return proves(condition, bounds_); }
+
+  /// A copy from global memory, whose mask can exclude the elements past an end. A mask that reads memory is
+  /// not evaluated there.
+  static bool is_copy(const Block &block) {
+    const auto *access = block.body.value.as<Load>();
+    auto pure = [](const Expr &e) { return !e.exists() || !reads_memory(e); };
+    return access && pure(access->mask) && pure(access->fill) && access->buffer->scope == Scope::global;
+  }
+  /// Whether the copy stores 0 where its mask is false.
+  static bool fills_zeros(const Block &copy) {
+    const auto &access = *copy.body.value.as<Load>();
+    return !access.mask.exists() || same(access.fill, constant(access.buffer->dtype, 0));
+  }
+
+  /// Whether the index is inside the dimension of this extent for all values of the block's axes. An axis whose
+  /// guard is dropped indexes padded dimensions only, so the extents of the axes apply.
+  static bool always_inside(const Block &block, const Expr &index, const Expr &extent) {
+    Bounds axes;
+    for (const IterVar &iter : block.iters)
+      axes.set_extent(iter.var, iter.extent);
+    return proves(Expr(0) <= index, axes) && proves(index < extent, axes);
+  }
+
+  /// Whether a load may need the guard of the axis because its mask uses the axis. A mask such as k <= i bounds
+  /// k by the extent of i only together with the guard of i. A parameter whose indices are inside of its shape
+  /// needs no mask. What is written of a temporary may follow from the mask.
+  static bool mask_needs_guard(const Block &block, const Load &access, const IterVar &iter) {
+    if (!iter.guarded || !access.mask.exists() || !uses(access.mask, iter.var))
+      return false;
+    bool inside = access.buffer->scope == Scope::global;
+    for (std::size_t d = 0; d < access.indices.size(); ++d)
+      inside = inside && always_inside(block, access.indices[d], access.buffer->shape[d]);
+    return !inside;
+  }
+
+  /// Whether an index such as i + r is inside of a dimension of `padded` elements, where the axis has values
+  /// below `extent`, and the other axes all values that the loops give them.
+  bool window_reaches(const Block &block, const Expr &index, const IterVar &iter, const Expr &extent,
+                      const Expr &padded) const {
+    Bounds axes;
+    for (const IterVar &other : block.iters) {
+      auto last = highest(other.binding, bounds_);
+      if (!last || !holds(Expr(0) <= other.binding))
+        return false;
+      axes.set_extent(other.var, other.var == iter.var ? extent : simplify(*last + Expr(1), bounds_));
+    }
+    return proves(Expr(0) <= index, axes) && proves(index < padded, axes);
+  }
+
+  /// Whether the block may load without the guard of this axis: every load exists and has been written. Each
+  /// load that the axis indexes exists up to `extent` and, unless `end` is null, is 0 from `end` on. A buffer
+  /// that is longer than `end` has elements of its source there.
+  bool loads_reach(const Block &block, const IterVar &iter, const Expr &extent, const Expr &end) const {
+    for (const Load *access : loads_of(block)) {
+      if (access->buffer == block.body.buffer)
+        continue;
+      if ((iter.guarded && written_under_guard(access->buffer, iter)) || mask_needs_guard(block, *access, iter))
+        return false;
+      for (std::size_t d = 0; d < access->indices.size(); ++d) {
+        if (!uses(access->indices[d], iter.var))
+          continue;
+        auto it = padding_.find({access->buffer, d});
+        if (it == padding_.end())
+          return false;
+        if (!access->indices[d].as<Var>()) { // a window: its elements exist, but are not all past the end
+          if (end.exists() || !window_reaches(block, access->indices[d], iter, extent, it->second.extent))
+            return false;
+          continue;
+        }
+        if (!holds(extent <= it->second.extent))
+          return false;
+        if (end.exists() && !(it->second.zero && holds(access->buffer->shape[d] <= end)))
+          return false;
+      }
+    }
+    return true;
+  }
+
+  /// Whether the axis has each of its values for all values of the other axes. False if the axis counts the
+  /// rows of fused loops that end within a row.
+  bool in_whole_rows(const IterVar &iter) const {
+    for (const Term &term : linearize(iter.binding, bounds_).terms) {
+      const Digit &digit = term.digit;
+      auto range = range_of(digit.base, bounds_);
+      if (digit.div != 1 && digit.mod == 0 && !uses_size(digit.base) &&
+          (!range || range->low != 0 || (range->high + 1) % digit.div != 0))
+        return false;
+    }
+    return true;
+  }
+
+  /// Whether each guard of the block is only the upper end of an axis that indexes its buffer.
+  bool only_ends(const Block &block) const {
+    return std::ranges::all_of(block.iters, [&](const IterVar &iter) {
+      return !iter.guarded || iter.is_summed() ||
+             (indexes_result(block, iter) && holds(Expr(0) <= iter.binding));
+    });
+  }
+
+  /// The axis that is the index of the block's buffer in this dimension, or null.
+  static const IterVar *axis_at(const Block &block, std::size_t dimension) {
+    const Var *axis = block.body.indices[dimension].as<Var>();
+    auto iter = std::ranges::find_if(block.iters, [&](const IterVar &x) { return axis && x.var == *axis; });
+    return iter == block.iters.end() ? nullptr : &*iter;
+  }
+
+  /// Pads those dimensions of a temporary in which all of its writers can run past the shape.
+  void pad(const Buffer &buffer) {
+    std::vector<const Block *> writers = blocks_of(program_.body);
+    std::erase_if(writers, [&](const Block *block) { return block->body.buffer != buffer; });
+    const std::vector<bool> &cut = placements_.of(buffer).cut;
+    for (std::size_t d = 0; d < buffer->shape.size(); ++d) {
+      if (cut[d]) // a padded array would be larger
+        continue;
+      Expr extent = buffer->shape[d], begun; // the end of the first writer, which may be an init
+      bool possible = true, zero = true;
+      for (const Block *writer : writers) {
+        const IterVar *iter = axis_at(*writer, d);
+        if (!iter || !only_ends(*writer)) {
+          possible = false;
+          break;
+        }
+        Expr end = reach(*iter);
+        extent = simplify(max(extent, end), bounds_);
+        begun = begun.exists() ? begun : end;
+        possible = possible && holds(end <= begun) && (holds(end <= buffer->shape[d]) || in_whole_rows(*iter));
+      }
+      for (const Block *writer : writers) {
+        if (!possible)
+          break;
+        const IterVar &iter = *axis_at(*writer, d);
+        possible = is_copy(*writer) || loads_reach(*writer, iter, extent, {});
+        const auto *source = writer->body.value.as<Load>();
+        bool copies = source && !source->mask.exists() && loads_reach(*writer, iter, extent, buffer->shape[d]);
+        zero = zero && ((is_copy(*writer) && fills_zeros(*writer)) || copies);
+      }
+      if (possible)
+        padding_[{buffer, d}] = {extent, zero};
+    }
+  }
+
+  /// Matches load(T) + x*y*…, where each factor is a load that is zero past the end of the axis. A factor may
+  /// be converted.
+  bool sum_ignores(const Block &block, const IterVar &iter) const {
+    const auto *sum = block.body.value.as<Binary>();
+    if (!sum || sum->op != BinaryOp::add)
+      return false;
+    const auto *old = sum->a.as<Load>();
+    if (!old || old->buffer != block.body.buffer)
+      return false;
+    std::vector<Expr> factors{sum->b};
+    while (!factors.empty()) {
+      Expr factor = factors.back();
+      factors.pop_back();
+      if (const auto *product = factor.as<Binary>(); product && product->op == BinaryOp::mul) {
+        factors.push_back(product->a);
+        factors.push_back(product->b);
+        continue;
+      }
+      while (const auto *conversion = factor.as<Cast>()) // a conversion of 0 is 0
+        factor = conversion->a;
+      const auto *access = factor.as<Load>();
+      bool indexed = access && !access->mask.exists() &&
+                     std::any_of(access->indices.begin(), access->indices.end(),
+                                 [&](const Expr &index) { return uses(index, iter.var); });
+      if (!indexed)
+        return false;
+    }
+    return loads_reach(block, iter, reach(iter), iter.extent);
+  }
+
+  Stmt rewrite(const Stmt &stmt) {
+    const auto *block = as<Block>(stmt);
+    if (!block)
+      return map_children(stmt, [&](const Stmt &child) { return rewrite(child); });
+    Block copy = *block;
+    Expr mask;
+    for (IterVar &iter : copy.iters) {
+      if (!iter.guarded || !may_drop(*block, iter))
+        continue;
+      if (is_copy(*block)) {
+        Expr inside = Expr(iter.var) < iter.extent;
+        mask = mask.exists() ? mask && inside : inside;
+      }
+      iter.guarded = false;
+      iter.extent = reach(iter);
+    }
+    if (mask.exists()) {
+      const auto *access = copy.body.value.as<Load>();
+      bool masked = access->mask.exists();
+      copy.body.value = load(access->buffer, access->indices, masked ? access->mask && mask : mask,
+                             masked ? access->fill : constant(access->buffer->dtype, 0));
+    }
+    return make_block(std::move(copy));
+  }
+
+  bool may_drop(const Block &block, const IterVar &iter) const {
+    if (!holds(Expr(0) <= iter.binding))
+      return false;
+    if (iter.kind == IterKind::reduction)
+      return sum_ignores(block, iter);
+    bool padded = false;
+    for (std::size_t d = 0; d < block.body.indices.size(); ++d) {
+      if (!uses(block.body.indices[d], iter.var))
+        continue;
+      auto it = padding_.find({block.body.buffer, d});
+      padded =
+          block.body.indices[d].as<Var>() && it != padding_.end() && holds(reach(iter) <= it->second.extent);
+      if (!padded)
+        return false;
+    }
+    return padded;
+  }
+
+  std::map<Buffer, Buffer> padded_buffers() const {
+    std::map<Buffer, BufferNode> nodes;
+    for (const auto &[key, padding] : padding_) {
+      auto [buffer, d] = key;
+      auto it = nodes.try_emplace(buffer, *buffer).first;
+      it->second.shape[d] = padding.extent;
+    }
+    std::map<Buffer, Buffer> result;
+    for (auto &[buffer, node] : nodes)
+      result[buffer] = std::make_shared<const BufferNode>(std::move(node));
+    return result;
+  }
+
+  const Program &program_;
+  Bounds bounds_;
+  Placements placements_;
+  std::map<std::pair<Buffer, std::size_t>, Padding> padding_;
+  std::map<Buffer, std::vector<Expr>> conditions_; ///< bindings of guards that are no end of the buffer
+};
+
+} // namespace
+
+Program with_filled_tails(const Program &program) { return Filler(program).run(); }
+
+} // namespace nestsmith

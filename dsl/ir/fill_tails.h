@@ -1,0 +1,26 @@
+#pragma once
+/// Removal of guards: caches are filled with zeros up to the end of their tiles.
+
+#include "dsl/ir/program.h"
+
+namespace nestsmith {
+
+/// Changes each block that copies to a cache: the block then writes the whole tile, with zeros for elements
+/// past the end of the source. So blocks that read the cache need no guard. In detail:
+///   - The guard of a copy becomes the mask of its load, and the cache is padded to whole tiles. A copy of the
+///     whole padded cache also contains these zeros. If the load has a mask already, which reads no memory, the
+///     guard becomes a part of it, and the tile ends with its fill. Only a fill of 0 counts as zeros below.
+///   - The guard of a reduction axis is removed if every factor of the product is zero past the end of the
+///     axis. One zero factor is not sufficient, because 0*NaN is not 0.
+///   - The guard on an axis of a temporary is removed if everything that the writers of the temporary read is
+///     padded, or does not depend on the axis and has been written where the guard is false. A window such as
+///     i + r is padded if it ends within the padding. A load whose mask uses the axis depends on it, unless it
+///     is in bounds without the mask. No block reads the additional elements of the temporary, because the
+///     readers keep their guards.
+///
+/// A dimension is padded only if the array in memory has whole tiles there anyway (Placement::cut).
+///
+/// Lowering applies this rewrite. The obligations also apply it, to check a program as it will be lowered.
+Program with_filled_tails(const Program &program);
+
+} // namespace nestsmith

@@ -1,0 +1,239 @@
+#include "dsl/ir/interpret.h"
+
+#include "dsl/expr/error.h"
+#include "dsl/expr/expr_text.h"
+#include "dsl/expr/numbers.h"
+#include "dsl/expr/shared_results.h"
+
+#include <fmt/format.h>
+#include <list>
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/ADT/SmallVector.h>
+#include <span>
+
+namespace nestsmith {
+
+namespace {
+
+template <class T> Scalar apply(BinaryOp op, DType dtype, Scalar a, Scalar b) {
+  T x = a.as<T>(), y = b.as<T>();
+  return with_op(op, [&]<BinaryOp o>() -> Scalar {
+    if constexpr (is_comparison(o))
+      return Scalar::of<std::uint8_t>(DType::boolean, compare<o>(x, y));
+    else if constexpr (is_logical(o) || !is_defined_on<o, T>())
+      internal_error("this operator has no meaning on its operands");
+    else
+      return Scalar::of<T>(dtype, arithmetic<o>(x, y));
+  });
+}
+
+Scalar apply(BinaryOp op, Scalar a, Scalar b) {
+  if (a.dtype == DType::boolean)
+    return apply<std::uint8_t>(op, a.dtype, a, b);
+  return with_arithmetic(a.dtype, [&]<class T>() { return apply<T>(op, a.dtype, a, b); });
+}
+
+bool truth(Scalar s) { return s.bits != 0; }
+
+using Indices = llvm::SmallVector<std::int64_t, 4>;
+/// Reads an element of a buffer at logical indices.
+using Reader = llvm::function_ref<Scalar(const Load &, const Indices &)>;
+using Environment = llvm::DenseMap<const Symbol *, Scalar>;
+
+using Known = SharedResults<Scalar>;
+
+Scalar eval(const Expr &e, const Environment &env, Reader read, Known &known) {
+  auto go = [&](const Expr &child) {
+    // Remembering values is worth its cost for large expressions only.
+    return child.node().size < 64 ? eval(child, env, read, known)
+                                  : known(child, [&] { return eval(child, env, read, known); });
+  };
+  return e.visit(Overloaded{
+      [](const IntImm &x) {
+        return byte_size(x.dtype) == 8 ? Scalar::of(x.dtype, x.value)
+                                       : Scalar::from_double(x.dtype, static_cast<double>(x.value));
+      },
+      [](const FloatImm &x) { return Scalar::from_double(x.dtype, x.value); },
+      [&](const Var &x) {
+        auto it = env.find(x.get());
+        internal_check(it != env.end(), "a variable has no value");
+        return it->second;
+      },
+      [&](const Binary &x) -> Scalar {
+        Scalar a = go(x.a);
+        if (x.op == BinaryOp::logical_and)
+          return truth(a) ? go(x.b) : a;
+        if (x.op == BinaryOp::logical_or)
+          return truth(a) ? a : go(x.b);
+        return apply(x.op, a, go(x.b));
+      },
+      [&](const Not &x) { return Scalar::of<std::uint8_t>(DType::boolean, !truth(go(x.a))); },
+      [&](const Select &x) {
+        if (x.branches)
+          return go(truth(go(x.condition)) ? x.when_true : x.when_false);
+        Scalar when_true = go(x.when_true), when_false = go(x.when_false);
+        return truth(go(x.condition)) ? when_true : when_false;
+      },
+      [&](const Cast &x) { return go(x.a).to(x.dtype); },
+      [&](const Load &x) {
+        if (x.mask.exists())
+          if (!truth(go(x.mask)))
+            return go(x.fill);
+        Indices indices;
+        for (const Expr &index : x.indices)
+          indices.push_back(go(index).as<std::int64_t>());
+        return read(x, indices);
+      },
+      [](const Lane &) -> Scalar { internal_error("a program has no vectors"); },
+      [](const Pack &) -> Scalar { internal_error("a program has no vectors"); },
+      [](const Call &) -> Scalar { internal_error("a program has no calls"); },
+  });
+}
+
+Scalar eval(const Expr &e, const Environment &env, Reader read) {
+  Known known;
+  return eval(e, env, read, known);
+}
+
+class Interpreter {
+public:
+  Interpreter(const Program &program, std::vector<Array> &arrays, const std::vector<Scalar> &scalars) {
+    internal_check(arrays.size() == program.params.size(), "one array for each parameter is needed");
+    internal_check(scalars.size() == program.scalars.size(), "one value for each scalar is needed");
+    for (std::size_t n = 0; n < arrays.size(); ++n)
+      add(program.params[n], arrays[n], program.params[n]->role != Role::output);
+    for (std::size_t n = 0; n < scalars.size(); ++n)
+      environment_[program.scalars[n].get()] = scalars[n];
+    for (const Buffer &buffer : temporaries(program)) {
+      std::vector<std::int64_t> shape;
+      for (const Expr &extent : buffer->shape)
+        shape.push_back(as_int(extent).value());
+      add(buffer, own_.emplace_back(buffer->dtype, shape), false);
+    }
+  }
+
+  void run(const Stmt &stmt) {
+    visit(stmt, Overloaded{
+                    [&](const For &loop) {
+                      auto extent = evaluate(loop.extent).as<std::int64_t>();
+                      Var around = loop.reversed_by();
+                      bool backwards = around && evaluate(around).as<std::int64_t>() % 2 == 1;
+                      for (std::int64_t i = 0; i < extent; ++i) {
+                        environment_[loop.var.get()] = Scalar::of(DType::i64, backwards ? extent - 1 - i : i);
+                        run(loop.body);
+                      }
+                    },
+                    [&](const Seq &seq) {
+                      for (const Stmt &child : seq.stmts)
+                        run(child);
+                    },
+                    [&](const Block &block) { run_block(block); },
+                });
+  }
+
+private:
+  struct Storage {
+    Array *array;
+    std::vector<bool> written;
+  };
+
+  void add(const Buffer &buffer, Array &array, bool written) {
+    storage_[buffer.get()] = {&array, std::vector<bool>(static_cast<std::size_t>(array.size()), written)};
+  }
+
+  Scalar evaluate(const Expr &e) {
+    return eval(e, environment_, [&](const Load &access, const Indices &indices) {
+      Storage &storage = storage_.find(access.buffer.get())->second;
+      std::int64_t at = offset(access.buffer, indices);
+      if (!storage.written[static_cast<std::size_t>(at)])
+        fail("reads", access.buffer, indices, "which nothing has written");
+      return storage.array->at(at);
+    });
+  }
+
+  void run_block(const Block &block) {
+    bool inside = true;
+    llvm::SmallVector<std::pair<const Symbol *, Scalar>, 6> values;
+    for (const IterVar &iter : block.iters) {
+      Scalar value = evaluate(iter.binding);
+      auto at = value.as<std::int64_t>();
+      if (iter.guarded && (at < 0 || at >= evaluate(iter.extent).as<std::int64_t>())) {
+        if (iter.kind == IterKind::spatial)
+          return;
+        inside = false;
+      }
+      values.emplace_back(iter.var.get(), value);
+    }
+    if (!inside && !block.init)
+      return;
+    for (auto &[var, value] : values)
+      environment_[var] = value;
+    block_ = &block;
+    if (block.init && is_first(block, values))
+      run_store(*block.init);
+    if (inside)
+      run_store(block.body);
+  }
+
+  using Values = std::span<const std::pair<const Symbol *, Scalar>>;
+  /// Whether every reduction axis has its first value.
+  bool is_first(const Block &block, Values values) {
+    for (std::size_t n = 0; n < block.iters.size(); ++n) {
+      const IterVar &iter = block.iters[n];
+      std::int64_t first = iter.first.exists() ? evaluate(iter.first).as<std::int64_t>() : 0;
+      if (iter.kind == IterKind::reduction && values[n].second.as<std::int64_t>() != first)
+        return false;
+    }
+    return true;
+  }
+
+  void run_store(const Store &store) {
+    Indices indices;
+    for (const Expr &index : store.indices)
+      indices.push_back(evaluate(index).as<std::int64_t>());
+    Storage &storage = storage_.find(store.buffer.get())->second;
+    Scalar value = evaluate(store.value);
+    std::int64_t at = offset(store.buffer, indices);
+    storage.array->set(at, value);
+    storage.written[static_cast<std::size_t>(at)] = true;
+  }
+
+  std::int64_t offset(const Buffer &buffer, const Indices &indices) {
+    const auto &shape = storage_.find(buffer.get())->second.array->shape();
+    std::int64_t at = 0;
+    for (std::size_t n = 0; n < indices.size(); ++n) {
+      if (indices[n] < 0 || indices[n] >= shape[n])
+        fail("accesses", buffer, indices, "which is out of bounds");
+      at = at * shape[n] + indices[n];
+    }
+    return at;
+  }
+
+  [[noreturn]] void fail(const char *verb, const Buffer &buffer, const Indices &indices, const char *what) {
+    throw UserError(ExitCode::wrong_result, fmt::format("block {} {} {}[{}], {}", block_->id->name, verb,
+                                                        buffer->name, fmt::join(indices, ", "), what));
+  }
+
+  llvm::DenseMap<const BufferNode *, Storage> storage_;
+  std::list<Array> own_;
+  Environment environment_;
+  const Block *block_ = nullptr;
+};
+
+} // namespace
+
+void interpret(const Program &program, std::vector<Array> &arrays, const std::vector<Scalar> &scalars) {
+  Interpreter(program, arrays, scalars).run(program.body);
+}
+
+Scalar evaluate(const Expr &e, const std::map<Var, Scalar> &environment) {
+  Environment values;
+  for (const auto &[var, value] : environment)
+    values[var.get()] = value;
+  return eval(e, values, [](const Load &access, const Indices &) -> Scalar {
+    internal_error("an expression that reads " + access.buffer->name + " has no value of its own");
+  });
+}
+
+} // namespace nestsmith

@@ -1,0 +1,222 @@
+#pragma once
+/// The program: the IR that a schedule rewrites. Its meaning is defined by sequential execution.
+///
+///   stmt  := for | seq | block
+///   for   := for var in extent form: stmt
+///   form  := serial [pipelined] [partitioned] [unrolled by n] | unrolled [pipelined [joined]] [backwards in
+///   odd var]
+///            | vectorized | tensorized | bound to an axis [partitioned] [then last block]
+///   seq   := stmt; stmt; …
+///   block := block name(v0 = binding, sum v1 = binding [from first], …) [async] where v < extent …:
+///              [init: store] store
+///   store := buffer[expr, …] = expr
+///
+/// A *block* is one statement with its own variables v0, v1, …, the *axes* of the block. The *binding* of an
+/// axis is an expression of the enclosing loops, and gives the value of the axis. The *tile* of a thread block
+/// is the part of the work that one thread block executes.
+///
+/// dsl/hardware/verify.h checks these invariants after every directive:
+///
+/// - A loop extent is a constant, or an expression of sizes.
+/// - The value of an expression of sizes is known only at launch. A loop with such an extent is serial or bound
+/// to a block axis.
+/// - A guard `where 0 <= binding < extent`, at most one per axis, is the only way to express a partial tile.
+/// The printer omits the lower bound if the binding is never negative. If a guard excludes iterations that are
+/// not past the end of an axis of the buffer, the block has a separate axis for it, which no index uses.
+/// - Bindings are quasi-affine in the loop variables.
+/// - Indices in a block body use block variables only.
+/// - Each buffer is written by one block, or by two: an init and an update.
+///
+/// The elements that a block accesses (dsl/ir/region.h) are computed when they are needed, and never stored.
+
+#include "dsl/expr/axis.h"
+#include "dsl/expr/expr.h"
+#include "dsl/expr/where.h"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace nestsmith {
+
+struct Intrinsic; // dsl/ir/intrinsic.h
+struct StmtNode;
+using Stmt = std::shared_ptr<const StmtNode>;
+
+/// The identity of a block. Directives that rewrite the block keep its identity.
+struct BlockSymbol {
+  std::string name;
+  std::shared_ptr<const BlockSymbol> init_of = nullptr; ///< the block whose init lowering moved to this block
+  Where where = {};                                     ///< the line that defines the stage; line 0: unknown
+};
+using BlockId = std::shared_ptr<const BlockSymbol>;
+
+/// Stage and order of a block of a pipelined loop (dsl/ir/pipeline.h).
+struct Staged {
+  BlockId block;
+  std::int64_t stage, order;
+};
+
+/// The form of a loop requests a form of the kernel. It does not affect the meaning, except that `reversed_by`
+/// changes the order of the iterations. `pipeline` contains one entry for each block below a pipelined loop,
+/// and is empty for any other loop. Full tiles and partial tiles of a `partitioned` loop get separate code. The
+/// CUDA compiler writes `copies` copies of the body one after the other.
+struct Serial {
+  std::vector<Staged> pipeline = {};
+  bool partitioned = false;
+  std::int64_t copies = 1;
+};
+/// If `reversed_by` is set, the loop executes its iterations in descending order where the value of this outer
+/// loop is odd.
+/// `joined`: the pipeline is one with that of the loop directly around it (dsl/ir/pipeline.h).
+/// `spread`: the iterations are spread over the steps of the joined loop beside this one.
+struct Unrolled {
+  std::vector<Staged> pipeline = {};
+  Var reversed_by = {};
+  bool joined = false, spread = false;
+};
+/// The iterations become the lanes of vector accesses.
+struct Vectorized {};
+/// The nest becomes one call of the intrinsic.
+struct Tensorized {
+  std::reference_wrapper<const Intrinsic> intrinsic;
+};
+/// Lowering turns the variable into a thread or block index.
+/// If `last_block` is set, only one of the thread blocks along the axis executes the statements after the loop:
+/// the last block to finish its iteration.
+struct BoundTo {
+  Axis axis;
+  bool partitioned = false;
+  bool last_block = false;
+};
+using LoopForm = std::variant<Serial, Unrolled, Vectorized, Tensorized, BoundTo>;
+
+/// "vectorized", "tensorized", …; "bound" for every axis.
+std::string_view name(const LoopForm &form);
+
+/// Executes the body for var = 0 … extent-1, or in descending order (`reversed_by`). A bound loop executes like
+/// any other loop. A nest inside of thread loops may bind the same axes again (cooperative fetch). In the
+/// sequential meaning, each iteration of the outer thread loops executes this nest in full, and writes the same
+/// values again.
+struct For {
+  Var var;
+  Expr extent;
+  LoopForm form;
+  Stmt body;
+
+  template <class Form> bool is() const { return std::holds_alternative<Form>(form); }
+  std::optional<Axis> axis() const;            ///< none if the loop is not bound
+  const Intrinsic *intrinsic() const;          ///< null if the loop is not tensorized
+  const std::vector<Staged> &pipeline() const; ///< empty if the loop is not pipelined
+  bool partitioned() const;
+  bool last_block() const;
+  bool joined() const;
+  bool spread() const;
+  Var reversed_by() const; ///< null if the direction of the loop does not depend on another loop
+  bool over_lanes() const { return is<Vectorized>() || is<Tensorized>(); }
+};
+
+struct Seq {
+  std::vector<Stmt> stmts;
+};
+
+struct Store {
+  Buffer buffer;
+  std::vector<Expr> indices;
+  Expr value;
+};
+
+enum class IterKind : std::uint8_t { spatial, reduction };
+
+/// An axis of a block. `var` ranges over [0, extent). Its value in an instance of the block is `binding`, an
+/// expression of the enclosing loops.
+struct IterVar {
+  Var var;
+  Expr extent;
+  IterKind kind;
+  Expr binding;
+  bool guarded = false; ///< the instance executes only if 0 <= binding < extent
+  Expr first = {};      ///< reduction: first value of the axis, an expression of spatial variables; null: 0
+
+  bool is_summed() const { return kind == IterKind::reduction; }
+};
+
+/// The unit of computation. `init` is optional. It executes directly before the body, in each instance in which
+/// every reduction axis has its first value. It also executes if the guard of a reduction axis is false, so
+/// that an empty sum is 0. `init` and `body` use block variables only.
+struct Block {
+  BlockId id;
+  std::vector<IterVar> iters;
+  std::optional<Store> init;
+  Store body;
+  /// The kernel copies asynchronously (dsl/hardware/async_copy.h). This requests a form of the kernel, and does
+  /// not affect the meaning.
+  bool async = false;
+};
+
+struct StmtNode {
+  std::variant<For, Seq, Block> kind;
+};
+
+Stmt make_for(For loop);
+Stmt make_seq(std::vector<Stmt> stmts); ///< flattens nested sequences; a single statement is returned as it is
+Stmt make_block(Block block);
+
+template <class T> const T *as(const Stmt &stmt) { return std::get_if<T>(&stmt->kind); }
+template <class Cases> decltype(auto) visit(const Stmt &stmt, Cases &&cases) {
+  return std::visit(std::forward<Cases>(cases), stmt->kind);
+}
+
+/// A computation. `params` is in the order in which a caller passes the arguments.
+struct Program {
+  std::string name;
+  std::vector<Buffer> params; ///< the input parameters, followed by the output parameters
+  std::vector<Var> scalars;   ///< scalar parameters, such as alpha and beta
+  Stmt body;
+  std::int64_t min_blocks = 0; ///< requested resident thread blocks per SM; 0: no request
+  std::vector<Var> sizes = {}; ///< extents and leading dimensions that the caller passes
+};
+
+/// Rebuilds `stmt` with `f` applied to direct sub-statements. If `f` returns null, the sub-statement is
+/// removed. If nothing changes, returns the same node.
+Stmt map_children(const Stmt &stmt, FunctionRef<Stmt(const Stmt &)> f);
+/// Calls `f` for each statement in pre-order. If `f` returns false, does not visit the sub-statements.
+void walk(const Stmt &stmt, FunctionRef<bool(const Stmt &)> f);
+
+/// The statements from the root to a loop or a block, both ends included.
+using Path = std::vector<Stmt>;
+Path path_to(const Stmt &root, const Var &loop);      ///< empty if not found
+Path path_to(const Stmt &root, const BlockId &block); ///< empty if not found
+std::vector<const For *> loops_of(const Path &path);  ///< outermost first
+/// The variables of the loops that both paths have in common, outermost first.
+std::vector<Var> common_loops(const Path &a, const Path &b);
+/// Null if not found.
+const Block *find_block(const Stmt &root, const BlockId &id);
+const For *find_loop(const Stmt &root, const Var &var);
+std::vector<const Block *> blocks_of(const Stmt &root); ///< in program order
+
+/// Replaces the node `from` by `to`, or removes it if `to` is null.
+Stmt replace(const Stmt &root, const Stmt &from, const Stmt &to);
+/// Replaces loop variables in the bindings of all blocks below `stmt`. `f` returns null to keep a variable.
+Stmt substitute_loops(const Stmt &stmt, FunctionRef<Expr(const Var &)> f);
+
+/// The term that a sum adds to its element in each instance; none if the block does not store `element + term`
+/// to this element. A sum of the constant 0 may store the element as it is.
+std::optional<Expr> term_of_sum(const Block &block);
+
+/// The loads in the values and the indices of a block's stores, in order.
+std::vector<const Load *> loads_of(const Block &block);
+bool reads(const Block &block, const Buffer &buffer);
+/// Whether the block reads or writes the buffer.
+bool touches(const Block &block, const Buffer &buffer);
+/// For messages about a block that touches the buffer: "writes", or "reads" if it does not write.
+const char *access_verb(const Block &block, const Buffer &buffer);
+/// The temporaries in the order of their first writes.
+std::vector<Buffer> temporaries(const Program &program);
+/// Replaces every use of `from` by `to`.
+Stmt replace_buffer(const Stmt &stmt, const Buffer &from, const Buffer &to);
+
+} // namespace nestsmith

@@ -1,0 +1,246 @@
+#include "dsl/schedule/primitives/bind.h"
+
+#include "dsl/expr/expr_text.h"
+#include "dsl/ir/allocation.h"
+#include "dsl/schedule/primitives/edit.h"
+
+#include <fmt/format.h>
+
+namespace nestsmith::primitives {
+
+namespace {
+
+std::vector<const For *> bound_loops(const Stmt &root) {
+  std::vector<const For *> found;
+  walk(root, [&](const Stmt &stmt) {
+    if (const auto *loop = as<For>(stmt); loop && loop->is<BoundTo>())
+      found.push_back(loop);
+    return true;
+  });
+  return found;
+}
+
+/// The nest that contains the loop. It becomes a separate kernel.
+Stmt nest_of(const Stmt &root, const For &loop) {
+  Path path = path_to(root, loop.var);
+  return as<Seq>(path.front()) ? path[1] : path.front();
+}
+
+void check_reductions(const Schedule::Edit &edit, const For &loop) {
+  for (const Block *block : blocks_of(loop.body))
+    for (const IterVar &iter : block->iters)
+      if (sums_over(*block, iter, loop.var))
+        edit.refuse(
+            "bind.spatial",
+            fmt::format(
+                "block {} sums over {}, so the iterations {} = 0 and {} = 1 would add to one element at "
+                "the same time; make it a spatial axis of partial sums with rfactor, bind a spatial loop, or "
+                "keep "
+                "{} serial",
+                block->id->name, loop.var->name, loop.var->name, loop.var->name, loop.var->name),
+            {loop.var->name, block->id->name});
+}
+
+std::int64_t limit_of(const Schedule::Edit &edit, Axis axis) {
+  const Target &target = edit.schedule().target();
+  if (is_part_of_warps(axis))
+    return axis == Axis::lane ? lanes_per_warp : target.thread_extent[0] / lanes_per_warp;
+  auto index = static_cast<std::size_t>(axis) % 3;
+  return is_thread(axis) ? target.thread_extent[index] : target.grid_extent[index];
+}
+
+/// Checks that the loops on warp, lane and threadIdx.x number the same threads.
+void check_warps(const Schedule::Edit &edit, const For &loop, Axis axis,
+                 const std::vector<const For *> &bound) {
+  std::int64_t extent = as_int(loop.extent).value();
+  if (axis == Axis::lane && extent != lanes_per_warp)
+    edit.refuse(
+        "bind.lane",
+        fmt::format("the loop {} has {} iterations, but a warp has {} lanes; split or fuse it so that it has "
+                    "{}",
+                    loop.var->name, extent, lanes_per_warp, lanes_per_warp),
+        {loop.var->name});
+  for (const For *other : bound) {
+    Axis theirs = *other->axis();
+    auto is_other_axis = [](Axis x) { return x == Axis::thread_y || x == Axis::thread_z; };
+    if ((is_part_of_warps(axis) && is_other_axis(theirs)) || (is_other_axis(axis) && is_part_of_warps(theirs)))
+      edit.refuse(
+          "bind.warps",
+          fmt::format("the loop {} is bound to {}, but {} numbers the threads of threadIdx.x only; bind {} to "
+                      "threadIdx.x, warp or lane",
+                      other->var->name, name(theirs), name(is_part_of_warps(axis) ? axis : theirs),
+                      loop.var->name),
+          {loop.var->name, other->var->name});
+    if (theirs == axis || !overlap(axis, theirs))
+      continue;
+    const For &threads = axis == Axis::thread_x ? loop : *other, &part = axis == Axis::thread_x ? *other : loop;
+    std::int64_t count = as_int(threads.extent).value();
+    std::int64_t warps = *(axis == Axis::thread_x ? other->axis() : axis) == Axis::warp
+                             ? as_int(part.extent).value()
+                             : (count + lanes_per_warp - 1) / lanes_per_warp;
+    if (count != warps * lanes_per_warp)
+      edit.refuse(
+          "bind.extent",
+          fmt::format("the loop {} has {} iterations, but {} on {} needs {} threads on threadIdx.x; split it "
+                      "so that they agree",
+                      threads.var->name, count, part.var->name, name(axis == Axis::thread_x ? theirs : axis),
+                      warps * lanes_per_warp),
+          {threads.var->name, part.var->name});
+  }
+}
+
+/// Whether a loop of one iteration may be bound to the axis where other loops on it have more.
+bool has_idle_threads(Axis axis) { return is_thread(axis) && !is_part_of_warps(axis); }
+
+/// Gives the loops of one iteration on the axis as many iterations as the other loops on it have. A guard of
+/// their blocks lets only the first thread execute them. Blocks below another loop on the axis execute in the
+/// threads of that loop.
+Stmt with_idle_threads(Stmt nest, Axis axis) {
+  std::vector<const For *> loops = bound_loops(nest);
+  std::erase_if(loops, [&](const For *loop) { return *loop->axis() != axis; });
+  auto largest = std::ranges::max_element(loops, {}, [](const For *loop) { return as_int(loop->extent); });
+  if (!has_idle_threads(axis) || loops.empty() || as_int((*largest)->extent) == 1)
+    return nest;
+  Expr threads = (*largest)->extent;
+  std::erase_if(loops, [&](const For *loop) { return as_int(loop->extent) != 1; });
+  std::vector<Var> units;
+  std::ranges::transform(loops, std::back_inserter(units), &For::var);
+  for (const Var &unit : units) {
+    const Stmt old = path_to(nest, unit).back();
+    For loop = *as<For>(old);
+    std::vector<BlockId> own;
+    for (const Block *block : blocks_of(loop.body))
+      if (std::ranges::none_of(loops_of(path_to(loop.body, block->id)),
+                               [&](const For *inner) { return inner->axis() == axis; }))
+        own.push_back(block->id);
+    loop.body = with_guards(
+        substitute_loops(loop.body, [&](const Var &var) { return var == unit ? Expr(0) : Expr(); }), loop, own);
+    loop.extent = threads;
+    Bounds bounds = loop_bounds(nest);
+    bounds.set_extent(unit, threads);
+    loop.body = refresh_bindings(loop.body, bounds);
+    nest = replace(nest, old, make_for(std::move(loop)));
+  }
+  return nest;
+}
+
+/// Checks the extent against the limit of the axis. If the extent depends on sizes, the launcher checks it
+/// against the limit of the grid.
+void check_limits(const Schedule::Edit &edit, const For &loop, Axis axis,
+                  const std::vector<const For *> &bound) {
+  if (is_thread(axis))
+    edit.require_constant("bind.constant", loop, "bound to " + std::string(name(axis)));
+  std::int64_t limit = limit_of(edit, axis);
+  if (auto range = range_of(loop.extent, {}); range && range->low > limit)
+    edit.refuse("bind.limit",
+                fmt::format("the loop {} has {} iterations, but {} takes at most {}; split it and bind a part",
+                            loop.var->name, to_string(loop.extent), name(axis), limit),
+                {loop.var->name});
+  auto idles = [&](const For &unit) { return has_idle_threads(axis) && as_int(unit.extent) == 1; };
+  for (const For *other : bound)
+    if (*other->axis() == axis && !same(simplify(other->extent), simplify(loop.extent)) && !idles(loop) &&
+        !idles(*other))
+      edit.refuse("bind.extent",
+                  fmt::format("the loop {} has {} iterations, but {} on {} has {}; split it so that they agree",
+                              loop.var->name, to_string(loop.extent), other->var->name, name(axis),
+                              to_string(other->extent)),
+                  {loop.var->name, other->var->name});
+  if (is_thread(axis))
+    check_warps(edit, loop, axis, bound);
+}
+
+/// Checks the loops of one iteration on the axis that have a loop of more iterations on it below them. The
+/// blocks below the inner loop execute again in each iteration that the outer loop gets, so they must not read
+/// a parameter that is written there.
+void check_idle_threads(const Schedule::Edit &edit, const Stmt &nest, Axis axis) {
+  auto check = [&](const For &unit, const For &inner) {
+    for (const Block *block : blocks_of(inner.body))
+      for (const Load *access : loads_of(*block)) {
+        bool adds = access->buffer == block->body.buffer,
+             written = !writers_of(unit.body, access->buffer).empty();
+        if (!adds && (access->buffer->role == Role::temporary || !written))
+          continue;
+        edit.refuse(
+            "bind.extent",
+            fmt::format("the loop {0} has 1 iteration, but {1} below it on {2} has {3}, and block {4} reads "
+                        "{5}, which is written below {0}; leave {0} serial",
+                        unit.var->name, inner.var->name, name(axis), to_string(inner.extent), block->id->name,
+                        access->buffer->name),
+            {unit.var->name, inner.var->name, block->id->name});
+      }
+  };
+  for (const For *unit : bound_loops(nest))
+    if (*unit->axis() == axis && as_int(unit->extent) == 1)
+      for (const For *inner : bound_loops(unit->body))
+        if (*inner->axis() == axis && as_int(inner->extent) != 1)
+          check(*unit, *inner);
+}
+
+/// Checks the number of threads of the nest in which the loop is bound.
+void check_threads(const Schedule::Edit &edit, const For &loop, Stmt nest) {
+  Program bound = edit.program();
+  bound.body = std::move(nest);
+  std::int64_t threads = threads_of(bound);
+  const Target &target = edit.schedule().target();
+  if (threads > target.threads_per_block)
+    edit.refuse(
+        "bind.limit",
+        fmt::format(
+            "a block would have {} threads, but {} takes at most {}; split the loop {} and bind a smaller "
+            "part",
+            threads, to_string(target.arch), target.threads_per_block, loop.var->name),
+        {loop.var->name});
+}
+
+/// The kernel merges loops on one axis, so no block below both may depend on both.
+void check_nested(const Schedule::Edit &edit, const For &outer, const For &inner, Axis axis) {
+  if (!is_thread(axis))
+    edit.refuse("bind.nested",
+                fmt::format("the loops {} and {} are nested, and only a thread axis may be bound twice in a "
+                            "nest; bind one of them to another axis",
+                            outer.var->name, inner.var->name),
+                {outer.var->name, inner.var->name});
+  for (const Block *block : blocks_of(inner.body)) {
+    bool uses_outer = false, uses_inner = false;
+    for (const IterVar &iter : block->iters) {
+      uses_outer = uses_outer || uses(iter.binding, outer.var);
+      uses_inner = uses_inner || uses(iter.binding, inner.var);
+    }
+    if (uses_outer && uses_inner)
+      edit.refuse("bind.nested",
+                  fmt::format("block {} uses both {} and {}, but a thread has one index on an axis, so the "
+                              "iterations with {} != {} would be lost; bind one of the loops to another axis",
+                              block->id->name, outer.var->name, inner.var->name, outer.var->name,
+                              inner.var->name),
+                  {outer.var->name, inner.var->name, block->id->name});
+  }
+}
+
+} // namespace
+
+void bind(Schedule &schedule, Loop handle, Axis axis) {
+  Schedule::Edit edit(schedule, "bind", {LoopName{loop_name(handle)}, Word{std::string(name(axis))}});
+  const For &loop = edit.loop(handle);
+  edit.require_serial("bind.serial", loop);
+  check_reductions(edit, loop);
+  Stmt nest = nest_of(edit.body(), loop), old = path_to(edit.body(), loop.var).back();
+  For copy = loop;
+  copy.form = BoundTo{axis};
+  Stmt made = make_for(std::move(copy));
+  check_limits(edit, loop, axis, bound_loops(nest));
+  Stmt bound = replace(nest, old, made);
+  check_idle_threads(edit, bound, axis);
+  bound = with_idle_threads(bound, axis);
+  if (is_thread(axis))
+    check_threads(edit, loop, bound);
+  const For &now = *find_loop(bound, loop.var);
+  for (const For *outer : loops_of(path_to(bound, loop.var)))
+    if (outer->var != loop.var && outer->axis() && overlap(*outer->axis(), axis))
+      check_nested(edit, *outer, now, axis);
+  for (const For *inner : bound_loops(now.body))
+    if (overlap(*inner->axis(), axis))
+      check_nested(edit, now, *inner, axis);
+  edit.commit(replace(edit.body(), nest, bound));
+}
+
+} // namespace nestsmith::primitives

@@ -1,0 +1,71 @@
+#include "dsl/schedule/primitives/last_block.h"
+
+#include "dsl/ir/last_block.h"
+#include "dsl/schedule/primitives/edit.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace nestsmith::primitives {
+
+namespace {
+
+bool is_bound_to_block(const For &loop) { return loop.axis() && !is_thread(*loop.axis()); }
+
+void check_around(const Schedule::Edit &edit, const For &loop, const std::vector<const For *> &around) {
+  if (around.empty())
+    edit.refuse("last_block.around",
+                fmt::format("no loop is around {}, so no statement can follow it in the same nest; use "
+                            "reverse_compute_at to move the reader into a loop around {}",
+                            loop.var->name, loop.var->name),
+                {loop.var->name});
+  for (const For *outer : around)
+    if (!is_bound_to_block(*outer))
+      edit.refuse(
+          "last_block.around",
+          fmt::format("the loop {} around {} is {}, but the thread blocks that share a counter must have "
+                      "one value of each loop around {}; bind {} to a block axis",
+                      outer->var->name, loop.var->name,
+                      outer->axis() ? fmt::format("bound to {}", name(*outer->axis()))
+                                    : std::string(name(outer->form)),
+                      loop.var->name, outer->var->name),
+          {outer->var->name, loop.var->name});
+}
+
+} // namespace
+
+void last_block(Schedule &schedule, Loop handle) {
+  Schedule::Edit edit(schedule, "last_block", {LoopName{loop_name(handle)}});
+  const For &loop = edit.loop(handle);
+  if (!is_bound_to_block(loop))
+    edit.refuse("last_block.axis",
+                fmt::format("the loop {} is {}, expected a loop that is bound to a block axis; use bind first",
+                            loop.var->name,
+                            loop.axis() ? fmt::format("bound to {}", name(*loop.axis()))
+                                        : std::string(name(loop.form))),
+                {loop.var->name});
+  Path path = path_to(edit.body(), loop.var);
+  std::vector<const For *> around = loops_of(path);
+  around.pop_back();
+  check_around(edit, loop, around);
+  const Stmt &nest = as<Seq>(path.front()) ? path[1] : path.front();
+  if (auto marked = find_last_block(nest))
+    edit.refuse(
+        "last_block.once",
+        fmt::format("the loop {} already has a last block that continues, and a nest has at most one such "
+                    "loop; leave one of the two statements in a nest of its own",
+                    marked->loop->var->name),
+        {marked->loop->var->name, loop.var->name});
+  For copy = loop;
+  std::get<BoundTo>(copy.form).last_block = true;
+  Stmt changed = make_for(std::move(copy));
+  if (find_last_block(replace(nest, path.back(), changed))->after.empty())
+    edit.refuse("last_block.after",
+                fmt::format("no statement follows {} in the loop {}, so the last block has nothing to execute; "
+                            "use reverse_compute_at to move the reader of the results to {}",
+                            loop.var->name, around.back()->var->name, around.back()->var->name),
+                {loop.var->name});
+  edit.commit(replace(edit.body(), path.back(), changed));
+}
+
+} // namespace nestsmith::primitives

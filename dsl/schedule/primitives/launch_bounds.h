@@ -1,0 +1,16 @@
+#pragma once
+#include "dsl/schedule/schedule.h"
+
+namespace nestsmith::primitives {
+
+/// launch_bounds(n): limits the registers per thread so that n thread blocks can be resident on an SM.
+///
+///     __launch_bounds__(256)     =>     __launch_bounds__(256, 2)
+///
+/// Requires [launch_bounds.count]: 1 <= n <= the limit of resident thread blocks per SM of the target.
+/// Requires [launch_bounds.threads]: n thread blocks, with the number of threads that the schedule binds, fit
+///   on one SM of the target.
+/// Ensures: the loops are unchanged. Obligation: n blocks still fit on an SM when the schedule is complete.
+void launch_bounds(Schedule &schedule, std::int64_t min_blocks);
+
+} // namespace nestsmith::primitives

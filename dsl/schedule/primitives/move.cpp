@@ -1,0 +1,70 @@
+#include "dsl/schedule/primitives/move.h"
+
+#include "dsl/ir/dependence.h"
+
+#include <fmt/format.h>
+
+namespace nestsmith {
+
+void require_plain_nest(Schedule::Edit &edit, const char *requirement, const Block &block) {
+  for (const Stmt &stmt : path_to(edit.body(), block.id)) {
+    const auto *loop = as<For>(stmt);
+    if (!loop || blocks_of(loop->body).size() > 1)
+      continue;
+    if (!loop->is<Serial>())
+      edit.refuse(requirement,
+                  fmt::format("the loop {} of block {} is {}, which would be lost because this directive "
+                              "rebuilds the loops; bind and unroll afterwards",
+                              loop->var->name, block.id->name,
+                              loop->axis() ? fmt::format("bound to {}", name(*loop->axis()))
+                                           : std::string(name(loop->form))),
+                  {loop->var->name});
+    edit.require_serial(requirement, *loop);
+    edit.release(stmt);
+  }
+}
+
+Stmt remove_block(const Stmt &root, const BlockId &id) {
+  if (const auto *block = as<Block>(root))
+    return block->id == id ? nullptr : root;
+  return map_children(root, [&](const Stmt &child) { return remove_block(child, id); });
+}
+
+Stmt insert_into(const Stmt &root, const Var &var, const Stmt &stmt,
+                 const std::function<bool(const Stmt &)> &here) {
+  Stmt old = path_to(root, var).back();
+  For loop = *as<For>(old);
+  std::vector<Stmt> children, result;
+  if (const auto *seq = as<Seq>(loop.body))
+    children = seq->stmts;
+  else
+    children = {loop.body};
+  bool placed = false;
+  for (const Stmt &child : children) {
+    if (!placed && here(child)) {
+      result.push_back(stmt);
+      placed = true;
+    }
+    result.push_back(child);
+  }
+  if (!placed)
+    result.push_back(stmt);
+  loop.body = make_seq(std::move(result));
+  return replace(root, old, make_for(std::move(loop)));
+}
+
+void require_kept_order(const Schedule::Edit &edit, const char *requirement, const BlockId &moved,
+                        const Stmt &after, const BlockId &now, const std::string &place) {
+  auto broken = broken_by_move(edit.body(), moved, after, now);
+  if (!broken)
+    return;
+  auto verb = [&](const BlockId &id) { return access_verb(*find_block(edit.body(), id), broken->buffer); };
+  edit.refuse(requirement,
+              fmt::format("block {} {} {}, and block {} {} it later; with {} at {} this order is not kept for "
+                          "all elements; leave {} where it is, or compute into another tensor",
+                          broken->first->name, verb(broken->first), broken->buffer->name, broken->second->name,
+                          verb(broken->second), now->name, place, moved->name),
+              {broken->first->name, broken->second->name});
+}
+
+} // namespace nestsmith

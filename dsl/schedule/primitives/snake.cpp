@@ -1,0 +1,35 @@
+#include "dsl/schedule/primitives/snake.h"
+
+#include "dsl/schedule/primitives/edit.h"
+
+#include <fmt/format.h>
+
+namespace nestsmith::primitives {
+
+void snake(Schedule &schedule, Loop outer_handle, Loop inner_handle) {
+  Schedule::Edit edit(schedule, "snake",
+                      {LoopName{loop_name(outer_handle)}, LoopName{loop_name(inner_handle)}});
+  const For &outer = edit.loop(outer_handle), &inner = edit.loop(inner_handle);
+  for (const For *loop : {&outer, &inner})
+    if (!loop->is<Unrolled>())
+      edit.refuse("snake.unrolled",
+                  fmt::format("the loop {} is {}, expected an unrolled loop; unroll it first", loop->var->name,
+                              name(loop->form)),
+                  {loop->var->name});
+  if (Var around = inner.reversed_by())
+    edit.refuse("snake.once",
+                fmt::format("the loop {} already runs backwards in odd iterations of {}; reverse it once",
+                            inner.var->name, around->name),
+                {inner.var->name});
+  if (!inner.pipeline().empty())
+    edit.refuse("snake.once",
+                fmt::format("the loop {} is pipelined, which fixes the order of its iterations; choose a loop "
+                            "inside of it",
+                            inner.var->name),
+                {inner.var->name});
+  For copy = inner;
+  copy.form = Unrolled{{}, outer.var};
+  edit.commit(replace(edit.body(), path_to(edit.body(), inner.var).back(), make_for(std::move(copy))));
+}
+
+} // namespace nestsmith::primitives

@@ -1,0 +1,157 @@
+#pragma once
+/// A schedule: a program and the directives that were applied to it. Each primitive is declared here and
+/// defined in its own file, dsl/schedule/primitives/NAME.{h,cpp}, whose header shows the rewrite as a picture
+/// and states its requirements and guarantees. A directive that would change the result throws ScheduleError
+/// and leaves the schedule unchanged.
+
+#include "dsl/expr/error.h"
+#include "dsl/hardware/target.h"
+#include "dsl/ir/layout.h"
+#include "dsl/ir/program.h"
+#include "dsl/schedule/directive.h"
+
+#include <array>
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace nestsmith {
+
+/// Handles. A handle refers to a loop or a block of the program. It is valid while the program contains this
+/// loop or block.
+struct Loop {
+  Var var;
+};
+struct BlockRef {
+  BlockId id;
+};
+
+/// Stage and order of a block of a pipelined loop. Step t executes the blocks of stage s for iteration t - s,
+/// in increasing `order`.
+struct Stage {
+  BlockRef block;
+  std::int64_t stage, order;
+};
+
+/// The factor of `split` that is computed from the others.
+inline constexpr std::int64_t infer = -1;
+
+/// A requirement of lowering that a later directive can still satisfy, for example that a cache fits in shared
+/// memory.
+struct Obligation {
+  std::string message;   ///< the requirement, with the actual and the expected value, and the remedy
+  std::size_t directive; ///< number of the directive that caused it; 0: the computation without directives
+  std::string culprit;   ///< name of a loop or block to mark in the IR; may be empty
+};
+
+class Schedule {
+public:
+  /// Throws UserError (usage) if the program violates an invariant (dsl/hardware/verify.h).
+  explicit Schedule(Program program, Target target = {});
+
+  // Handles. All functions except `name` throw UserError (illegal_schedule) for a name or a handle that does
+  // not exist.
+  BlockRef block(const std::string &name) const;
+  Loop loop(const std::string &name) const;
+  /// The loops around the block, outermost first. Throws for a handle that is empty, belongs to another
+  /// schedule, or refers to a replaced symbol.
+  std::vector<Loop> loops(BlockRef block) const;
+  /// The same for a known number of loops. Throws UserError (illegal_schedule) if the number of loops is not N.
+  template <std::size_t N> std::array<Loop, N> loops(BlockRef block) const {
+    return to_array<N>(loops(block, N));
+  }
+  /// The loops around the block that are inside of `loop`.
+  std::vector<Loop> loops_below(BlockRef block, Loop loop) const;
+  std::string name(Loop loop) const;
+  std::string name(BlockRef block) const;
+  /// The trip count. Throws if it depends on sizes.
+  std::int64_t extent(Loop loop) const;
+
+  // Directives. `where` is the line of the caller's source that states the directive, for `emit --line-info`.
+  // Loops.
+  template <std::size_t N>
+  std::array<Loop, N> split(Loop loop, const std::int64_t (&factors)[N], Where where = Where::current()) {
+    return to_array<N>(split(loop, std::vector<std::int64_t>(factors, factors + N), where));
+  }
+  std::vector<Loop> split(Loop loop, std::vector<std::int64_t> factors, Where where = Where::current());
+  Loop fuse(Loop outer, Loop inner, Where where = Where::current());
+  void reorder(std::vector<Loop> order, Where where = Where::current());
+  std::array<Loop, 4> tile(Loop i, Loop j, const std::int64_t (&factors)[2], Where where = Where::current()) {
+    return to_array<4>(tile(i, j, std::vector<std::int64_t>(factors, factors + 2), where));
+  }
+  std::vector<Loop> tile(Loop i, Loop j, std::vector<std::int64_t> factors, Where where = Where::current());
+  void bind(Loop loop, Axis axis, Where where = Where::current());
+  void unroll(Loop loop, Where where = Where::current());
+  void unroll_by(Loop loop, std::int64_t factor, Where where = Where::current());
+  void vectorize(Loop loop, Where where = Where::current());
+  void snake(Loop outer, Loop inner, Where where = Where::current());
+  void partition(Loop loop, Where where = Where::current());
+  void last_block(Loop loop, Where where = Where::current());
+
+  // Data.
+  BlockRef cache_read(BlockRef reader, const std::string &buffer, Scope scope, Where where = Where::current());
+  BlockRef cache_write(BlockRef writer, Scope scope, Where where = Where::current());
+  void set_scope(BlockRef writer, Scope scope, Where where = Where::current());
+  void compute_at(BlockRef producer, Loop loop, Where where = Where::current());
+  void reverse_compute_at(BlockRef consumer, Loop loop, Where where = Where::current());
+  void compute_inline(BlockRef block, Where where = Where::current());
+  void reverse_compute_inline(BlockRef consumer, Where where = Where::current());
+
+  // Storage.
+  void transform_layout(BlockRef writer, const IndexMap &map, Where where = Where::current());
+  void storage_align(BlockRef writer, std::int64_t dim, std::int64_t factor, std::int64_t offset,
+                     Where where = Where::current());
+  void swizzle(BlockRef writer, std::int64_t bits, std::int64_t base, std::int64_t shift,
+               Where where = Where::current());
+
+  // Launch.
+  void launch_bounds(std::int64_t min_blocks, Where where = Where::current());
+
+  // Time.
+  void async_copy(BlockRef copy, Where where = Where::current());
+  void pipeline(Loop loop, std::vector<Stage> stages, Where where = Where::current());
+  void double_buffer(Loop loop, Where where = Where::current());
+  void join_pipelines(Loop inner, Where where = Where::current());
+  void spread(Loop loop, Where where = Where::current());
+
+  // Reductions.
+  BlockRef decompose_reduction(BlockRef block, Loop loop, Where where = Where::current());
+  BlockRef rfactor(Loop loop, Where where = Where::current());
+
+  // Intrinsics.
+  void tensorize(Loop loop, const std::string &intrinsic, Where where = Where::current());
+
+  // Results.
+  const Program &program() const { return steps_.back(); }
+  const Program &source() const { return steps_.front(); } ///< the unscheduled computation
+  const Target &target() const { return target_; }
+  const std::vector<Directive> &trace() const { return trace_; }
+  /// The program after the first n directives; step(0) is the source.
+  const Program &step(std::size_t n) const { return steps_.at(n); }
+  std::vector<Obligation> obligations() const;
+
+  class Edit; ///< an edit by a primitive (dsl/schedule/primitives/edit.h)
+
+private:
+  friend class Edit;
+  template <std::size_t N> static std::array<Loop, N> to_array(const std::vector<Loop> &loops) {
+    internal_check(loops.size() == N, "the number of handles differs from the number of results");
+    std::array<Loop, N> result;
+    for (std::size_t n = 0; n < N; ++n)
+      result[n] = loops[n];
+    return result;
+  }
+
+  std::vector<Loop> loops(BlockRef block, std::size_t expected) const;
+  /// The diagnostic for a handle whose loop or block is not in the program.
+  std::string why_missing(Loop loop) const;
+  std::string why_missing(BlockRef block) const;
+
+  Target target_;
+  std::vector<Program> steps_;
+  std::vector<Directive> trace_;
+  Where where_ = {}; ///< of the directive that is applied next
+};
+
+} // namespace nestsmith

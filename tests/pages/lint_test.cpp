@@ -1,0 +1,50 @@
+/// The printed mistakes are caught, each for its own reason, and what mends one is not.
+
+#include "runtime/check/check.h"
+#include "runtime/check/sim_executor.h"
+#include "schedules/rung.h"
+#include "tools/pages/mistakes/examples.h"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <set>
+
+namespace nestsmith {
+namespace {
+
+TEST(Lint, CatchesEveryMistakeForItsReason) {
+  std::set<std::string> names;
+  for (const Mistake &mistake : mistakes()) {
+    LintResult result = lint(mistake);
+    EXPECT_NE(result.verdict, Verdict::passed) << mistake.full_name();
+    ASSERT_FALSE(result.said.empty()) << mistake.full_name();
+    EXPECT_NE(result.said.front().find(mistake.diagnostic), std::string::npos) << result.said.front();
+    EXPECT_FALSE(result.example.empty());
+    EXPECT_TRUE(names.insert(mistake.full_name()).second);
+    EXPECT_TRUE(std::ranges::any_of(builtin_rungs(), [&](const Rung &rung) {
+      return rung.full_name() == mistake.rung;
+    })) << mistake.rung;
+  }
+}
+
+TEST(Lint, AnotherFindingDoesNotCount) {
+  for (Mistake mistake : mistakes()) {
+    mistake.diagnostic = "a diagnostic that nothing has";
+    EXPECT_EQ(lint(mistake).verdict, Verdict::passed) << mistake.full_name();
+  }
+}
+
+TEST(Lint, DoesNotCatchWhatIsRight) {
+  for (const HandWritten &right :
+       {mistake::row_modulo_n(32), mistake::inner_row_b(true), mistake::narrow_tile(64)}) {
+    SimExecutor simulator;
+    CheckResult result = check(Schedule(right.computation), right.kernel, simulator);
+    EXPECT_TRUE(result.passed) << right.kernel.name;
+    EXPECT_TRUE(result.messages().empty()) << right.kernel.name << ": " << result.messages().front();
+    Mistake none{"", "", "", "", "", "", [&] { return right; }};
+    EXPECT_EQ(lint(none).verdict, Verdict::passed);
+  }
+}
+
+} // namespace
+} // namespace nestsmith

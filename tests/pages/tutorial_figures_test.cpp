@@ -1,0 +1,150 @@
+/// The figures of the tutorials' posts come out of the lowered kernels.
+
+#include "tools/pages/figures/figures.h"
+#include "tools/pages/figures/measure.h"
+#include "tools/pages/mistakes/examples.h"
+
+#include <gtest/gtest.h>
+
+namespace nestsmith {
+namespace {
+
+using figure::measure;
+using figure::RungCounts;
+
+double threads(const RungCounts &counts, const char *buffer, bool stores = false) {
+  return static_cast<double>(counts.access(buffer, stores).threads);
+}
+
+TEST(TutorialFigures, ComeOutAsPublishedOrCorrected) {
+  std::size_t corrected = 0;
+  for (const Figure &figure : figures()) {
+    EXPECT_NE(verdict(figure), FigureVerdict::wrong)
+        << figure.tutorial << " " << figure.what << ": got " << figure.ours << ", expected " << figure.right;
+    if (verdict(figure) == FigureVerdict::corrected) {
+      ++corrected;
+      EXPECT_FALSE(figure.note.empty()) << figure.what << ": why is the post's figure wrong?";
+    }
+  }
+  EXPECT_EQ(corrected, 12U);
+}
+
+TEST(TutorialFigures, AVerdictIsOfTheFigures) {
+  Figure figure{"deep_dive", "", 12, 11, 11};
+  EXPECT_EQ(verdict(figure), FigureVerdict::corrected);
+  figure.ours = 12;
+  EXPECT_EQ(verdict(figure), FigureVerdict::wrong);
+  figure.right = 12;
+  EXPECT_EQ(verdict(figure), FigureVerdict::reproduced);
+  Figure time{"deep_dive", "", 1.001, 1.001, 0.64, FigureSource::predicted};
+  EXPECT_EQ(verdict(time), FigureVerdict::disagrees);
+  time.ours = 0.97;
+  EXPECT_EQ(verdict(time), FigureVerdict::agrees);
+  time.published = 2;
+  EXPECT_EQ(verdict(time), FigureVerdict::disagrees);
+}
+
+/// deep_dive: what a result costs in loads, from counts of every block.
+TEST(TutorialFigures, LoadsForAResult) {
+  for (std::int64_t K : {32, 96, 256}) {
+    RungCounts shared = measure("deep_dive/shared", {64, 96, K});
+    auto k = static_cast<double>(K);
+    EXPECT_EQ(shared.results, 64 * 96);
+    EXPECT_EQ((threads(shared, "A") + threads(shared, "B")) / shared.results, k / 16);
+    EXPECT_EQ((threads(shared, "A_shared") + threads(shared, "B_shared")) / shared.results, 2 * k);
+    RungCounts tile1d = measure("deep_dive/tile1d", {64, 128, K});
+    EXPECT_EQ((threads(tile1d, "A") + threads(tile1d, "B")) / tile1d.results, k / 32);
+    EXPECT_EQ((threads(tile1d, "A_shared") + threads(tile1d, "B_shared")) / tile1d.results, 9 * k / 8);
+  }
+}
+
+TEST(TutorialFigures, CoalescingIsInSectors) {
+  RungCounts naive = measure("deep_dive/naive", {256, 256, 64}),
+             coalesced = measure("deep_dive/coalesced", {256, 256, 64});
+  EXPECT_EQ(naive.access("A").sectors_per_request(), 32);
+  EXPECT_EQ(naive.access("B").sectors_per_request(), 1);
+  EXPECT_EQ(coalesced.access("A").sectors_per_request(), 1);
+  EXPECT_EQ(coalesced.access("B").sectors_per_request(), 4);
+  EXPECT_EQ(naive.access("A").requests, coalesced.access("A").requests);
+}
+
+/// deep_dive: rate times time is the same for both, and so are the bytes that the model of the caches gives.
+TEST(TutorialFigures, CoalescingDoesNotChangeWhatDramMoves) {
+  const Gpu &gpu = find_gpu("A100");
+  const Shape shape = {256, 256, 256};
+  double naive = figure::analyse_rung("deep_dive/naive", shape, gpu).dram_bytes();
+  double coalesced = figure::analyse_rung("deep_dive/coalesced", shape, gpu).dram_bytes();
+  EXPECT_EQ(naive, coalesced);
+  EXPECT_EQ(naive, 4 * 256 * 256 * 4) << "A, B and C read once, C written once";
+}
+
+/// principles: FLOP over the bytes that loads of A and B ask for.
+TEST(TutorialFigures, Intensities) {
+  struct Case {
+    const char *rung;
+    double flop_per_byte;
+  };
+  for (const Case &c : {Case{"principles/one", 0.25},
+                        {"principles/two_by_two", 0.5},
+                        {"principles/tile32", 8},
+                        {"principles/tile64", 16}}) {
+    RungCounts counts = measure(c.rung, {128, 128, 128});
+    auto asked = static_cast<double>(counts.access("A").asked + counts.access("B").asked);
+    EXPECT_EQ(2.0 * 128 * 128 * 128 / asked, c.flop_per_byte) << c.rung;
+  }
+}
+
+TEST(TutorialFigures, TileQuantization) {
+  RungCounts counts = measure("principles/tile32", {65, 65, 64});
+  EXPECT_EQ(counts.counters.blocks, 9U);
+  EXPECT_EQ(counts.counters.multiply_adds.threads, 9U * 1024 * 64 + 4225) << "and alpha*AB + beta*C";
+  EXPECT_EQ(counts.results, 4225);
+}
+
+TEST(TutorialFigures, BanksOfTheTransposedTile) {
+  const Shape shape = {64, 64, 64};
+  for (auto [rung, wavefronts] :
+       {std::pair{"principles/transposed", 32}, {"principles/padded", 1}, {"principles/swizzled", 1}}) {
+    RungCounts counts = measure(rung, shape);
+    EXPECT_EQ(counts.access("B_shared", true).wavefronts_per_request(), wavefronts) << rung;
+    EXPECT_EQ(counts.access("B_shared").wavefronts_per_request(), wavefronts) << rung;
+    EXPECT_EQ(counts.access("A_shared").wavefronts_per_request(), 1) << rung;
+  }
+  EXPECT_EQ(measure("principles/tile32", shape).access("B_shared").wavefronts_per_request(), 1);
+}
+
+TEST(TutorialFigures, PrintedFetchesOf001And003) {
+  RungCounts b = measure(mistake::column_of_b());
+  EXPECT_EQ(b.access("A").sectors_per_request(), 4);
+  EXPECT_EQ(b.access("B").sectors_per_request(), 32);
+  EXPECT_EQ(b.access("B_shared", true).wavefronts_per_request(), 32);
+  EXPECT_EQ(b.access("B_shared").wavefronts_per_request(), 32);
+  RungCounts each = measure(mistake::consecutive_elements());
+  EXPECT_EQ(each.access("A").sectors_per_request(), 32);
+  EXPECT_EQ(each.access("A_shared", true).wavefronts_per_request(), 32);
+}
+
+TEST(TutorialFigures, DivergenceRunsBothSides) {
+  const Shape shape = {4096};
+  RungCounts divergent = measure("principles/divergent", shape), uniform = measure("principles/uniform", shape);
+  EXPECT_EQ(divergent.counters.divergent, 4096U / 32) << "one branch of each warp";
+  EXPECT_EQ(uniform.counters.divergent, 0U);
+  auto warps = [](const RungCounts &counts) {
+    return counts.counters.multiply_adds.warps + counts.counters.floating.warps;
+  };
+  EXPECT_EQ(warps(divergent), 2 * warps(uniform));
+  EXPECT_EQ(measure("principles/branch_free", shape).counters.divergent, 0U);
+}
+
+TEST(TutorialFigures, FusionHalvesTheBytes) {
+  const Gpu &gpu = find_gpu("A100");
+  PlanAnalysis fused = figure::analyse_rung("principles/fused", {4096}, gpu);
+  PlanAnalysis unfused = figure::analyse_rung("principles/unfused", {4096}, gpu);
+  EXPECT_EQ(fused.asked_bytes(), 2 * 4096 * 4);
+  EXPECT_EQ(unfused.asked_bytes(), 4 * 4096 * 4);
+  EXPECT_EQ(unfused.kernels.size(), 2U);
+  EXPECT_EQ(2 * fused.dram_bytes(), unfused.dram_bytes());
+}
+
+} // namespace
+} // namespace nestsmith

@@ -1,0 +1,135 @@
+#include "tools/bench/bench_form.h"
+
+#include "dsl/ir/printer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <memory>
+
+namespace nestsmith::cli {
+
+namespace {
+
+std::optional<Gemm> library_product(const Program &source) {
+  std::optional<Gemm> gemm = as_gemm(source);
+  bool known = gemm && gemm->product.x_type == gemm->product.y_type && gemm->c->dtype == DType::f32;
+  return known ? gemm : std::nullopt;
+}
+
+/// The largest value of the integers. In a product, alpha times a sum of k terms, and beta times an element,
+/// must be exact.
+int largest_integer(const std::optional<Gemm> &gemm) {
+  if (!gemm)
+    return 8;
+  for (int largest = 8; largest > 1; largest /= 2)
+    if (std::pow(largest, 3) * static_cast<double>(gemm->product.k) + largest * largest < 0x1p24)
+      return largest;
+  return 1;
+}
+
+std::size_t place_of(const Computation &computation, const Buffer &buffer) {
+  const std::vector<Buffer> &params = computation.source.params;
+  return static_cast<std::size_t>(std::ranges::find(params, buffer) - params.begin());
+}
+
+std::string element_text(const Buffer &buffer, std::int64_t index) {
+  std::string text;
+  std::vector<std::int64_t> shape = constant_shape(buffer);
+  for (std::size_t d = shape.size(); d-- > 0; index /= shape[d])
+    text = fmt::format("{}{}{}", index % shape[d], text.empty() ? "" : ", ", text);
+  return fmt::format("{}[{}]", buffer->name, text);
+}
+
+/// The arguments of a product among the parameters of its program.
+struct ProductArguments {
+  cuda::GemmShape shape;
+  DType type;
+  std::size_t a, b, c;
+  std::function<float(Scalars)> alpha, beta;
+};
+
+ProductArguments arguments_of(const Computation &computation) {
+  const Gemm &gemm = *computation.gemm;
+  const Contraction &p = gemm.product;
+  auto scalar = [&](const Var &var, float absent) -> std::function<float(Scalars)> {
+    if (!var)
+      return [absent](Scalars) { return absent; };
+    const std::vector<Var> &known = computation.source.scalars;
+    auto at = static_cast<std::size_t>(std::ranges::find(known, var) - known.begin());
+    return [at](Scalars scalars) { return scalars[at].as<float>(); };
+  };
+  return {{p.m, p.n, p.k, p.x_transposed, p.y_transposed},
+          p.x_type,
+          place_of(computation, p.x),
+          place_of(computation, p.y),
+          place_of(computation, gemm.c),
+          scalar(gemm.alpha, 1),
+          scalar(gemm.beta, gemm.reads_c ? 1 : 0)};
+}
+
+} // namespace
+
+Computation::Computation(const Program &program)
+    : source(program), text(print(program)), gemm(library_product(program)) {
+  bool real = std::ranges::any_of(written_params(source), [](const Buffer &b) { return is_float(b->dtype); });
+  constexpr std::uint64_t seed = 1;
+  integers = make_inputs(source, real ? CheckRun::integers : CheckRun::ring, seed, largest_integer(gemm));
+  random = make_inputs(source, real ? CheckRun::random : CheckRun::ring, seed);
+}
+
+std::string Computation::compare(std::vector<Array> got, const std::string &row) {
+  if (expected.empty()) {
+    expected = std::move(got);
+    expected_from = row;
+    return "";
+  }
+  // A computation other than a product may divide or call functions, and its last bits depend on the order.
+  const double tolerance = gemm ? 0 : 1e-5;
+  for (const Buffer &buffer : written_params(source)) {
+    const Array &ours = got[place_of(*this, buffer)], &theirs = expected[place_of(*this, buffer)];
+    if (ours == theirs) // most results
+      continue;
+    std::int64_t wrong = 0, first = 0;
+    for (std::int64_t n = 0; n < ours.size(); ++n) {
+      double x = ours.at(n).to_double(), y = theirs.at(n).to_double();
+      bool equal = x == y || std::abs(x - y) <= tolerance * std::abs(y) || (std::isnan(x) && std::isnan(y));
+      if (!equal && wrong++ == 0)
+        first = n;
+    }
+    if (wrong)
+      return fmt::format("wrong result on small integers: {} of {} elements differ from those of {}, the "
+                         "first {}: got {}, expected {}",
+                         wrong, ours.size(), expected_from, element_text(buffer, first),
+                         ours.at(first).to_double(), theirs.at(first).to_double());
+  }
+  return "";
+}
+
+std::vector<Form> forms_of(const cuda::Cublas &library, const Computation &computation) {
+  ProductArguments p = arguments_of(computation);
+  std::vector<cuda::Cublas::Mode> modes = {cuda::Cublas::Mode::standard};
+  if (p.type == DType::f32)
+    modes.push_back(cuda::Cublas::Mode::pedantic);
+  std::vector<Form> forms;
+  for (cuda::Cublas::Mode mode : modes)
+    forms.push_back({cuda::name(mode), [&library, p, mode](Addresses at, Scalars scalars) {
+                       library.gemm(mode, p.shape, p.type, p.alpha(scalars), at[p.a], at[p.b], p.beta(scalars),
+                                    at[p.c]);
+                     }});
+  return forms;
+}
+
+std::vector<Form> forms_of(const cuda::CublasLt &library, const Computation &computation) {
+  ProductArguments p = arguments_of(computation);
+  auto product = std::make_shared<cuda::CublasLt::Product>(library, p.shape, p.type);
+  std::vector<Form> forms;
+  for (std::size_t n = 0; n < product->algorithms(); ++n)
+    forms.push_back({fmt::format("heuristic {} of {}", n + 1, product->algorithms()),
+                     [product, p, n](Addresses at, Scalars scalars) {
+                       product->enqueue(n, p.alpha(scalars), at[p.a], at[p.b], p.beta(scalars), at[p.c]);
+                     }});
+  return forms;
+}
+
+} // namespace nestsmith::cli

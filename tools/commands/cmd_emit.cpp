@@ -1,0 +1,227 @@
+#include "codegen/cuda.h"
+#include "codegen/standalone.h"
+#include "dsl/expr/error.h"
+#include "tools/analysed.h"
+#include "tools/command.h"
+#include "tools/commands/emit_info.h"
+#include "tools/commands/emit_shapes.h"
+#include "tools/json.h"
+#include "tools/knob_choice.h"
+#include "tools/machine.h"
+#include "tools/output_file.h"
+#include "tools/rung_choice.h"
+#include "tools/tables/highlight.h"
+#include "tools/tables/terminal.h"
+
+#include <filesystem>
+#include <fmt/format.h>
+#include <functional>
+
+namespace nestsmith::cli {
+
+namespace {
+
+/// The header's path relative to the folder of the .cu, for its #include. Throws UserError (usage) if the
+/// options contradict each other.
+std::string included_header(const Arguments &arguments) {
+  auto header = arguments.value("header"), output = arguments.value("output");
+  if (!header)
+    return "";
+  auto refuse = [](const std::string &message) { throw UserError(ExitCode::usage, message); };
+  if (!output)
+    refuse("--header needs a .cu file to declare, but the .cu goes to stdout; give -o FILE too");
+  if (arguments.has("standalone"))
+    refuse(
+        "--standalone has its own main, so its launcher needs no header; leave out --header or --standalone");
+  if (is_same_file(*header, *output))
+    refuse(fmt::format("-o '{}' and --header '{}' are one file; give two", *output, *header));
+  namespace fs = std::filesystem;
+  auto folder = [](const std::string &path) { return fs::weakly_canonical(fs::absolute(path).parent_path()); };
+  std::string path =
+      (folder(*header) / fs::path(*header).filename()).lexically_relative(folder(*output)).generic_string();
+  if (path.find_first_of("\"\\\n") != std::string::npos)
+    refuse(fmt::format("--header '{}' cannot stand in an #include: its path has a quote, a backslash or a line "
+                       "break; give another",
+                       path));
+  return path;
+}
+
+/// The files of the command, for one plan or for several.
+struct Emitted {
+  std::string text, header;
+  kernel::Plan interface; ///< has the names and parameters of the functions, and all kernels
+  EmitInfo info;
+  std::function<void(llvm::json::OStream &)> describe; ///< writes the attributes of the shapes
+};
+
+llvm::json::Array kernel_names(const kernel::Plan &plan) {
+  llvm::json::Array names;
+  for (const kernel::Kernel &kernel : plan.kernels)
+    names.push_back(entry_name(kernel));
+  return names;
+}
+
+std::string as_json(const std::string &rung, const Emitted &emitted, const Arguments &arguments) {
+  return json_text([&](llvm::json::OStream &json) {
+    json.object([&] {
+      json.attribute("rung", rung);
+      emitted.describe(json);
+      json.attribute("kernels", kernel_names(emitted.interface));
+      json.attribute("launcher", launcher_name(emitted.interface));
+      json.attribute("requirement", requirement_name(emitted.interface));
+      json.attributeArray("sizes", [&] {
+        for (const NamedExtent &size : launcher_sizes(emitted.info, emitted.interface))
+          json.value(size.name);
+      });
+      json.attribute("arch", emitted.info.target);
+      json.attribute("standalone", arguments.has("standalone"));
+      if (auto header = arguments.value("header"))
+        json.attribute("header", *header);
+      if (auto path = arguments.value("output"))
+        json.attribute("file", *path);
+      else
+        json.attribute("source", emitted.text);
+    });
+  });
+}
+
+/// The file of --shapes.
+Emitted several_shapes(const Context &context, const Choice &choice, const Target &target,
+                       const std::string &header) {
+  EmittedShapes shapes = emitted_shapes(context, choice, target, header);
+  const Dispatch &dispatch = shapes.dispatch;
+  bool standalone = context.arguments.has("standalone");
+  Emitted emitted{standalone ? emit_standalone(dispatch, shapes.launches) : emit(dispatch),
+                  emit_header(dispatch), dispatch.interface(), dispatch.info(), nullptr};
+  emitted.describe = [shapes](llvm::json::OStream &json) {
+    json.attributeArray("shapes", [&] {
+      for (std::size_t n = 0; n < shapes.listed.size(); ++n) {
+        const EmittedShape &listed = shapes.listed[n];
+        const kernel::Plan &plan = shapes.dispatch.shapes()[n].plan;
+        json.object([&] {
+          json.attribute("shape", llvm::json::Array(listed.shape));
+          if (listed.variant)
+            json.attribute("variant", listed.variant->name);
+          if (listed.use)
+            write_use(json, *listed.use);
+          json.attributeBegin("knobs");
+          write_knobs(json, listed.knobs);
+          json.attributeEnd();
+          json.attribute("kernels", kernel_names(plan));
+          json.attribute("workspace_bytes", kernel::workspace_bytes(plan));
+        });
+      }
+    });
+    llvm::json::Array symbolic;
+    for (const ShapePlan &part : shapes.dispatch.symbolic())
+      for (llvm::json::Value &kernel : kernel_names(part.plan))
+        symbolic.push_back(std::move(kernel));
+    json.attribute("symbolic_kernels", std::move(symbolic));
+  };
+  return emitted;
+}
+
+Emitted one_shape(const Context &context, const Choice &choice, const Target &target,
+                  const std::string &header) {
+  Scheduled scheduled = schedule_choice(context, choice, target);
+  kernel::Plan plan = scheduled.plan();
+  if (auto name = context.arguments.value("name")) {
+    check_name(*name, plan);
+    plan = renamed(std::move(plan), *name);
+  }
+  warn_if_unbound(scheduled, plan);
+  EmitInfo info = info_of(scheduled, target.arch);
+  if (!scheduled.shape.stated)
+    info.sizes = sizes_of(scheduled, target);
+  info.header = header;
+  info.notes = resource_notes(plan, target.arch);
+  if (context.arguments.has("line-info"))
+    info.source_lines = source_lines(scheduled.schedule);
+  bool standalone = context.arguments.has("standalone");
+  Emitted emitted{standalone ? emit_standalone(info, plan, scheduled.source()) : emit(info, plan),
+                  emit_header(info, plan), plan, info, nullptr};
+  emitted.describe = [shape = scheduled.shape, use = scheduled.use,
+                      bytes = kernel::workspace_bytes(plan)](llvm::json::OStream &json) {
+    json.attribute("shape", llvm::json::Array(shape));
+    if (use)
+      write_use(json, *use);
+    json.attribute("workspace_bytes", bytes);
+  };
+  return emitted;
+}
+
+ExitCode run(const Context &context) {
+  const Arguments &arguments = context.arguments;
+  std::string header = included_header(arguments);
+  Target target = chosen_target(context);
+  Choice choice = given_rung(context);
+  Emitted emitted = (arguments.has("shapes") ? several_shapes : one_shape)(context, choice, target, header);
+
+  auto path = arguments.value("output");
+  if (arguments.has("line-info")) {
+    if (emitted.text.find("\n#line ") == std::string::npos)
+      say(fmt::format(
+          "nestsmith: --line-info adds nothing to {}: a schedule from a trace file has no lines of source",
+          choice.name));
+    std::string file = path.value_or(emitted.interface.name + ".cu");
+    emitted.text = with_own_lines(emitted.text, std::filesystem::path(file).filename().string());
+  }
+  if (path && !header.empty())
+    write_files({{*arguments.value("header"), emitted.header}, {*path, emitted.text}});
+  else if (path)
+    write_file(*path, emitted.text);
+  if (context.json())
+    out(as_json(choice.name, emitted, arguments));
+  else if (!path)
+    out(highlight_cuda(emitted.text, context.style));
+  return ExitCode::good;
+}
+
+Option shapes_option() {
+  Option option{
+      "shapes", "LIST",
+      "emit one launcher with a kernel for each shape of the list, such as 512,64x4096x4096, and symbolic "
+      "kernels for all other shapes; 'table': the shapes of the rung's table"};
+  option.list = true;
+  return option;
+}
+
+} // namespace
+
+Command emit_command() {
+  return {
+      "emit",
+      "emit CUDA C: the kernels and their launcher",
+      "RUNG",
+      1,
+      1,
+      {{"output", "FILE", "write to FILE instead of stdout; an error leaves no partial file", 'o'},
+       {"header", "FILE",
+        "with -o, write a header with the declarations of the launcher functions to FILE, for C and C++"},
+       {"name", "NAME",
+        "name of the kernel; the launcher is NAME_launch; default: the name of the computation"},
+       {"line-info", "",
+        "add #line directives that name the lines of the schedule's source, for profilers and debuggers"},
+       {"standalone", "", "add a main that checks and times the kernel; compiles with nvcc alone"},
+       shape_option(),
+       shapes_option(),
+       symbolic_option("with this option, --shape only sets the shape that the main of --standalone checks"),
+       multiple_of_option(),
+       dtype_option(),
+       set_option(),
+       table_option(),
+       gpu_option("the GPU of this machine"),
+       arch_option()},
+      "examples:\n"
+      "  nestsmith emit deep_dive/shared --shape 1000x777x333 -o shared.cu\n"
+      "  nestsmith emit deep_dive/shared --symbolic --name product -o product.cu --header product.h\n"
+      "  nestsmith emit ladder/warps --shapes 512,1024,64x4096x4096 --name product -o product.cu --header "
+      "product.h\n"
+      "  nestsmith emit ladder/tile1d --standalone -o tile1d.cu\n"
+      "  nvcc -O3 -arch=native tile1d.cu && ./a.out\n"
+      "  ./my_kernels emit row --line-info --standalone -o row.cu && nvcc -lineinfo -O3 row.cu\n"
+      "docs/use_the_cu.md explains how to call the launcher.\n",
+      run};
+}
+
+} // namespace nestsmith::cli

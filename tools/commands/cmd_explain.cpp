@@ -1,0 +1,109 @@
+#include "tools/command.h"
+#include "tools/machine.h"
+#include "tools/tables/explain_text.h"
+#include "tools/tables/fragment_picture.h"
+#include "tools/tables/heatmap.h"
+
+#include <fmt/format.h>
+
+namespace nestsmith::cli {
+
+namespace {
+
+std::string heading(const Analysed &analysed, const ChosenGpu &chosen, const Style &style) {
+  const Gpu &gpu = analysed.analysis.gpu;
+  std::string text =
+      style.bold(title(analysed.scheduled)) + fmt::format(" on {} ({})", gpu.product, to_string(gpu.arch));
+  return folded(text, "  ", "") + (chosen.why.empty() ? "" : style.dim(folded_lines(chosen.why)) + "\n");
+}
+
+ExitCode explain(const Context &context) {
+  Choice choice = given_rung(context);
+  ChosenGpu chosen = choose_gpu(context);
+  Prepared prepared = prepare(context, choice, chosen.gpu);
+  if (context.arguments.has("heatmap"))
+    if (Buffer fragment =
+            find_fragment(prepared.scheduled.schedule.program(), *context.arguments.value("heatmap")))
+      return show_fragment(context, prepared.scheduled, fragment);
+  if (context.arguments.has("heatmap"))
+    return show_heatmap(context, analyse(std::move(prepared), chosen.gpu), *context.arguments.value("heatmap"));
+  std::string note;
+  std::optional<Analysed> before;
+  std::optional<Prepared> other = prepare_baseline(context, prepared.scheduled, chosen.gpu, note);
+  auto analyse_all = [&] {
+    if (!other)
+      return analyse(std::move(prepared), chosen.gpu);
+    auto both = analyse(std::move(*other), std::move(prepared), chosen.gpu);
+    before = std::move(both.first);
+    return std::move(both.second);
+  };
+  Analysed analysed = analyse_all();
+  std::string alone = in_words(analysed.analysis);
+  std::string step = before ? in_words(before->analysis, before->scheduled.choice.name, analysed.analysis) : "";
+  if (context.json()) {
+    out(json_text([&](llvm::json::OStream &json) {
+      json.object([&] {
+        write_analysis(json, analysed);
+        json.attribute("in_words", alone);
+        if (before) {
+          json.attribute("against", before->scheduled.choice.name);
+          json.attribute("against_least_seconds", before->analysis.seconds());
+          json.attribute("against_limiter", std::string(name(before->analysis.limiter())));
+          json.attribute("step_in_words", step);
+        }
+      });
+    }));
+    return ExitCode::good;
+  }
+  const Style &style = context.style;
+  std::string text = heading(analysed, chosen, style) + analysis_text(analysed, style);
+  text += "\n" + style.bold("In words") + "\n" + paragraph_text(alone);
+  if (before)
+    text += "\n" + style.bold("Against " + before->scheduled.choice.name) + "\n" + paragraph_text(step);
+  if (context.arguments.has("metrics"))
+    text += metrics_text(analysed.analysis, style);
+  std::string remarks =
+      "\n"
+      "Counts refer to the operations of the lowered kernel. Bounds count only operations that "
+      "the compiler is expected to keep.\n"
+      "The bounds ignore latency.\n"
+      "[bound]: a lower bound on a time, or derived from one. [modelled]: computed with a "
+      "model of the caches or of the compiler.";
+  for (const std::string &line : {analysed.note, note})
+    remarks += line.empty() ? "" : "\n" + line;
+  text += style.dim(folded_lines(remarks)) + "\n";
+  out(text);
+  return ExitCode::good;
+}
+
+} // namespace
+
+Command explain_command() {
+  return {"explain",
+          "predict the performance on a GPU: speed of light, memory, occupancy, launch",
+          "RUNG",
+          1,
+          1,
+          {gpu_option(),
+           arch_option("the architecture of the GPU"),
+           {"against", "RUNG", "compare with this rung; default: the previous rung of the tutorial"},
+           {.name = "heatmap",
+            .value = "ACCESS",
+            .help = "draw the banks or sectors of one access, given by number or buffer, or the "
+                    "lanes and registers of a fragment; default: the most "
+                    "expensive access",
+            .optional_value = true},
+           {"metrics", "", "also print every metric with its profiler name"},
+           shape_option(),
+           symbolic_option("--shape selects the shape of the prediction"),
+           multiple_of_option(),
+           dtype_option(),
+           set_option(),
+           table_option()},
+          "examples:\n  nestsmith explain deep_dive/coalesced --gpu H200 --shape 4096x4096x4096\n"
+          "  nestsmith explain mine.json --against deep_dive/shared\n"
+          "  nestsmith explain principles/transposed --heatmap B_shared\n",
+          explain};
+}
+
+} // namespace nestsmith::cli

@@ -1,0 +1,305 @@
+#include "tools/analysed.h"
+#include "tools/command.h"
+#include "tools/json.h"
+#include "tools/machine.h"
+#include "tools/tables/explain_text.h"
+#include "tools/tune/tune_records.h"
+#include "tools/tune/tuning.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace nestsmith::cli {
+
+namespace {
+
+constexpr std::int64_t usual_best = 10;
+constexpr std::size_t most_reasons = 10;
+
+using tune::Point;
+using tune::Space;
+
+/// "138 points: 62 left, 76 removed", and the number of removed points for each reason.
+std::string counts_text(const Space &space) {
+  std::int64_t removed = space.tried() - static_cast<std::int64_t>(space.points.size());
+  std::string text = fmt::format("{} points{}: {} left, {} removed\n", space.tried(),
+                                 space.complete ? "" : " of a larger space", space.points.size(), removed);
+  std::vector<std::pair<std::string, std::int64_t>> reasons(space.removed.begin(), space.removed.end());
+  std::ranges::stable_sort(reasons, std::greater{}, &std::pair<std::string, std::int64_t>::second);
+  std::int64_t others = 0;
+  for (std::size_t n = 0; n < reasons.size(); ++n)
+    if (n < most_reasons)
+      text += folded(reasons[n].first, "        ", fmt::format("{:>6}  ", reasons[n].second));
+    else
+      others += reasons[n].second;
+  if (others > 0)
+    text +=
+        fmt::format("{:>6}  for {} other reasons (--json lists them)\n", others, reasons.size() - most_reasons);
+  return text;
+}
+
+std::string space_text(const Space &space, const Style &style) {
+  Table knobs({{"knob"}, {"candidates, the default first"}});
+  for (const Knob &knob : space.knobs)
+    knobs.add({knob.name, fmt::format("{}", fmt::join(knob.candidates, ", "))});
+  return knobs.text(style) + "\n" + counts_text(space);
+}
+
+std::string best_text(const Space &space, std::int64_t best, const Style &style) {
+  Table table({{"", Align::right},
+               {"estimated", Align::right},
+               {"bound by"},
+               {"registers", Align::right},
+               {"occupancy", Align::right},
+               {"knobs"}});
+  for (std::size_t n = 0; n < std::min(space.points.size(), static_cast<std::size_t>(best)); ++n) {
+    const tune::Prediction &prediction = *space.points[n].prediction;
+    table.add({std::to_string(n + 1), seconds_text(prediction.seconds), std::string(name(prediction.limiter)),
+               prediction.registers ? std::to_string(*prediction.registers) : "n/a",
+               percent_text(prediction.occupancy), to_string(space.points[n].knobs)});
+  }
+  return table.text(style);
+}
+
+void write_point(llvm::json::OStream &json, const Point &point) {
+  json.object([&] {
+    json.attributeBegin("knobs");
+    write_knobs(json, point.knobs);
+    json.attributeEnd();
+    if (!point.prediction)
+      return;
+    json.attribute("estimated_seconds", json_number(point.prediction->seconds));
+    json.attribute("bound_by", std::string(name(point.prediction->limiter)));
+    json.attribute("registers", point.prediction->registers ? llvm::json::Value(*point.prediction->registers)
+                                                            : llvm::json::Value(nullptr));
+    json.attribute("spilled_bytes", point.prediction->spilled_bytes);
+    json.attribute("occupancy", point.prediction->occupancy);
+  });
+}
+
+/// The attributes of the space.
+void write_space(llvm::json::OStream &json, const Tuning &tuning) {
+  json.attribute("rung", tuning.choice().name);
+  json.attribute("shape", llvm::json::Array(tuning.shape()));
+  json.attribute("dtype", std::string(name(tuning.dtype())));
+  json.attribute("gpu", tuning.gpu().name);
+  json.attributeArray("knobs", [&] {
+    for (const Knob &knob : tuning.space().knobs)
+      json.object([&] {
+        json.attribute("name", knob.name);
+        json.attribute("candidates", llvm::json::Array(knob.candidates));
+      });
+  });
+  json.attribute("tried", tuning.space().tried());
+  json.attribute("complete", tuning.space().complete);
+  json.attributeObject("removed", [&] {
+    for (const auto &[reason, count] : tuning.space().removed)
+      json.attribute(reason, count);
+  });
+  json.attributeArray("points", [&] {
+    for (const Point &point : tuning.space().points)
+      write_point(json, point);
+  });
+}
+
+TuneOptions chosen_options(const Context &context) {
+  TuneOptions options;
+  options.trials = context.arguments.number("trials").value_or(options.trials);
+  if (options.trials < 1)
+    throw UserError(ExitCode::usage, "option '--trials' must be at least 1, got '0'");
+  options.minutes = context.arguments.real("minutes");
+  options.seed = static_cast<std::uint64_t>(context.arguments.number("seed").value_or(1));
+  std::string way = context.arguments.value("search").value_or("learn");
+  options.way = way == "exhaustive" ? tune::Way::exhaustive
+                : way == "random"   ? tune::Way::random
+                                    : tune::Way::learn;
+  options.setting.launch = launch_mode(context.arguments.value("launch").value_or("back-to-back"));
+  options.shard = chosen_shard(context.arguments.value("shard"), process_environment());
+  options.setting.cold_l2 = context.arguments.value("l2") == "cold";
+  return options;
+}
+
+Choice chosen_rung(const Context &context) {
+  Choice choice = given_rung(context);
+  if (choice.fixed_shape)
+    throw UserError(ExitCode::usage,
+                    fmt::format("'{}' is a trace, which has no open choices; name a rung", choice.name));
+  if (choice.table)
+    throw UserError(ExitCode::usage,
+                    fmt::format("'{}' takes its knobs from a table of records of '{}'; tune that rung",
+                                choice.name, choice.table->rung()));
+  choice.default_shape = choice.gpu_shape;
+  return choice;
+}
+
+std::string heading(const Context &context, const Tuning &tuning, const std::string &gpu) {
+  return context.style.bold(fmt::format("{}  {} {}  {}", tuning.choice().name, name(tuning.dtype()),
+                                        to_text(tuning.shape()), gpu)) +
+         "\n\n";
+}
+
+std::string notes_text(const Context &context, std::vector<std::string> notes) {
+  std::string text;
+  for (const std::string &note : notes)
+    text += context.style.dim(folded_lines(note)) + "\n";
+  return text;
+}
+
+ExitCode list_space(const Context &context, Tuning &tuning) {
+  if (context.json())
+    out(json_text([&](llvm::json::OStream &json) { json.object([&] { write_space(json, tuning); }); }));
+  else
+    out(heading(context, tuning, tuning.gpu().product) + space_text(tuning.space(), context.style));
+  return ExitCode::good;
+}
+
+/// The order of the model. `why` is the reason why there is no measurement.
+ExitCode rank_by_model(const Context &context, Tuning &tuning, const std::string &why) {
+  tuning.rank();
+  if (context.json()) {
+    out(json_text([&](llvm::json::OStream &json) {
+      json.object([&] {
+        write_space(json, tuning);
+        json.attribute("measured", false);
+      });
+    }));
+    return ExitCode::good;
+  }
+  std::vector<std::string> notes = tuning.notes();
+  notes.insert(
+      notes.begin(),
+      why + ": this is the order of the model of `explain`, not of a measurement. Its estimate counts "
+            "latency, barriers and waves; without NVRTC it is the least time, which counts none of them");
+  notes.emplace_back("use a point with --set");
+  out(heading(context, tuning, tuning.gpu().product) + counts_text(tuning.space()) + "\n" +
+      best_text(tuning.space(), context.arguments.number("best").value_or(usual_best), context.style) + "\n" +
+      notes_text(context, notes));
+  return ExitCode::good;
+}
+
+ExitCode measure_points(const Context &context, Tuning &tuning, TuneMeasurer &measurer) {
+  std::optional<records::Database> database = open_given_database(context, tuning.shard());
+  std::vector<records::Record> found = tuning.measure(measurer, database ? &*database : nullptr);
+  bool wrong =
+      std::ranges::any_of(found, [](const auto &record) { return record.outcome == records::Outcome::wrong; });
+  ExitCode code = wrong ? ExitCode::wrong_result : ExitCode::good;
+  if (context.json()) {
+    out(json_text([&](llvm::json::OStream &json) {
+      json.object([&] {
+        write_space(json, tuning);
+        json.attribute("measured", true);
+        json.attribute("interrupted", tuning.interrupted());
+        json.attribute("database", database ? llvm::json::Value(database->path().string()) : nullptr);
+        json.attributeArray("records", [&] {
+          for (const records::Record &record : found)
+            write_record(json, record);
+        });
+      });
+    }));
+    return code;
+  }
+  std::vector<std::string> notes = tuning.notes();
+  if (tuning.shard().count > 1)
+    notes.push_back(fmt::format("process {} of {} (from {}): it tried the default point and its part of the "
+                                "others; `nestsmith tune merge` joins the databases",
+                                tuning.shard().index, tuning.shard().count, tuning.shard().source));
+  if (tuning.interrupted())
+    notes.insert(notes.begin(), "interrupted; the same command continues");
+  notes.push_back(database ? fmt::format("stored in {}", database->path().string())
+                           : "not stored: no folder for the database is known; name a file with --db");
+  notes.push_back(fmt::format("use a point with --set: nestsmith run {} --set …", tuning.choice().name));
+  auto best = static_cast<std::size_t>(context.arguments.number("best").value_or(usual_best));
+  out(heading(context, tuning, measurer.machine().gpu) + counts_text(tuning.space()) + "\n" +
+      records_text(found, best, context.style) + "\n" + notes_text(context, notes));
+  return code;
+}
+
+ExitCode tune_rung(const Context &context) {
+  std::optional<tune::Parent> parent = tune::Parent::connect();
+  TuneOptions options = chosen_options(context);
+  Choice choice = chosen_rung(context);
+  Shape shape = chosen_shape(context, choice);
+  if (auto device = visible_device(options.shard, process_environment()))
+    setenv("CUDA_VISIBLE_DEVICES", device->c_str(), 1);
+  if (parent)
+    return serve_measurements(context, *parent, choice, shape, options.setting);
+  Tuning tuning(context, choice, shape, chosen_dtype(context, choice), choose_gpu(context), options);
+  tuning.enumerate(context.arguments.has("space"));
+  if (context.arguments.has("space"))
+    return list_space(context, tuning);
+  if (context.arguments.has("gpu") || context.arguments.has("arch"))
+    return rank_by_model(context, tuning, "not measured, because --gpu or --arch names a GPU");
+  TuneMeasurer measurer;
+  try {
+    measurer.machine();
+  } catch (const UserError &error) {
+    if (error.code() != ExitCode::no_device)
+      throw;
+    return rank_by_model(context, tuning, "not measured, because there is no GPU that can be used");
+  }
+  return measure_points(context, tuning, measurer);
+}
+
+ExitCode tune(const Context &context) {
+  const std::string &word = context.arguments.positional()[0];
+  if (auto command = find_records_command(word))
+    return command(context);
+  if (context.arguments.positional().size() > 1)
+    throw UserError(ExitCode::usage,
+                    fmt::format("tune takes one RUNG, got '{}' too", context.arguments.positional()[1]));
+  return tune_rung(context);
+}
+
+} // namespace
+
+Command tune_command() {
+  return {
+      "tune",
+      "find the best values for the knobs of a schedule, by measurement or by the model",
+      "RUNG",
+      1,
+      1000,
+      {{"space", "", "only list the knobs, and count the legal and the refused points"},
+       {"search", "WAY", "learn, random or exhaustive (learn)", 0, {"learn", "random", "exhaustive"}},
+       {"seed", "N", "seed of the search (1)"},
+       {"trials", "N", fmt::format("maximum number of points to compile ({})", TuneOptions{}.trials)},
+       {"minutes", "M", "maximum duration of the measurements"},
+       {"shard", "I/N", "try only the points of process I of N; default: the rank by Slurm, Open MPI or PMI"},
+       {"launch",
+        "WAY",
+        "single, back-to-back or graph (back-to-back)",
+        0,
+        {"single", "back-to-back", "graph"}},
+       {"l2", "STATE", "warm or cold (warm)", 0, {"warm", "cold"}},
+       {"db", "FILE", "the database of results (" + standard_database_text() + ")"},
+       {"best", "N", fmt::format("number of points to print ({})", usual_best)},
+       {"output", "FILE", "with export: write to FILE instead of stdout", 'o'},
+       {"all", "", "with export: all records instead of the best ones"},
+       set_option(),
+       shape_option(),
+       symbolic_option("--shape selects the shape of the measurement"),
+       multiple_of_option(),
+       dtype_option(),
+       gpu_option(),
+       arch_option("the architecture of the GPU")},
+      "On a GPU, the points are measured as `bench` does, in a process of their own, and each result is "
+      "compared with that of cuBLAS, or of the first point. Without a GPU, or with --gpu or --arch, the points "
+      "are ordered by the estimated time of `explain`. Ctrl-C ends the search; the same command continues "
+      "it.\n\n"
+      "The database:\n"
+      "  tune show [RUNG]         the best records\n"
+      "  tune export [RUNG]       the best records as text, to commit\n"
+      "  tune import FILE …       add the records of such text\n"
+      "  tune merge FILE …        add the records of other databases\n"
+      "  tune model [RUNG]        compare the order of the model with the measured order\n\n"
+      "examples:\n  nestsmith tune ladder/warps --space\n"
+      "  nestsmith tune ladder/warps --shape 4096x4096x4096 --minutes 5\n"
+      "  nestsmith tune ladder/warps --gpu H200 --set bk=16 --trials 50\n"
+      "  nestsmith run ladder/warps --set bk=16,warps=2x4\n"
+      "  nestsmith tune show ladder/warps\n",
+      tune};
+}
+
+} // namespace nestsmith::cli

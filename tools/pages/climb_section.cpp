@@ -1,0 +1,215 @@
+#include "dsl/ir/workload_info.h"
+#include "runtime/model/explain.h"
+#include "tools/pages/sections.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+namespace nestsmith::cli::report {
+
+namespace {
+
+/// A published figure as a rate in FLOP/s.
+double rate_of(const PublishedTable &table, const PublishedFigure &figure) {
+  double edge = static_cast<double>(figure.edge);
+  return table.unit == "ms" ? 2 * edge * edge * edge / (figure.value * 1e-3) : figure.value * 1e9;
+}
+
+/// The published table of a rung, if the figures are rates of a product.
+const PublishedTable *published_of(const Page &page, const PageRung &rung) {
+  for (const PublishedTable *table : page.published)
+    if (rung.published &&
+        std::ranges::any_of(table->rows, [&](const PublishedRow &row) { return &row == rung.published; }))
+      return table;
+  return nullptr;
+}
+
+/// The measured rate of cuBLAS for the product of a rung, in FLOP/s; 0: not known. Rungs of one problem can
+/// have different rates, because a transposed operand is another product.
+double cublas_rate(const PageRung &rung) {
+  return rung.climbed.cublas_ms ? rung.climbed.operations / (*rung.climbed.cublas_ms * 1e-3) : 0;
+}
+
+/// Rungs of one problem, with the marks of their chart.
+struct Panel {
+  std::string problem;
+  std::vector<std::size_t> rungs;
+  const PublishedTable *published = nullptr;
+  double most = 0; ///< end of the scale, in FLOP/s
+};
+
+std::vector<Panel> panels_of(const Page &page) {
+  std::vector<Panel> panels;
+  for (std::size_t n = 0; n < page.rungs.size(); ++n) {
+    const PageRung &rung = page.rungs[n];
+    std::string problem = problem_of(page, rung);
+    if (panels.empty() || panels.back().problem != problem)
+      panels.push_back({problem, {}});
+    Panel &panel = panels.back();
+    panel.rungs.push_back(n);
+    panel.most = std::max({panel.most, rate_of(page, rung), cublas_rate(rung)});
+    if (const PublishedTable *table = published_of(page, rung)) {
+      panel.published = table;
+      for (const PublishedFigure &figure : rung.published->figures)
+        panel.most = std::max(panel.most, rate_of(*table, figure));
+      if (const PublishedRow *cublas = table->find(""))
+        for (const PublishedFigure &figure : cublas->figures)
+          panel.most = std::max(panel.most, rate_of(*table, figure));
+    }
+  }
+  return panels;
+}
+
+/// A diamond that is `x` of the width from the left.
+Html diamond(const std::string &x) {
+  return element("svg", {{"x", x}, {"y", "11"}, {"class", "mark"}},
+                 {element("path", {{"d", "M0 -6L6 0L0 6L-6 0Z"}, {"class", "published"}})});
+}
+
+Html vertical(const std::string &x, const std::string &css_class) {
+  return element("line", {{"x1", x}, {"x2", x}, {"y1", "0"}, {"y2", "22"}, {"class", css_class}});
+}
+
+std::string published_text(const PublishedTable &table, const PublishedRow &row) {
+  std::string text;
+  for (const PublishedFigure &figure : row.figures)
+    text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", rate_text(rate_of(table, figure)), figure.edge);
+  return text;
+}
+
+/// The rate at the estimated time of the model, with latency, barriers and waves; 0 without compiled code.
+double estimated_rate(const Page &page, const PageRung &rung) {
+  if (page.measured || rate_of(page, rung) == 0)
+    return 0;
+  const PlanAnalysis &analysis = rung.model->analysis;
+  return analysis.slowest().compiled
+             ? operation_count(rung.model->scheduled.source()) / analysis.estimated_seconds()
+             : 0;
+}
+
+Html bar(const Page &page, const Panel &panel, std::size_t n, Language language) {
+  const PageRung &rung = page.rungs[n];
+  double rate = rate_of(page, rung), scale = panel.most == 0 ? 1 : panel.most;
+  std::string value = rate == 0       ? std::string("–")
+                      : page.measured ? rate_text(rate)
+                                      : say(Label::at_most, language, rate_text(rate));
+  std::string title = rung.name + ": " + value;
+  Html marks, estimate, values = element("span", {value});
+  if (double estimated = estimated_rate(page, rung); estimated > 0) {
+    std::string said = say(Label::estimated, language, rate_text(estimated));
+    title += "; " + said;
+    values += " ";
+    values += element("span", {said});
+    estimate = element(
+        "rect", {{"class", "estimated"}, {"width", percent(estimated / scale)}, {"y", "6"}, {"height", "10"}});
+  }
+  if (rung.published && panel.published) {
+    title += "; " + say(Label::published_mark, language, published_text(*panel.published, *rung.published));
+    for (const PublishedFigure &figure : rung.published->figures)
+      marks += diamond(percent(rate_of(*panel.published, figure) / scale));
+  }
+  Html lines;
+  if (double cublas = cublas_rate(rung); cublas > 0) {
+    title += fmt::format("; {}: {}", page.cublas_name, rate_text(cublas));
+    lines += vertical(percent(cublas / scale), "cublas");
+  }
+  if (const PublishedRow *cublas = panel.published ? panel.published->find("") : nullptr)
+    for (const PublishedFigure &figure : cublas->figures)
+      lines += vertical(percent(rate_of(*panel.published, figure) / scale), "cublas published");
+  return element(
+      "li", {{"class", "bar"}},
+      {element("a", {{"href", "#" + anchor(n)}}, {fmt::format("{}.\u00a0{}", n + 1, rung.name)}), " ",
+       element("span", {{"class", "value"}}, {values}),
+       element("svg", {{"width", "100%"}, {"height", "22"}, {"role", "img"}},
+               {element("title", {title}),
+                element("rect", {{"class", "track"}, {"width", "100%"}, {"y", "3"}, {"height", "16"}}),
+                element("rect", {{"class", page.measured ? "measured" : "modelled"},
+                                 {"width", percent(rate / scale)},
+                                 {"y", "3"},
+                                 {"height", "16"}}),
+                estimate, lines, marks})});
+}
+
+/// A sample of a mark, and its explanation.
+Html legend_item(const Html &sample, const std::string &text) {
+  return element("li", {element("svg", {{"width", "24"}, {"height", "22"}, {"aria-hidden", "true"}}, {sample}),
+                        " ", text});
+}
+
+/// "401 TFLOP/s – 412 TFLOP/s", or one rate; empty if cuBLAS was not measured.
+std::string cublas_rates(const Page &page, const Panel &panel) {
+  double least = 0, most = 0;
+  for (std::size_t n : panel.rungs)
+    if (double rate = cublas_rate(page.rungs[n]); rate > 0) {
+      least = least == 0 ? rate : std::min(least, rate);
+      most = std::max(most, rate);
+    }
+  std::string low = rate_text(least), high = rate_text(most);
+  return most == 0 ? "" : low == high ? low : fmt::format("{} – {}", low, high);
+}
+
+Html legend(const Page &page, const Panel &panel, Language language) {
+  Html items = legend_item(element("rect", {{"class", page.measured ? "measured" : "modelled"},
+                                            {"x", "1"},
+                                            {"width", "22"},
+                                            {"y", "3"},
+                                            {"height", "16"}}),
+                           source_of_rates(page, language));
+  if (std::ranges::any_of(panel.rungs, [&](std::size_t n) { return estimated_rate(page, page.rungs[n]) > 0; }))
+    items += legend_item(
+        element("rect", {{"class", "estimated"}, {"x", "1"}, {"width", "22"}, {"y", "6"}, {"height", "10"}}),
+        std::string(say(Label::estimate, language)));
+  if (std::string rates = cublas_rates(page, panel); !rates.empty())
+    items += legend_item(vertical("12", "cublas"), fmt::format("{}: {}", page.cublas_name, rates));
+  if (panel.published) {
+    items += legend_item(diamond("12"), say(Label::published_mark, language, panel.published->source));
+    if (const PublishedRow *cublas = panel.published->find(""))
+      items += legend_item(vertical("12", "cublas published"),
+                           say(Label::published_cublas, language, published_text(*panel.published, *cublas)));
+  }
+  return element("ul", {{"class", "legend"}}, {items});
+}
+
+} // namespace
+
+double rate_at_least_time(const PageRung &rung) {
+  return rung.model ? operation_count(rung.model->scheduled.source()) / rung.model->analysis.seconds() : 0;
+}
+
+double rate_of(const Page &page, const PageRung &rung) {
+  if (rung.climbed.code == ExitCode::wrong_result)
+    return 0;
+  return page.measured ? rung.climbed.gflops() * 1e9 : rate_at_least_time(rung);
+}
+
+std::string source_of_rates(const Page &page, Language language) {
+  return page.measured ? say(Label::climb_measured, language, page.where)
+                       : say(Label::climb_modelled, language, page.gpu.gpu.product);
+}
+
+std::string rate_text(double flops) {
+  return flops >= 0.9995e12 ? number_text(flops * 1e-12) + " TFLOP/s" : number_text(flops * 1e-9) + " GFLOP/s";
+}
+
+std::string problem_of(const Page &page, const PageRung &rung) {
+  if (page.measured || !rung.model)
+    return rung.planned.problem();
+  const Scheduled &scheduled = rung.model->scheduled;
+  return dtype_name(scheduled.source(), scheduled.dtype) + " " + to_text(scheduled.shape);
+}
+
+Html climb_section(const Page &page, Language language) {
+  Html panels;
+  for (const Panel &panel : panels_of(page)) {
+    Html bars;
+    for (std::size_t n : panel.rungs)
+      bars += bar(page, panel, n, language);
+    panels += element("h3", {panel.problem});
+    panels += element("ol", {{"class", "bars"}}, {bars});
+    panels += legend(page, panel, language);
+  }
+  return section("climb", std::string(say(Label::climb, language)), {panels});
+}
+
+} // namespace nestsmith::cli::report

@@ -1,0 +1,181 @@
+#include "tools/failure.h"
+#include "tools/pages/page.h"
+#include "tools/run_notes.h"
+#include "tools/tables/text_diff.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace nestsmith::cli::report {
+
+namespace {
+
+/// The tutorial whose rungs these are, all in their order; none if they are others.
+std::optional<Tutorial> tutorial_of(const Context &context, const std::vector<Choice> &choices) {
+  for (const Tutorial &tutorial : context.tutorials) {
+    std::vector<std::string> names, chosen;
+    for (const Rung &rung : context.rungs)
+      if (rung.tutorial == tutorial.name)
+        names.push_back(rung.full_name());
+    for (const Choice &choice : choices)
+      chosen.push_back(choice.name);
+    if (names == chosen)
+      return tutorial;
+  }
+  return std::nullopt;
+}
+
+void explain_rung(const Context &context, const Gpu &gpu, PageRung &rung, ResultCache *results) {
+  Failure failure =
+      failure_of([&] { rung.model = analyse(prepare(context, rung.planned.choice, gpu), gpu, results); });
+  rung.model_note = rung.model ? rung.model->note : failure.message;
+  if (rung.model)
+    rung.words = in_words(rung.model->analysis);
+}
+
+Against against(const std::string &name, const PlanAnalysis &before, const PlanAnalysis &after,
+                std::optional<std::size_t> number) {
+  return {name, outcome(before, after), in_words(before, name, after), compared_figures(before, after), number};
+}
+
+/// Compares with the last rung before it that was analysed. Compares the first one with the previous rung of
+/// the tutorial.
+void compare(const Context &context, const Page &page, std::size_t n, PageRung &rung, ResultCache *results) {
+  if (!rung.model)
+    return;
+  std::size_t end = n;
+  while (end > 0 && !page.rungs[end - 1].model)
+    --end;
+  if (end > 0) {
+    const PageRung &before = page.rungs[end - 1];
+    if (page.compares || same_computation(before.model->scheduled, rung.model->scheduled))
+      rung.against = against(before.name, before.model->analysis, rung.model->analysis, end - 1);
+  } else if (!page.compares) {
+    std::optional<Prepared> baseline =
+        prepare_baseline(context, rung.model->scheduled, page.gpu.gpu, rung.model_note);
+    if (baseline) {
+      Analysed analysed = analyse(std::move(*baseline), page.gpu.gpu, results);
+      rung.against = against(analysed.scheduled.choice.name, analysed.analysis, rung.model->analysis, {});
+    }
+  }
+}
+
+PageTable table_of(const Context &context, const Machine &machine, const Climb &climb, const Page &page) {
+  std::vector<Planned> planned;
+  for (const PageRung &rung : page.rungs)
+    planned.push_back(rung.planned);
+  constexpr std::size_t all_columns = 10'000;
+  RunTableFacts facts = facts_of(context, planned, machine);
+  RunTable run_table(facts, all_columns, Style(Colour::never));
+  PageTable table{run_table.titles(), {}};
+  for (std::size_t n = 0; n < page.rungs.size(); ++n)
+    table.rows.push_back(run_table.cells(n, page.rungs[n].climbed));
+  auto compared =
+      std::ranges::find_if(page.rungs, [](const PageRung &rung) { return rung.climbed.cublas_ms.has_value(); });
+  bool one = std::ranges::count(facts.problems, facts.problems.front()) == std::ssize(facts.problems);
+  if (compared != page.rungs.end() && one)
+    table.rows.push_back(run_table.cublas_cells(climb.cublas_name(), compared->climbed));
+  return table;
+}
+
+std::vector<std::string> notes_of(const Context &context, const Climb &climb, const Page &page) {
+  std::vector<Climbed> rows;
+  for (const PageRung &rung : page.rungs)
+    rows.push_back(rung.climbed);
+  std::vector<std::string> notes;
+  for (const std::string &text : {variant_notes(rows), table_notes(rows), skipped_notes(rows),
+                                  published_notes(context, rows, page.measured)})
+    for (const std::string &line : split_lines(text))
+      notes.push_back(line);
+  std::ranges::copy(climb.notes(), std::back_inserter(notes));
+  notes.push_back(page.gpu.why);
+  for (const PageRung &rung : page.rungs)
+    if (rung.climbed.failure.message.empty() && std::ranges::find(notes, rung.model_note) == notes.end())
+      notes.push_back(rung.model_note);
+  std::erase(notes, "");
+  return notes;
+}
+
+/// The machine of `run`. The simulator takes the limits of --gpu.
+Machine machine_of(const Context &context, const Gpu &analysed) {
+  Machine machine = choose_machine(context);
+  if (machine.simulated() && context.arguments.has("gpu")) {
+    machine.assumed = analysed;
+    machine.target = target_of(analysed);
+  }
+  return machine;
+}
+
+} // namespace
+
+void check_plans(const Context &context, const std::vector<std::vector<Choice>> &pages) {
+  Machine machine = machine_of(context, choose_gpu(context).gpu);
+  Climb climb(context, machine);
+  for (const std::vector<Choice> &choices : pages)
+    climb.plan_all(choices);
+}
+
+Page gather(const Context &context, std::vector<Choice> choices, ResultCache *results) {
+  Page page;
+  page.tutorial = tutorial_of(context, choices);
+  std::vector<std::string> names;
+  for (const Choice &choice : choices)
+    names.push_back(choice.name);
+  page.title = page.tutorial ? page.tutorial->title : fmt::format("{}", fmt::join(names, ", "));
+  std::string spared = spare_other_ranks(context, choices);
+  for (const Choice &choice : choices) // report command line mistakes before the first result
+    chosen_shape(context, choice);
+  page.gpu = choose_gpu(context);
+  page.compares = context.arguments.has("against");
+  Machine machine = machine_of(context, page.gpu.gpu);
+  page.measured = !machine.simulated();
+  page.same_gpu = page.measured && machine.device->info().name == page.gpu.gpu.product;
+  auto reused = [&] { return results ? results->reused() : Reused(); };
+  const Reused at_first = reused();
+  Climb climb(context, machine, results);
+  for (Planned &planned : climb.plan_all(choices)) {
+    PageRung &rung = page.rungs.emplace_back();
+    rung.name = planned.choice.name;
+    rung.summary = planned.choice.summary;
+    rung.published = published_row(context, rung.name);
+    rung.planned = std::move(planned);
+  }
+  page.where = where_text(machine, climb.analysed_gpu());
+
+  Progress progress;
+  for (std::size_t n = 0; n < page.rungs.size(); ++n) {
+    PageRung &rung = page.rungs[n];
+    std::string stages;
+    auto show = [&](const char *stage) {
+      progress.show(fmt::format("{} of {}: {}: {}{} …", n + 1, page.rungs.size(), rung.name, stages, stage));
+    };
+    show("run");
+    std::size_t before = reused().checks;
+    rung.climbed = climb.run(rung.planned);
+    if (reused().checks > before)
+      stages = "run reused, ";
+    if (const PublishedTable *table = published_table(context, rung.name);
+        rung.published && std::ranges::find(page.published, table) == page.published.end())
+      page.published.push_back(table);
+    if (!rung.planned.scheduled) {
+      rung.steps = steps_of(rung.planned.failure);
+      continue;
+    }
+    show("explain");
+    explain_rung(context, page.gpu.gpu, rung, results);
+    compare(context, page, n, rung, results);
+    show("steps");
+    rung.steps = steps_of(rung.planned.scheduled->schedule);
+  }
+  progress.clear();
+  page.reused = {reused().checks - at_first.checks, reused().analyses - at_first.analyses};
+  page.cublas_name = climb.cublas_name();
+  page.table = table_of(context, machine, climb, page);
+  page.notes = notes_of(context, climb, page);
+  if (!spared.empty())
+    page.notes.push_back(spared);
+  return page;
+}
+
+} // namespace nestsmith::cli::report

@@ -1,0 +1,270 @@
+#include "tools/tune/tune_records.h"
+
+#include "dsl/expr/outside.h"
+#include "dsl/expr/printable.h"
+#include "tools/output_file.h"
+#include "tools/tune/tune_model.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fmt/format.h>
+#include <functional>
+#include <tuple>
+
+namespace nestsmith::cli {
+
+namespace {
+
+using records::Database;
+using records::Outcome;
+using records::Record;
+
+constexpr std::size_t usual_best = 10;
+
+std::optional<std::filesystem::path> standard_database() {
+  auto folder = [](const char *variable) -> std::optional<std::filesystem::path> {
+    const char *value = std::getenv(variable);
+    if (!value || !*value)
+      return std::nullopt;
+    return value;
+  };
+  if (auto data = folder("XDG_DATA_HOME"))
+    return *data / "nestsmith" / "tune.db";
+  if (auto home = folder("HOME"))
+    return *home / ".local" / "share" / "nestsmith" / "tune.db";
+  return std::nullopt;
+}
+
+/// The database for a command that needs one.
+Database required_database(const Context &context, bool existing) {
+  if (auto path = context.arguments.value("db"))
+    return Database::open(*path, existing);
+  if (auto path = standard_database())
+    return Database::open(*path, existing);
+  throw UserError(ExitCode::usage, "neither XDG_DATA_HOME nor HOME is set; name the database with --db");
+}
+
+/// The words after show, export, import or merge.
+std::vector<std::string> operands(const Context &context) {
+  const auto &words = context.arguments.positional();
+  return {words.begin() + 1, words.end()};
+}
+
+std::vector<Record> records_of(const Context &context, const Database &database) {
+  std::vector<std::string> rungs = operands(context);
+  if (rungs.empty())
+    rungs.emplace_back();
+  std::vector<Record> found;
+  for (const std::string &rung : rungs) {
+    std::vector<Record> part = database.find({.rung = rung,
+                                              .shape = context.arguments.value("shape").value_or(""),
+                                              .dtype = context.arguments.value("dtype").value_or(""),
+                                              .gpu = ""});
+    if (part.empty())
+      throw UserError(ExitCode::usage,
+                      fmt::format("{} has no record{}; run `nestsmith tune RUNG` first",
+                                  database.path().string(), rung.empty() ? "" : fmt::format(" of '{}'", rung)));
+    found.insert(found.end(), part.begin(), part.end());
+  }
+  return found;
+}
+
+std::string spread_text(const Record &record) {
+  return fmt::format("{:.1f} %",
+                     100 * (record.upper_quartile_ms - record.lower_quartile_ms) / record.median_ms);
+}
+
+std::string ratio_text(const Record &record) {
+  return record.peer_ms ? fmt::format("{:.3f}", *record.peer_ms / record.median_ms) : "-";
+}
+
+ExitCode show(const Context &context) {
+  Database database = required_database(context, true);
+  std::vector<Record> found = records_of(context, database);
+  if (context.json()) {
+    out(json_text([&](llvm::json::OStream &json) {
+      json.array([&] {
+        for (const Record &record : found)
+          write_record(json, record);
+      });
+    }));
+    return ExitCode::good;
+  }
+  auto best = static_cast<std::size_t>(
+      context.arguments.number("best").value_or(static_cast<std::int64_t>(usual_best)));
+  std::string text;
+  for (std::size_t begin = 0; begin < found.size();) {
+    auto same = [&](const Record &record) {
+      return std::tie(record.rung, record.gpu, record.dtype, record.shape, record.symbolic) ==
+             std::tie(found[begin].rung, found[begin].gpu, found[begin].dtype, found[begin].shape,
+                      found[begin].symbolic);
+    };
+    std::size_t end = begin;
+    while (end < found.size() && same(found[end]))
+      ++end;
+    text += context.style.bold(
+                fmt::format("{}  {} {}{}  {}", found[begin].rung, found[begin].dtype, found[begin].shape,
+                            found[begin].symbolic ? " by one kernel for all shapes" : "", found[begin].gpu)) +
+            "\n\n" +
+            records_text({found.begin() + static_cast<std::ptrdiff_t>(begin),
+                          found.begin() + static_cast<std::ptrdiff_t>(end)},
+                         best, context.style) +
+            "\n";
+    begin = end;
+  }
+  out(text);
+  return ExitCode::good;
+}
+
+ExitCode export_records(const Context &context) {
+  Database database = required_database(context, true);
+  std::vector<Record> found = records_of(context, database);
+  if (!context.arguments.has("all")) {
+    found = records::best_of(found);
+    for (Record &record : found)
+      record.trace.clear(); // the rung and its knobs determine it
+  }
+  std::string text = records::to_text(found);
+  if (auto path = context.arguments.value("output"))
+    write_file(*path, text);
+  else
+    out(text);
+  return ExitCode::good;
+}
+
+/// Adds the records that `read` returns for each operand.
+ExitCode add_records(const Context &context, const char *what,
+                     const std::function<std::vector<Record>(const std::string &)> &read) {
+  std::vector<std::string> files = operands(context);
+  if (files.empty())
+    throw UserError(ExitCode::usage, fmt::format("tune {} needs a FILE", what));
+  std::vector<Record> all;
+  for (const std::string &file : files) {
+    std::vector<Record> part = read(file);
+    all.insert(all.end(), part.begin(), part.end());
+  }
+  Database database = required_database(context, false);
+  database.add(all);
+  if (context.json())
+    out(json_text([&](llvm::json::OStream &json) {
+      json.object([&] {
+        json.attribute("added", static_cast<std::int64_t>(all.size()));
+        json.attribute("database", database.path().string());
+      });
+    }));
+  else
+    out(fmt::format("{} record{} added to {}\n", all.size(), all.size() == 1 ? "" : "s",
+                    database.path().string()));
+  return ExitCode::good;
+}
+
+ExitCode import_records(const Context &context) {
+  return add_records(context, "import", [](const std::string &path) {
+    return records::parse_records(read_outside(path, "file of records", records::most_text_bytes),
+                                  printable(path));
+  });
+}
+
+ExitCode merge_databases(const Context &context) {
+  return add_records(context, "merge",
+                     [](const std::string &path) { return Database::open(path, true).find(); });
+}
+
+} // namespace
+
+std::vector<Record> wanted_records(const Context &context) {
+  return records_of(context, required_database(context, true));
+}
+
+std::string standard_database_text() { return "$XDG_DATA_HOME/nestsmith/tune.db"; }
+
+std::optional<Database> open_given_database(const Context &context, const Shard &shard) {
+  if (auto path = context.arguments.value("db"))
+    return Database::open(shard.file(*path));
+  if (auto path = standard_database())
+    return Database::open(shard.file(*path));
+  return std::nullopt;
+}
+
+std::string records_text(const std::vector<Record> &found, std::size_t best, const Style &style) {
+  Table table({{"", Align::right},
+               {"ms", Align::right},
+               {"spread", Align::right},
+               {"TFLOP/s", Align::right},
+               {"ratio", Align::right},
+               {"knobs"}});
+  std::size_t row = 0;
+  std::string failed, peer;
+  for (const Record &record : found) {
+    if (record.outcome != Outcome::measured) {
+      std::string message = record.message;
+      std::ranges::replace(message, '\n', ' ');
+      failed +=
+          folded(fmt::format("{}: {}: {}", to_string(record.knobs), name(record.outcome), printable(message)),
+                 "    ", "  ");
+      continue;
+    }
+    if (record.peer_ms)
+      peer = record.peer;
+    if (row < best)
+      table.add({std::to_string(++row), fmt::format("{:.4g}", record.median_ms), spread_text(record),
+                 fmt::format("{:.2f}", record.operations / record.median_ms * 1e-9), ratio_text(record),
+                 to_string(record.knobs)});
+  }
+  std::string text = row == 0 ? "no point was measured\n" : table.text(style);
+  if (!peer.empty())
+    text += style.dim(fmt::format("ratio: the speed relative to {} in the same turns", peer)) + "\n";
+  if (!failed.empty())
+    text += "\nfailed:\n" + failed;
+  return text;
+}
+
+void write_record(llvm::json::OStream &json, const Record &record) {
+  auto optional = [](const std::optional<double> &value) {
+    return value ? llvm::json::Value(*value) : llvm::json::Value(nullptr);
+  };
+  json.object([&] {
+    json.attribute("rung", record.rung);
+    json.attributeBegin("knobs");
+    write_knobs(json, record.knobs);
+    json.attributeEnd();
+    json.attribute("shape", record.shape);
+    json.attribute("symbolic", record.symbolic);
+    json.attribute("dtype", record.dtype);
+    json.attribute("gpu", record.gpu);
+    json.attribute("driver", record.driver);
+    json.attribute("nvrtc", record.nvrtc);
+    json.attribute("launch", record.launch);
+    json.attribute("l2", record.cold_l2 ? "cold" : "warm");
+    json.attribute("outcome", name(record.outcome));
+    if (!record.message.empty())
+      json.attribute("message", record.message);
+    json.attribute("min_ms", record.min_ms);
+    json.attribute("lower_quartile_ms", record.lower_quartile_ms);
+    json.attribute("median_ms", record.median_ms);
+    json.attribute("upper_quartile_ms", record.upper_quartile_ms);
+    json.attribute("max_ms", record.max_ms);
+    json.attribute("samples", record.samples);
+    json.attribute("sm_mhz", optional(record.sm_mhz));
+    json.attribute("peer", record.peer);
+    json.attribute("peer_ms", optional(record.peer_ms));
+    json.attribute("measured_at", record.measured_at);
+  });
+}
+
+ExitCode (*find_records_command(const std::string &word))(const Context &context) {
+  if (word == "show")
+    return show;
+  if (word == "export")
+    return export_records;
+  if (word == "import")
+    return import_records;
+  if (word == "merge")
+    return merge_databases;
+  if (word == "model")
+    return compare_with_model;
+  return nullptr;
+}
+
+} // namespace nestsmith::cli

@@ -1,0 +1,380 @@
+#include "tools/tune/tuning.h"
+
+#include "codegen/cuda.h"
+#include "dsl/ir/workload_info.h"
+#include "dsl/schedule/trace.h"
+#include "runtime/cuda/cache.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <ctime>
+#include <fmt/format.h>
+#include <future>
+#include <mutex>
+#include <tuple>
+
+namespace nestsmith::cli {
+
+namespace {
+
+/// The points that are built: all of a small space, or a part of a large one. A search adds the neighbours of
+/// its best points.
+constexpr std::int64_t most_listed = 20'000, most_searched = 4'000;
+constexpr std::size_t expanded_at_once = 2;
+/// Samples of each point in the search, and among the finalists.
+constexpr int search_rounds = 5, final_rounds = 15;
+constexpr std::size_t batch_size = 16, finalists = 8, stable_places = 3;
+constexpr int most_finals = 5;
+
+volatile std::sig_atomic_t interrupt_requested = 0;
+
+/// While this object exists, Ctrl-C only sets `interrupt_requested`. A second Ctrl-C ends the process.
+class CatchInterrupt {
+public:
+  CatchInterrupt() {
+    interrupt_requested = 0;
+    struct sigaction action = {};
+    action.sa_handler = [](int) { interrupt_requested = 1; };
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    sigaction(SIGINT, &action, &before_);
+  }
+  ~CatchInterrupt() { sigaction(SIGINT, &before_, nullptr); }
+  CatchInterrupt(const CatchInterrupt &) = delete;
+  CatchInterrupt &operator=(const CatchInterrupt &) = delete;
+
+private:
+  struct sigaction before_ = {};
+};
+
+std::string now_text() {
+  std::time_t now = std::time(nullptr);
+  std::tm parts = {};
+  gmtime_r(&now, &parts);
+  std::array<char, 32> text = {};
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text.data();
+}
+
+/// Whether a stored record is about the same kernel on the same machine.
+bool same_identity(const records::Record &a, const records::Record &b) {
+  auto identity = [](const records::Record &r) {
+    return std::tie(r.rung, r.knobs, r.shape, r.symbolic, r.dtype, r.gpu, r.driver, r.nvrtc, r.launch,
+                    r.cold_l2, r.code);
+  };
+  return identity(a) == identity(b);
+}
+
+} // namespace
+
+Tuning::Tuning(const Context &context, Choice choice, Shape shape, DType dtype, ChosenGpu gpu,
+               TuneOptions options)
+    : context_(context), choice_(std::move(choice)), shape_(std::move(shape)), dtype_(dtype),
+      gpu_(std::move(gpu)), options_(options) {}
+
+tune::Built Tuning::build(Knobs &knobs) const {
+  Scheduled scheduled = schedule_choice(context_, choice_, target_of(gpu_.gpu), knobs);
+  return {scheduled.source(), scheduled.plan()};
+}
+
+void Tuning::show(const std::string &step) { progress_.step(step); }
+
+void Tuning::enumerate(bool all) {
+  std::int64_t most_points = all ? most_listed : most_searched;
+  auto build_point = [&](Knobs &knobs) { return build(knobs); };
+  auto report = [&](std::size_t done) {
+    show(fmt::format("{} points built", done));
+    return true;
+  };
+  bool small = tune::estimated_points(build_point, choice_.knobs) <= static_cast<double>(most_points);
+  if (small)
+    space_ = tune::enumerate(build_point, choice_.knobs, most_points, report);
+  if (!small || !space_.complete)
+    space_ = tune::sample(build_point, choice_.knobs, most_points, options_.seed, report);
+  progress_.clear();
+  if (space_.knobs.empty() && space_.points.empty()) { // a knob was refused: its error says why
+    Knobs usual(choice_.knobs);
+    build(usual);
+  }
+  if (space_.knobs.empty())
+    throw UserError(ExitCode::usage,
+                    fmt::format("'{}' has no knobs; a schedule function with choices takes Knobs as its fourth "
+                                "parameter (dsl/schedule/knobs.h)",
+                                choice_.name));
+}
+
+void Tuning::rank() {
+  tune::thin_out(space_, options_.trials, options_.seed);
+  std::mutex mutex;
+  std::string note;
+  auto resources = [&](const kernel::Plan &plan) {
+    std::string reason;
+    std::vector<KernelResources> compiled = resources_if_possible(plan, gpu_.gpu, reason);
+    std::lock_guard lock(mutex);
+    note = reason;
+    return compiled;
+  };
+  std::size_t total = space_.points.size();
+  auto report = [&](std::size_t done) {
+    show(fmt::format("{} of {} points compiled and analysed", done, total));
+    return true;
+  };
+  tune::predict(
+      space_, [&](Knobs &knobs) { return build(knobs); }, gpu_.gpu, resources, 0, report);
+  tune::prune(space_, {});
+  if (!note.empty())
+    notes_.push_back(note);
+  progress_.clear();
+}
+
+std::vector<KernelResources> Tuning::resources(const kernel::Plan &plan) const {
+  std::string ignored;
+  return resources_if_possible(plan, gpu_.gpu, ignored);
+}
+
+std::vector<std::optional<double>> Tuning::predict(const Points &points) {
+  tune::Space part;
+  for (const KnobValues &knobs : points)
+    part.points.push_back({knobs});
+  auto resources = [&](const kernel::Plan &plan) { return this->resources(plan); };
+  auto report = [&](std::size_t done) {
+    show(fmt::format("{} of {} points of {} analysed", done, points.size(), to_text(shape_)));
+    return true;
+  };
+  tune::predict(
+      part, [&](Knobs &knobs) { return build(knobs); }, gpu_.gpu, resources, 0, report);
+  progress_.clear();
+  std::map<KnobValues, double> seconds;
+  for (const tune::Point &point : part.points)
+    seconds[point.knobs] = point.prediction->seconds;
+  std::vector<std::optional<double>> result;
+  for (const KnobValues &knobs : points) {
+    auto found = seconds.find(knobs);
+    result.push_back(found == seconds.end() ? std::nullopt : std::optional(found->second));
+  }
+  return result;
+}
+
+Tuning::Points Tuning::worth_measuring(const Points &points) {
+  tune::Space part;
+  for (const KnobValues &knobs : points)
+    part.points.push_back({knobs});
+  auto resources = [&](const kernel::Plan &plan) { return this->resources(plan); };
+  tune::predict(
+      part, [&](Knobs &knobs) { return build(knobs); }, gpu_.gpu, resources, 0,
+      [](std::size_t) { return interrupt_requested == 0; });
+  for (const tune::Point &point : part.points)
+    least_seconds_ = std::min(least_seconds_, point.prediction->seconds);
+  tune::prune(part, {.least_seconds = least_seconds_});
+  for (const auto &[reason, count] : part.removed)
+    space_.removed[reason] += count;
+  Points left;
+  for (const tune::Point &point : part.points) {
+    left.push_back(point.knobs);
+    auto known = std::ranges::find(space_.points, point.knobs, &tune::Point::knobs);
+    known->prediction = point.prediction;
+  }
+  std::erase_if(space_.points, [&](const tune::Point &point) {
+    return std::ranges::find(points, point.knobs) != points.end() &&
+           std::ranges::find(left, point.knobs) == left.end() && interrupt_requested == 0;
+  });
+  return left;
+}
+
+records::Record Tuning::record_of(const KnobValues &knobs, const TuneMachine &machine) const {
+  Knobs chosen(knobs);
+  Scheduled scheduled = schedule_choice(context_, choice_, target_of(gpu_.gpu), chosen);
+  kernel::Plan plan = scheduled.plan();
+  records::Record record;
+  record.rung = choice_.name;
+  record.knobs = knobs;
+  record.shape = to_text(shape_);
+  record.symbolic = shape_.stated.has_value();
+  record.dtype = dtype_name(scheduled.source(), dtype_);
+  record.gpu = machine.gpu, record.driver = machine.driver, record.nvrtc = machine.nvrtc;
+  record.launch = name(options_.setting.launch);
+  record.cold_l2 = options_.setting.cold_l2;
+  record.code = DiskCache::key({cuda_kernels(plan), record.shape});
+  record.operations = operation_count(scheduled.source());
+  record.peer = machine.peer;
+  record.trace = to_json(trace_file(scheduled.schedule, scheduled.shape, scheduled.dtype, knobs));
+  record.nestsmith = NESTSMITH_VERSION;
+  return record;
+}
+
+void Tuning::store(const std::vector<KnobValues> &points, const std::vector<TuneResult> &results, int rounds,
+                   const TuneMachine &machine, records::Database *database) {
+  std::vector<records::Record> stored;
+  for (std::size_t n = 0; n < points.size(); ++n) {
+    records::Record record = record_of(points[n], machine);
+    const TuneResult &result = results[n];
+    record.outcome = result.outcome;
+    record.message = result.message;
+    record.min_ms = result.ms.min, record.lower_quartile_ms = result.ms.lower_quartile;
+    record.median_ms = result.ms.median, record.upper_quartile_ms = result.ms.upper_quartile;
+    record.max_ms = result.ms.max;
+    record.samples = result.outcome == records::Outcome::measured ? rounds : 0;
+    record.sm_mhz = result.sm_mhz;
+    record.peer_ms = result.peer_ms;
+    record.measured_at = now_text();
+    stored.push_back(record);
+    records_[points[n]] = std::move(record);
+  }
+  if (database)
+    database->add(stored);
+}
+
+std::vector<records::Record> Tuning::sorted_records() const {
+  std::vector<records::Record> list;
+  for (const auto &[knobs, record] : records_)
+    list.push_back(record);
+  std::ranges::stable_sort(list, {}, [](const records::Record &record) {
+    return std::pair(record.outcome != records::Outcome::measured, record.median_ms);
+  });
+  return list;
+}
+
+void Tuning::learn(tune::Search &search, std::size_t candidate) const {
+  auto known = records_.find(search.candidate(candidate));
+  bool measured = known != records_.end() && known->second.outcome == records::Outcome::measured;
+  search.learn(candidate, measured ? std::optional(known->second.median_ms) : std::nullopt);
+}
+
+void Tuning::add_neighbours(tune::Search &search) {
+  std::size_t expanded = 0;
+  for (std::size_t best : search.best()) {
+    KnobValues point = search.candidate(best);
+    if (expanded == expanded_at_once)
+      return;
+    if (!expanded_.insert(point).second)
+      continue;
+    ++expanded;
+    for (KnobValues &knobs : tune::add_neighbours(
+             space_, [&](Knobs &values) { return build(values); }, choice_.knobs, point))
+      search.add(std::move(knobs));
+  }
+}
+
+void Tuning::measure_finalists(TuneMeasurer &measurer, records::Database *database) {
+  std::vector<KnobValues> order;
+  for (int repeat = 0; repeat < most_finals && interrupt_requested == 0; ++repeat) {
+    Points points;
+    for (const records::Record &record : sorted_records())
+      if (record.outcome == records::Outcome::measured && points.size() < finalists)
+        points.push_back(record.knobs);
+    if (points.empty())
+      return;
+    progress_.show(fmt::format("the best {} points, measured in turns: {} …", points.size(), repeat + 1));
+    store(points, measurer.measure(points, final_rounds), final_rounds, measurer.machine(), database);
+    std::vector<KnobValues> now;
+    for (const records::Record &record : sorted_records())
+      if (now.size() < stable_places)
+        now.push_back(record.knobs);
+    if (now == order)
+      return;
+    order = now;
+  }
+  if (interrupt_requested == 0)
+    notes_.push_back(
+        fmt::format("the order of the best {} points was not stable after {} repeats: their times are "
+                    "too close",
+                    stable_places, most_finals));
+}
+
+void Tuning::reuse(tune::Search &search, const TuneMachine &machine, const records::Database &database) {
+  std::multimap<KnobValues, records::Record> stored;
+  for (records::Record &record :
+       database.find({.rung = choice_.name, .shape = to_text(shape_), .dtype = "", .gpu = machine.gpu}))
+    stored.emplace(record.knobs, std::move(record));
+  // The points of a large space that an earlier search added are not among the candidates.
+  std::set<KnobValues> missing;
+  for (const auto &[knobs, record] : stored)
+    missing.insert(knobs);
+  for (std::size_t n = 0; n < search.size(); ++n)
+    missing.erase(search.candidate(n));
+  if (!space_.complete && options_.shard.count == 1)
+    for (const KnobValues &knobs : missing) {
+      space_.points.push_back({knobs});
+      search.add(knobs);
+    }
+  for (std::size_t n = 0; n < search.size(); ++n) {
+    auto [begin, end] = stored.equal_range(search.candidate(n));
+    if (begin == end)
+      continue;
+    try {
+      records::Record wanted = record_of(search.candidate(n), machine);
+      for (auto known = begin; known != end; ++known)
+        if (same_identity(known->second, wanted)) {
+          records_[search.candidate(n)] = known->second;
+          learn(search, n);
+        }
+    } catch (const UserError &) { // the schedule has changed since
+      search.learn(n, std::nullopt);
+    }
+  }
+  if (!records_.empty())
+    notes_.push_back(fmt::format("{} results are from the database", records_.size()));
+}
+
+void Tuning::search_points(tune::Search &search, TuneMeasurer &measurer, records::Database *database) {
+  using Clock = std::chrono::steady_clock;
+  auto start = Clock::now();
+  auto out_of_time = [&] {
+    return options_.minutes &&
+           Clock::now() - start >= std::chrono::duration<double, std::ratio<60>>(*options_.minutes);
+  };
+  std::int64_t tried = 0;
+  auto propose = [&] {
+    auto batch =
+        search.propose(static_cast<std::size_t>(std::min<std::int64_t>(batch_size, options_.trials - tried)));
+    tried += static_cast<std::int64_t>(batch.size());
+    return batch;
+  };
+  auto compile = [&](const std::vector<std::size_t> &batch) {
+    Points points;
+    for (std::size_t candidate : batch)
+      points.push_back(search.candidate(candidate));
+    return std::async(std::launch::async,
+                      [this, points = std::move(points)] { return worth_measuring(points); });
+  };
+  std::vector<std::size_t> batch = propose();
+  Points compiled = compile(batch).get();
+  while (!batch.empty() && interrupt_requested == 0 && !out_of_time()) {
+    // The next batch is compiled while this one is measured, so it is proposed without the results of this one.
+    std::vector<std::size_t> next = propose();
+    std::future<Points> compiling = compile(next);
+    if (!compiled.empty())
+      store(compiled, measurer.measure(compiled, search_rounds), search_rounds, measurer.machine(), database);
+    for (std::size_t candidate : batch)
+      learn(search, candidate);
+    compiled = compiling.get();
+    batch = std::move(next);
+    if (!space_.complete && options_.way == tune::Way::learn)
+      add_neighbours(search);
+    if (std::vector<std::size_t> best = search.best(); !best.empty()) {
+      const records::Record &record = records_.at(search.candidate(best.front()));
+      show(fmt::format("{} of {} points measured; best: {:.4g} ms, {:.4g} TFLOP/s, {}", records_.size(),
+                       search.size(), record.median_ms, record.operations / record.median_ms * 1e-9,
+                       to_string(record.knobs)));
+    }
+  }
+}
+
+std::vector<records::Record> Tuning::measure(TuneMeasurer &measurer, records::Database *database) {
+  CatchInterrupt catch_interrupt;
+  Points candidates;
+  for (std::size_t n = 0; n < space_.points.size(); ++n)
+    if (options_.shard.has(n))
+      candidates.push_back(space_.points[n].knobs);
+  tune::Search search(std::move(candidates), options_.way, options_.seed);
+  if (database)
+    reuse(search, measurer.machine(), *database);
+  search_points(search, measurer, database);
+  measure_finalists(measurer, database);
+  interrupted_ = interrupt_requested != 0;
+  progress_.clear();
+  return sorted_records();
+}
+
+} // namespace nestsmith::cli

@@ -1,0 +1,95 @@
+#pragma once
+/// The search for the best point of a rung at one shape: the command `tune` without its text.
+
+#include "runtime/records/database.h"
+#include "runtime/tune/search.h"
+#include "runtime/tune/space.h"
+#include "tools/analysed.h"
+#include "tools/bench/bench.h"
+#include "tools/tune/shard.h"
+#include "tools/tune/tune_measure.h"
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace nestsmith::cli {
+
+struct TuneOptions {
+  std::int64_t trials = 200;     ///< maximum number of points to compile
+  std::optional<double> minutes; ///< maximum duration of the measurements
+  std::uint64_t seed = 1;
+  tune::Way way = tune::Way::learn;
+  Shard shard;          ///< the points of this process
+  BenchSetting setting; ///< of all measurements
+};
+
+/// A rung and its space at one shape.
+class Tuning {
+public:
+  Tuning(const Context &context, Choice choice, Shape shape, DType dtype, ChosenGpu gpu, TuneOptions options);
+
+  const Choice &choice() const { return choice_; }
+  const Shape &shape() const { return shape_; }
+  DType dtype() const { return dtype_; }
+  const Shard &shard() const { return options_.shard; }
+  const Gpu &gpu() const { return gpu_.gpu; }
+  /// The points that were tried. After `rank` and `measure`, with those that were removed since.
+  const tune::Space &space() const { return space_; }
+  /// Sentences about missing results.
+  const std::vector<std::string> &notes() const { return notes_; }
+
+  /// Builds the points: all, or up to 20,000, or, for a search, up to 4,000. If there are more, builds a random
+  /// choice of them. Throws UserError (usage) if the rung has no knobs.
+  void enumerate(bool all);
+  /// Orders the points by the model. At most `trials` points are analysed.
+  void rank();
+  /// Measures points until the limit of trials or minutes, until all are measured, or until Ctrl-C. Stores each
+  /// result in `database`, if it is not null, and takes results that it already has. Then measures the best
+  /// points in turns until their order is stable. Returns a record for each point that was tried, the fastest
+  /// first.
+  std::vector<records::Record> measure(TuneMeasurer &measurer, records::Database *database);
+  bool interrupted() const { return interrupted_; }
+  /// The estimated time of each point, in seconds. None: the schedule is refused, or does not fit on an SM.
+  std::vector<std::optional<double>> predict(const std::vector<KnobValues> &points);
+
+private:
+  using Points = std::vector<KnobValues>;
+
+  tune::Built build(Knobs &knobs) const;
+  /// Compiles and analyses the points, and removes those that are not worth a measurement.
+  Points worth_measuring(const Points &points);
+  /// Empty without NVRTC.
+  std::vector<KernelResources> resources(const kernel::Plan &plan) const;
+  records::Record record_of(const KnobValues &knobs, const TuneMachine &machine) const;
+  void store(const std::vector<KnobValues> &points, const std::vector<TuneResult> &results, int rounds,
+             const TuneMachine &machine, records::Database *database);
+  /// Takes the results of the database, for the same kernels on the same machine.
+  void reuse(tune::Search &search, const TuneMachine &machine, const records::Database &database);
+  /// Tells the search the result of a candidate.
+  void learn(tune::Search &search, std::size_t candidate) const;
+  void search_points(tune::Search &search, TuneMeasurer &measurer, records::Database *database);
+  /// Adds the points that differ in one knob from the best ones.
+  void add_neighbours(tune::Search &search);
+  void measure_finalists(TuneMeasurer &measurer, records::Database *database);
+  std::vector<records::Record> sorted_records() const;
+  void show(const std::string &step);
+
+  const Context &context_;
+  Choice choice_;
+  Shape shape_;
+  DType dtype_;
+  ChosenGpu gpu_;
+  TuneOptions options_;
+  tune::Space space_;
+  double least_seconds_ = std::numeric_limits<double>::infinity(); ///< of the predictions
+  std::map<KnobValues, records::Record> records_;
+  std::set<KnobValues> expanded_; ///< points whose neighbours were added
+  std::vector<std::string> notes_;
+  Progress progress_;
+  bool interrupted_ = false;
+};
+
+} // namespace nestsmith::cli
