@@ -10,7 +10,7 @@ set(long_tests
   "^Run\\.TakesEveryTypeAndEveryFormOfAProduct$"
   "^All/Architecture\\.TakesMoreRungsWithoutSpills/"
   "^Others/"
-  "^EmitStandalone\\.nvcc_builds_a_program_without_a_warning$"
+  "^EmitStandalone\\.NvccBuildsAProgramWithoutAWarning$"
   "^Types\\.NvccTakesStandaloneFilesOfNarrowTypes$"
 )
 

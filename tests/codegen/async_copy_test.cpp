@@ -23,7 +23,7 @@ std::string text_of(std::int64_t k, std::int64_t stages) {
 }
 
 /// A wait without a copy still calls its function.
-TEST(CudaCopies, have_the_functions_of_each_wait) {
+TEST(CudaCopies, HaveTheFunctionsOfEachWait) {
   for (const kernel::Stmt &stmt : {kernel::make(kernel::Wait{0, ""}), kernel::make(kernel::Commit{})}) {
     kernel::Elementwise x;
     EXPECT_THAT(cuda_kernel(x.kernel({stmt, kernel::set(x.out, x.i, kernel::get(x.a, x.i))})),
@@ -31,7 +31,7 @@ TEST(CudaCopies, have_the_functions_of_each_wait) {
   }
 }
 
-TEST(CudaCopies, are_inline_assembly_in_functions) {
+TEST(CudaCopies, AreInlineAssemblyInFunctions) {
   EXPECT_THAT(text_of(12, 2), HasSubstr(R"(/// Starts to copy 4 bytes from global to shared memory.
 static __device__ __forceinline__ void copy_async_4(void *to, const void *from) {
   asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"((unsigned int)__cvta_generic_to_shared(to)),
@@ -49,7 +49,7 @@ template <int pending> static __device__ __forceinline__ void wait_copies() {
 )"));
 }
 
-TEST(CudaCopies, are_calls_with_addresses) {
+TEST(CudaCopies, AreCallsWithAddresses) {
   std::string text = text_of(12, 3);
   EXPECT_THAT(text, HasSubstr("  copy_async_4(&A_shared[tid], &A[i * 12 + A_k]);\n"));
   EXPECT_THAT(text,
@@ -58,7 +58,7 @@ TEST(CudaCopies, are_calls_with_addresses) {
 }
 
 /// Where the mask is false, the instruction reads 0 bytes and fills the rest with zeros.
-TEST(CudaCopies, pass_their_mask) {
+TEST(CudaCopies, PassTheirMask) {
   std::string text = text_of(11, 2);
   EXPECT_THAT(text, HasSubstr("copy_async_4(void *to, const void *from, bool exists) {\n"
                               "  asm volatile(\"cp.async.ca.shared.global [%0], [%1], 4, %2;\" "));
@@ -68,7 +68,7 @@ TEST(CudaCopies, pass_their_mask) {
       HasSubstr("copy_async_4(&A_shared[(k_outer + 1) % 2 * 16 + tid], &A[i * 11 + A_k_1], A_k_1 < 11);\n"));
 }
 
-TEST(CudaCopies, of_16_bytes_bypass_the_l1_cache) {
+TEST(CudaCopies, Of16BytesBypassTheL1Cache) {
   Schedule s(test::gemm(8, 8, 8, DType::f32));
   BlockRef tile = s.cache_read(s.block("AB"), "B", Scope::shared);
   s.compute_at(tile, s.split(s.loop("i"), {infer, 8})[0]);
@@ -80,7 +80,7 @@ TEST(CudaCopies, of_16_bytes_bypass_the_l1_cache) {
   EXPECT_THAT(text, HasSubstr("__shared__ __align__(16) float B_shared["));
 }
 
-TEST(CudaCopies, are_only_in_texts_that_use_them) {
+TEST(CudaCopies, AreOnlyInTextsThatUseThem) {
   EXPECT_THAT(cuda_kernel(lower(TiledGemm(8, 8, 12).s).only()), Not(HasSubstr("asm")));
 }
 

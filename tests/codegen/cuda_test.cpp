@@ -13,11 +13,11 @@ using namespace kernel;
 using testing::HasSubstr;
 using testing::Not;
 
-TEST(CudaKernel, a_tiled_product_reads_as_if_written_by_hand) {
+TEST(CudaKernel, ATiledProductReadsAsIfWrittenByHand) {
   EXPECT_TRUE(matches_golden("hand_built_tile1d.cu", cuda_kernel(tile1d(1000, 777, 333))));
 }
 
-TEST(Golden, a_missing_or_differing_file_fails_and_says_what_it_got) {
+TEST(Golden, AMissingOrDifferingFileFailsAndSaysWhatItGot) {
   if (std::getenv("NESTSMITH_REWRITE_GOLDENS"))
     GTEST_SKIP() << "goldens are being rewritten";
   testing::AssertionResult missing = matches_golden("no_such_file.cu", "the text\n");
@@ -30,7 +30,7 @@ TEST(Golden, a_missing_or_differing_file_fails_and_says_what_it_got) {
   EXPECT_THAT(longer.message(), HasSubstr("expected: (end)\n  got:      more"));
 }
 
-TEST(CudaKernel, the_same_kernel_gives_the_same_text) {
+TEST(CudaKernel, TheSameKernelGivesTheSameText) {
   EXPECT_EQ(cuda_kernel(tile1d(65, 33, 17)), cuda_kernel(tile1d(65, 33, 17)));
 }
 
@@ -41,7 +41,7 @@ std::string spelled(const Elementwise &e, Expr value) {
   return text.substr(from, text.find(";\n", from) - from);
 }
 
-TEST(CudaKernel, parentheses_stand_only_where_precedence_needs_them) {
+TEST(CudaKernel, ParenthesesStandOnlyWherePrecedenceNeedsThem) {
   Elementwise e;
   Expr a = e.at_a(), b = e.at_b();
   EXPECT_EQ(spelled(e, a + b * a), "a[i] + b[i] * a[i]");
@@ -52,7 +52,7 @@ TEST(CudaKernel, parentheses_stand_only_where_precedence_needs_them) {
   EXPECT_EQ(spelled(e, a * (b / a)), "a[i] * (b[i] / a[i])");
 }
 
-TEST(CudaKernel, a_floating_point_sum_keeps_its_shape_and_an_index_sum_is_flat) {
+TEST(CudaKernel, AFloatingPointSumKeepsItsShapeAndAnIndexSumIsFlat) {
   Elementwise e;
   Expr a = e.at_a(), b = e.at_b(), i = e.i;
   EXPECT_EQ(spelled(e, a + (b + a)), "a[i] + (b[i] + a[i])");
@@ -61,7 +61,7 @@ TEST(CudaKernel, a_floating_point_sum_keeps_its_shape_and_an_index_sum_is_flat) 
   EXPECT_EQ(spelled(e, get(e.a, i + i32(-1))), "a[i - 1]");
 }
 
-TEST(CudaKernel, floor_division_of_indices_is_spelled_as_division) {
+TEST(CudaKernel, FloorDivisionOfIndicesIsSpelledAsDivision) {
   Elementwise e;
   Expr i = e.i;
   EXPECT_EQ(spelled(e, get(e.a, floordiv(i, i32(3)) * i32(3) + floormod(i, i32(3)))), "a[i / 3 * 3 + i % 3]");
@@ -69,7 +69,7 @@ TEST(CudaKernel, floor_division_of_indices_is_spelled_as_division) {
   EXPECT_EQ(spelled(e, get(e.a, floormod(i * i32(7), i32(100)))), "a[i * 7 % 100]");
 }
 
-TEST(CudaKernel, conditions_are_spelled_so_that_no_compiler_warns) {
+TEST(CudaKernel, ConditionsAreSpelledSoThatNoCompilerWarns) {
   Elementwise e;
   Expr a = e.at_a(), i = e.i, low = i32(1) <= i, high = i < i32(9), odd = equal(floormod(i, i32(2)), i32(1));
   EXPECT_EQ(spelled(e, select(low && high && odd, a, 0.0f)), "1 <= i && i < 9 && i % 2 == 1 ? a[i] : 0.0f");
@@ -80,7 +80,7 @@ TEST(CudaKernel, conditions_are_spelled_so_that_no_compiler_warns) {
   EXPECT_EQ(spelled(e, select(not_equal(i, i32(4)), a, 0.0f) * a), "(i != 4 ? a[i] : 0.0f) * a[i]");
 }
 
-TEST(CudaKernel, bitwise_operands_stand_in_parentheses) {
+TEST(CudaKernel, BitwiseOperandsStandInParentheses) {
   Elementwise u(DType::u32);
   Expr a = u.at_a(), b = u.at_b();
   EXPECT_EQ(spelled(u, bit_xor(a, b)), "a[i] ^ b[i]");
@@ -90,7 +90,7 @@ TEST(CudaKernel, bitwise_operands_stand_in_parentheses) {
   EXPECT_EQ(spelled(u, get(u.a, bit_xor(u.i, shift_right(u.i, 2)))), "a[i ^ (i >> 2)]");
 }
 
-TEST(CudaKernel, an_if_has_its_else) {
+TEST(CudaKernel, AnIfHasItsElse) {
   Elementwise e;
   kernel::If branch{Expr(e.i) < i32(9), "why", set(e.out, e.i, 1.0F), set(e.out, e.i, 2.0F)};
   EXPECT_THAT(cuda_kernel(e.kernel({make(std::move(branch))})), HasSubstr(R"(  if (i < 9) {  // why
@@ -101,14 +101,14 @@ TEST(CudaKernel, an_if_has_its_else) {
 )"));
 }
 
-TEST(CudaKernel, a_masked_load_does_not_touch_memory_where_its_mask_is_false) {
+TEST(CudaKernel, AMaskedLoadDoesNotTouchMemoryWhereItsMaskIsFalse) {
   Elementwise e;
   Expr i = e.i, masked = load(e.a, {i * i32(2)}, i < i32(50), Expr(0.0f));
   EXPECT_EQ(spelled(e, masked), "i < 50 ? a[i * 2] : 0.0f");
   EXPECT_EQ(spelled(e, masked * e.at_b()), "(i < 50 ? a[i * 2] : 0.0f) * b[i]");
 }
 
-TEST(CudaKernel, constants_read_back_as_the_same_bits) {
+TEST(CudaKernel, ConstantsReadBackAsTheSameBits) {
   Elementwise f;
   EXPECT_EQ(spelled(f, Expr(0.0f)), "0.0f");
   EXPECT_EQ(spelled(f, Expr(-0.5f)), "-0.5f");
@@ -126,7 +126,7 @@ TEST(CudaKernel, constants_read_back_as_the_same_bits) {
   EXPECT_EQ(spelled(l, cast(DType::i64, l.i) * Expr(100)), "(long long)i * 100");
 }
 
-TEST(CudaKernel, min_and_max_of_floats_are_helpers_with_our_meaning_of_nan) {
+TEST(CudaKernel, MinAndMaxOfFloatsAreHelpersWithOurMeaningOfNan) {
   Elementwise e;
   std::string text = cuda_kernel(e.kernel(max(e.at_a(), 0.0f)));
   EXPECT_THAT(text, HasSubstr("out[i] = max_f32(a[i], 0.0f);"));
@@ -135,7 +135,7 @@ TEST(CudaKernel, min_and_max_of_floats_are_helpers_with_our_meaning_of_nan) {
   EXPECT_EQ(spelled(e, get(e.a, min(Expr(e.i), i32(7)))), "a[min(i, 7)]");
 }
 
-TEST(CudaKernel, adding_to_an_element_is_spelled_with_plus_equals) {
+TEST(CudaKernel, AddingToAnElementIsSpelledWithPlusEquals) {
   Elementwise e;
   Expr old = get(e.out, e.i);
   EXPECT_THAT(cuda_kernel(e.kernel(old + e.at_a() * e.at_b())), HasSubstr("out[i] += a[i] * b[i];"));
@@ -144,14 +144,14 @@ TEST(CudaKernel, adding_to_an_element_is_spelled_with_plus_equals) {
               HasSubstr("out[i] = out[i + 1] + a[i];"));
 }
 
-TEST(CudaKernel, a_buffer_that_is_only_read_is_const) {
+TEST(CudaKernel, ABufferThatIsOnlyReadIsConst) {
   Elementwise e;
   std::string text = cuda_kernel(e.kernel(e.at_a()));
   EXPECT_THAT(text, HasSubstr("const float *__restrict__ a"));
   EXPECT_THAT(text, HasSubstr(" float *__restrict__ out"));
 }
 
-TEST(CudaKernel, a_scalar_is_declared_by_its_first_assignment) {
+TEST(CudaKernel, AScalarIsDeclaredByItsFirstAssignment) {
   Elementwise e;
   Buffer x = storage("x", Scope::local, 1);
   auto text = [&](std::vector<kernel::Stmt> body) {
@@ -178,7 +178,7 @@ TEST(CudaKernel, a_scalar_is_declared_by_its_first_assignment) {
               HasSubstr("\n  float x;\n\n  for (int k = 0; k < 3; ++k) {\n    x += a[i];\n"));
 }
 
-TEST(CudaKernel, names_are_unique_where_they_meet_and_free_again_after_their_scope) {
+TEST(CudaKernel, NamesAreUniqueWhereTheyMeetAndFreeAgainAfterTheirScope) {
   Elementwise e;
   Var first = index("k"), second = index("k"), nested = index("k");
   std::string text = cuda_kernel(e.kernel(
@@ -191,7 +191,7 @@ TEST(CudaKernel, names_are_unique_where_they_meet_and_free_again_after_their_sco
   EXPECT_THAT(text, HasSubstr("out[k + k_1] = a[i];"));
 }
 
-TEST(CudaKernel, words_that_are_taken_get_a_suffix) {
+TEST(CudaKernel, WordsThatAreTakenGetASuffix) {
   Elementwise e;
   e.i = index("threadIdx");
   e.a = global("float", {Expr(100)}, Role::input);
@@ -205,21 +205,21 @@ TEST(CudaKernel, words_that_are_taken_get_a_suffix) {
   EXPECT_THAT(text, HasSubstr("out[threadIdx_] = float_[threadIdx_] + v2nd_b[threadIdx_];"));
 }
 
-TEST(CudaKernel, a_serial_loop_can_be_unrolled_by_a_number) {
+TEST(CudaKernel, ASerialLoopCanBeUnrolledByANumber) {
   Elementwise e;
   Kernel copy = e.kernel(e.at_a());
   copy.body = make(kernel::Loop{make_var("k", DType::i32), i32(7), kernel::Serial{.copies = 4}, copy.body});
   EXPECT_THAT(cuda_kernel(copy), HasSubstr("  #pragma unroll 4\n  for (int k = 0; k < 7; ++k) {\n"));
 }
 
-TEST(CudaKernel, barriers_say_what_they_are_for) {
+TEST(CudaKernel, BarriersSayWhatTheyAreFor) {
   Elementwise e;
   std::string text = cuda_kernel(e.kernel({make(Barrier{SyncScope::block, "the tile is filled"}),
                                            make(Barrier{SyncScope::warp, ""}), set(e.out, e.i, e.at_a())}));
   EXPECT_THAT(text, HasSubstr("\n  __syncthreads();  // the tile is filled\n  __syncwarp();\n"));
 }
 
-TEST(CudaKernel, no_line_is_longer_than_a_hundred_columns) {
+TEST(CudaKernel, NoLineIsLongerThanAHundredColumns) {
   Elementwise e;
   Expr sum = e.at_a();
   for (int n = 0; n < 30; ++n)
@@ -229,7 +229,7 @@ TEST(CudaKernel, no_line_is_longer_than_a_hundred_columns) {
     EXPECT_LE(line.size(), 100u) << line;
 }
 
-TEST(CudaKernelDeathTest, a_variable_out_of_scope_is_our_error) {
+TEST(CudaKernelDeathTest, AVariableOutOfScopeIsOurError) {
   Elementwise e;
   EXPECT_DEATH(cuda_kernel(e.kernel(get(e.a, index("stray")))), "used outside of its scope");
 }

@@ -85,7 +85,7 @@ static float added(long long M, long long N, long long ldx, long long ldy) {
 }
 )";
 
-TEST(Dispatch, each_shape_reaches_its_own_kernel) {
+TEST(Dispatch, EachShapeReachesItsOwnKernel) {
   std::string text = emit(with_symbolic()) + added + R"(
 int main() {
   host::add_arena_array((const void *)plus_2x13000, {0, 52000});
@@ -99,7 +99,7 @@ int main() {
   EXPECT_EQ(run_on_host(text, 1000), 0) << text;
 }
 
-TEST(Dispatch, rows_with_gaps_reach_the_symbolic_kernel) {
+TEST(Dispatch, RowsWithGapsReachTheSymbolicKernel) {
   std::string text = emit(with_symbolic()) + added + R"(
 int main() {
   if (added(3, 4, 5, 4) != 1) return 1;
@@ -111,7 +111,7 @@ int main() {
   EXPECT_EQ(run_on_host(text, 1000), 0) << text;
 }
 
-TEST(Dispatch, the_symbolic_kernel_keeps_its_requirements) {
+TEST(Dispatch, TheSymbolicKernelKeepsItsRequirements) {
   std::string text = emit(with_symbolic()) + added + R"(
 int main() {
   if (added(3, 4, 3, 4) != -2) return 1; // ldx < N
@@ -124,7 +124,7 @@ int main() {
   EXPECT_EQ(run_on_host(text, 1000), 0) << text;
 }
 
-TEST(Dispatch, the_workspace_is_that_of_the_selected_plan) {
+TEST(Dispatch, TheWorkspaceIsThatOfTheSelectedPlan) {
   std::string main = R"cpp(
 int main() {
   if (plus_workspace_bytes(3, 4, 4, 4) != 0) return 1;
@@ -149,7 +149,7 @@ int main() {
   }
 }
 
-TEST(Dispatch, without_a_symbolic_kernel_other_sizes_are_refused) {
+TEST(Dispatch, WithoutASymbolicKernelOtherSizesAreRefused) {
   std::string text = emit(without_symbolic()) + added + R"(
 int main() {
   host::add_arena_array((const void *)plus_2x13000, {0, 52000});
@@ -172,7 +172,7 @@ Dispatch with_two_symbolic(Form form = Form::one_kernel) {
   return Dispatch("plus", {}, three_shapes(), {small, large});
 }
 
-TEST(Dispatch, the_nearest_of_several_plans_with_sizes_serves_other_shapes) {
+TEST(Dispatch, TheNearestOfSeveralPlansWithSizesServesOtherShapes) {
   std::string text = emit(with_two_symbolic()) + added + R"(
 int main() {
   if (added(3, 4, 4, 4) != 10 || added(5, 6, 6, 6) != 20) return 1;
@@ -193,13 +193,13 @@ int main() {
 }
 
 /// The attribute of the kernel that needs it, and of no other.
-TEST(Dispatch, a_large_tile_opts_in_to_its_shared_memory) {
+TEST(Dispatch, ALargeTileOptsInToItsSharedMemory) {
   std::string text = emit(with_symbolic());
   EXPECT_THAT(text, HasSubstr("cudaFuncSetAttribute(plus_2x13000,"));
   EXPECT_EQ(text.find("cudaFuncSetAttribute"), text.rfind("cudaFuncSetAttribute"));
 }
 
-TEST(Dispatch, functions_and_kernels_have_different_names) {
+TEST(Dispatch, FunctionsAndKernelsHaveDifferentNames) {
   std::string text = emit(with_symbolic(Form::two_kernels));
   static const std::regex definition("(?:\n|static cudaError_t |const char \\*|size_t |static int )(\\w+)\\(");
   std::set<std::string> names;
@@ -211,7 +211,7 @@ TEST(Dispatch, functions_and_kernels_have_different_names) {
   EXPECT_EQ(text.find("static bool overlap("), text.rfind("static bool overlap("));
 }
 
-TEST(Dispatch, says_which_kernel_serves_which_shape) {
+TEST(Dispatch, SaysWhichKernelServesWhichShape) {
   std::vector<ShapePlan> shapes = three_shapes();
   shapes[0].note = "bk=16";
   Dispatch dispatch("plus", {}, shapes, {part({}, 1)});
@@ -225,7 +225,7 @@ TEST(Dispatch, says_which_kernel_serves_which_shape) {
   EXPECT_LT(text.find("if (M == 3 && N == 4 && ldx == 4 && ldy == 4)"), text.find("if (M == 5"));
 }
 
-TEST(Dispatch, the_header_has_the_requirements_of_each_plan) {
+TEST(Dispatch, TheHeaderHasTheRequirementsOfEachPlan) {
   std::string header = emit_header(with_symbolic());
   EXPECT_THAT(header,
               HasSubstr("/// Requires, for 3x4, 2x13000 with contiguous rows:\n///   - X must not be null"));
@@ -240,7 +240,7 @@ TEST(Dispatch, the_header_has_the_requirements_of_each_plan) {
   EXPECT_THAT(fixed, HasSubstr("/// Requires:\n///   - the sizes must be those of 3x4 or 5x6 or 2x13000, for"));
 }
 
-TEST(Dispatch, plans_of_other_parameters_are_refused) {
+TEST(Dispatch, PlansOfOtherParametersAreRefused) {
   auto refused = [](std::vector<ShapePlan> shapes, std::vector<ShapePlan> symbolic, const std::string &why) {
     try {
       Dispatch("plus", {}, std::move(shapes), std::move(symbolic));
@@ -270,7 +270,7 @@ CheckedLaunch launch(const std::vector<std::int64_t> &shape, float step) {
           1e3};
 }
 
-TEST(DispatchStandalone, checks_each_shape) {
+TEST(DispatchStandalone, ChecksEachShape) {
   std::string output;
   std::string good =
       emit_standalone(with_symbolic(), {launch({3, 4}, 10), launch({5, 6}, 20), launch({8, 9}, 1)});
@@ -287,13 +287,13 @@ TEST(DispatchStandalone, checks_each_shape) {
   }
 }
 
-TEST(DispatchStandalone, says_which_requirement_is_not_met) {
+TEST(DispatchStandalone, SaysWhichRequirementIsNotMet) {
   std::string output;
   EXPECT_EQ(run_on_host(emit_standalone(without_symbolic(), {launch({8, 9}, 1)}), 8, &output), 2);
   EXPECT_THAT(output, HasSubstr("plus_launch: the sizes must be those of 3x4 or 5x6 or 2x13000"));
 }
 
-TEST(Dispatch, nvcc_takes_it_without_a_warning) {
+TEST(Dispatch, NvccTakesItWithoutAWarning) {
   const Nvcc nvcc;
   if (!nvcc.found())
     GTEST_SKIP() << "no nvcc on this machine";

@@ -56,7 +56,7 @@ Elementwise elementwise(DType dtype, const std::function<Expr(Expr, Expr)> &f) {
   return {w.output({out}), by_hand.kernel(f(by_hand.at_a(), by_hand.at_b()))};
 }
 
-TEST(Emit, the_header_says_what_it_is_and_how_it_was_made) {
+TEST(Emit, TheHeaderSaysWhatItIsAndHowItWasMade) {
   std::string text = emit(gemm_info(1000, 777, 333), kernel::tile1d(1000, 777, 333));
   EXPECT_TRUE(text.starts_with("// a tiled product\n"));
   EXPECT_THAT(text, HasSubstr("// A: float [1000, 333], row-major, read\n"));
@@ -68,7 +68,7 @@ TEST(Emit, the_header_says_what_it_is_and_how_it_was_made) {
   EXPECT_THAT(text, HasSubstr("// Schedule:\n//   s.unroll(k);\n"));
 }
 
-TEST(Emit, rows_with_gaps_are_not_said_to_be_contiguous) {
+TEST(Emit, RowsWithGapsAreNotSaidToBeContiguous) {
   for (bool gaps : {false, true}) {
     Workload w("rows");
     Tensor x = w.placeholder("x", {9, 10}, DType::f32, Stored{gaps ? Expr(12) : Expr()});
@@ -79,7 +79,7 @@ TEST(Emit, rows_with_gaps_are_not_said_to_be_contiguous) {
   }
 }
 
-TEST(Emit, no_title_or_note_escapes_from_its_comment) {
+TEST(Emit, NoTitleOrNoteEscapesFromItsComment) {
   EmitInfo info = gemm_info(64, 64, 64);
   info.title = "first\nint second \\";
   info.notes = {"", "a\nb\\"};
@@ -96,7 +96,7 @@ TEST(Emit, no_title_or_note_escapes_from_its_comment) {
 }
 
 /// A line that is wrapped at a backslash would continue in the next one.
-TEST(Emit, no_wrapped_comment_ends_in_a_backslash) {
+TEST(Emit, NoWrappedCommentEndsInABackslash) {
   TextWriter out;
   std::string word(TextWriter::width - 10, 'x');
   out.comment(word + " \\ " + word);
@@ -106,7 +106,7 @@ TEST(Emit, no_wrapped_comment_ends_in_a_backslash) {
   EXPECT_EQ(out.take(), "/// one int two;\n");
 }
 
-TEST(Emit, the_launcher_takes_pointers_sizes_scalars_and_a_stream) {
+TEST(Emit, TheLauncherTakesPointersSizesScalarsAndAStream) {
   std::string text = emit(gemm_info(1000, 777, 333), kernel::tile1d(1000, 777, 333));
   EXPECT_THAT(
       text,
@@ -118,7 +118,7 @@ TEST(Emit, the_launcher_takes_pointers_sizes_scalars_and_a_stream) {
   EXPECT_THAT(text, HasSubstr("tile1d<<<dim3(13, 16), dim3(64, 8), 0, stream>>>(A, B, C, alpha, beta);"));
 }
 
-TEST(Emit, the_launcher_refuses_what_the_kernel_was_not_generated_for) {
+TEST(Emit, TheLauncherRefusesWhatTheKernelWasNotGeneratedFor) {
   std::string text = emit(gemm_info(1000, 777, 333), kernel::tile1d(1000, 777, 333));
   for (const char *check :
        {"  if (A == nullptr)\n    return \"A must not be null\";\n",
@@ -131,7 +131,7 @@ TEST(Emit, the_launcher_refuses_what_the_kernel_was_not_generated_for) {
   EXPECT_THAT(text, Not(HasSubstr("overlap(A, 333000LL * sizeof(float), B"))) << "two inputs may be one array";
 }
 
-TEST(Emit, without_a_shape_the_launcher_takes_the_size_of_each_dimension) {
+TEST(Emit, WithoutAShapeTheLauncherTakesTheSizeOfEachDimension) {
   auto [program, kernel] = elementwise(DType::f32, [](Expr a, Expr b) { return a + b; });
   EXPECT_THAT(
       emit({}, kernel),
@@ -139,13 +139,13 @@ TEST(Emit, without_a_shape_the_launcher_takes_the_size_of_each_dimension) {
           "long long a_dim0,[ \n]+long long b_dim0,[ \n]+long long out_dim0,[ \n]+cudaStream_t stream"));
 }
 
-TEST(Emit, sizes_that_are_named_like_an_array_get_another_name) {
+TEST(Emit, SizesThatAreNamedLikeAnArrayGetAnotherName) {
   EmitInfo info = gemm_info(64, 64, 64);
   info.sizes[0].name = "A";
   EXPECT_THAT(emit(info, kernel::tile1d(64, 64, 64)), ContainsRegex("long long A_1,[ \n]+long long N"));
 }
 
-TEST(Emit, nvcc_takes_it_without_a_warning) {
+TEST(Emit, NvccTakesItWithoutAWarning) {
   const Nvcc nvcc;
   if (!nvcc.found())
     GTEST_SKIP() << "no nvcc on this machine";
@@ -155,7 +155,7 @@ TEST(Emit, nvcc_takes_it_without_a_warning) {
   EXPECT_EQ(nvcc.messages(emit(gemm_info(65, 33, 17), kernel::tile1d(65, 33, 17)), flags), "");
 }
 
-TEST(EmitStandalone, checks_against_plain_loops_and_counts_the_roundings) {
+TEST(EmitStandalone, ChecksAgainstPlainLoopsAndCountsTheRoundings) {
   std::string text = emit_standalone(gemm_info(64, 64, 64), kernel::tile1d(64, 64, 64), gemm(64, 64, 64));
   EXPECT_THAT(text, HasSubstr("sum = sum + Real(A[i * 64 + k]) * Real(B[k * 64 + j]);"));
   EXPECT_THAT(text, HasSubstr("return alpha * AB_reference[i * 64 + j] + beta * Real(C[i * 64 + j]);"));
@@ -163,20 +163,20 @@ TEST(EmitStandalone, checks_against_plain_loops_and_counts_the_roundings) {
   EXPECT_THAT(text, Not(HasSubstr("reference_stage_0")));
 }
 
-TEST(EmitStandalone, a_large_reference_runs_on_the_device) {
+TEST(EmitStandalone, ALargeReferenceRunsOnTheDevice) {
   std::string text =
       emit_standalone(gemm_info(1024, 1024, 1024), kernel::tile1d(1024, 1024, 1024), gemm(1024, 1024, 1024));
   EXPECT_THAT(text, HasSubstr("reference_stage_0<<<4096, 256>>>(reference);"));
 }
 
-TEST(EmitStandalone, integers_are_compared_bit_for_bit) {
+TEST(EmitStandalone, IntegersAreComparedBitForBit) {
   auto [program, kernel] = elementwise(DType::u32, [](Expr a, Expr b) { return a * b; });
   std::string text = emit_standalone({}, kernel, program);
   EXPECT_THAT(text, HasSubstr("return got == expected ? 0 : INFINITY;"));
   EXPECT_THAT(text, Not(HasSubstr("Real")));
 }
 
-TEST(EmitStandalone, nvcc_builds_a_program_without_a_warning) {
+TEST(EmitStandalone, NvccBuildsAProgramWithoutAWarning) {
   const Nvcc nvcc;
   if (!nvcc.found())
     GTEST_SKIP() << "no nvcc on this machine";
@@ -196,7 +196,7 @@ TEST(EmitStandalone, nvcc_builds_a_program_without_a_warning) {
     EXPECT_EQ(nvcc.messages(file, {"-arch", "sm_90", "-o", nvcc.output()}), "") << file;
 }
 
-TEST(EmitStandalone, a_program_whose_error_has_no_bound_is_refused) {
+TEST(EmitStandalone, AProgramWhoseErrorHasNoBoundIsRefused) {
   auto [program, kernel] = elementwise(DType::f32, [](Expr a, Expr b) { return floordiv(a, b); });
   try {
     emit_standalone({}, kernel, program);

@@ -60,19 +60,19 @@ Product product(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t ter
 
 int run_standalone(const Product &p) { return run_on_host(emit_standalone(p.info, p.kernel, p.program)); }
 
-TEST(Standalone, a_right_kernel_passes) {
+TEST(Standalone, ARightKernelPasses) {
   EXPECT_EQ(run_standalone(product(7, 5, 33, 33)), 0);
   EXPECT_EQ(run_standalone(product(1, 1, 1, 1)), 0);
   EXPECT_EQ(run_standalone(product(7, 5, 33, 33, DType::u32)), 0);
 }
 
-TEST(Standalone, a_lost_term_is_found) {
+TEST(Standalone, ALostTermIsFound) {
   EXPECT_EQ(run_standalone(product(7, 5, 33, 32)), 1);
   EXPECT_EQ(run_standalone(product(7, 5, 33, 32, DType::u32)), 1);
 }
 
 /// Ten squarings have an error bound far above every result, although the kernel is right.
-TEST(Standalone, a_result_without_a_useful_bound_is_not_called_right) {
+TEST(Standalone, AResultWithoutAUsefulBoundIsNotCalledRight) {
   Workload w("power");
   Tensor x = w.placeholder("x", {64});
   Tensor y = w.compute("y", {64}, {"i"}, [&](Expr i) -> Definition {
@@ -88,7 +88,7 @@ TEST(Standalone, a_result_without_a_useful_bound_is_not_called_right) {
   EXPECT_THAT(output, testing::HasSubstr("elements of y have no useful error bound"));
 }
 
-TEST(Standalone, an_element_that_nobody_writes_is_found) {
+TEST(Standalone, AnElementThatNobodyWritesIsFound) {
   Workload w("copy");
   Tensor a = w.placeholder("a", {100}), b = w.placeholder("b", {100});
   Program program = w.output({w.compute("out", {100}, {"i"}, [&](Expr i) { return Definition(a(i) + b(i)); })});
@@ -113,7 +113,7 @@ Schedule rows_apart(bool symbolic) {
   return s;
 }
 
-TEST(Standalone, rows_may_be_apart_by_a_constant) {
+TEST(Standalone, RowsMayBeApartByAConstant) {
   Schedule one = rows_apart(false), all = rows_apart(true);
   std::string output;
   EXPECT_EQ(run_on_host(emit_standalone({}, lower(one), one.source()), 8, &output), 0);
@@ -127,7 +127,7 @@ TEST(Standalone, rows_may_be_apart_by_a_constant) {
 }
 
 /// A kernel may have the name of an array, of an axis or of a function that the file defines.
-TEST(Standalone, a_kernel_may_have_a_name_of_the_computation) {
+TEST(Standalone, AKernelMayHaveANameOfTheComputation) {
   for (const char *name : {"X", "Y", "i", "X_launch", "sincos", "packed", "workspace", "stream", "Y_T"}) {
     SCOPED_TRACE(name);
     Workload w(name);
@@ -140,7 +140,7 @@ TEST(Standalone, a_kernel_may_have_a_name_of_the_computation) {
 }
 
 /// The text of the kernel and that of the reference have one local for each square.
-TEST(Standalone, shared_operands_are_computed_once) {
+TEST(Standalone, SharedOperandsAreComputedOnce) {
   for (DType dtype : {DType::u32, DType::f32}) {
     Workload w("powers");
     Tensor a = w.placeholder("a", {100}, dtype);
@@ -160,11 +160,11 @@ TEST(Standalone, shared_operands_are_computed_once) {
   }
 }
 
-TEST(Standalone, the_reference_on_the_device_is_the_same) {
+TEST(Standalone, TheReferenceOnTheDeviceIsTheSame) {
   EXPECT_EQ(run_standalone(product(513, 512, 512, 512)), 0);
 }
 
-TEST(Standalone, says_which_requirement_is_not_met) {
+TEST(Standalone, SaysWhichRequirementIsNotMet) {
   Product p = product(7, 5, 33, 33);
   std::string text = emit_standalone(p.info, p.kernel, p.program), call = "_device, 7, 5, 33,", output;
   std::size_t at = text.find(call);
@@ -174,7 +174,7 @@ TEST(Standalone, says_which_requirement_is_not_met) {
       << output;
 }
 
-TEST(Launcher, refuses_other_sizes_null_pointers_and_overlapping_arrays) {
+TEST(Launcher, RefusesOtherSizesNullPointersAndOverlappingArrays) {
   Product p = product(4, 5, 6, 6);
   std::string text = emit(p.info, p.kernel) + R"(
 int main() {

@@ -46,7 +46,7 @@ kernel::Kernel dots(DType dtype) {
   return lower(s).only();
 }
 
-TEST(CudaVectors, are_loaded_and_stored_whole) {
+TEST(CudaVectors, AreLoadedAndStoredWhole) {
   std::string text = cuda_kernel(doubled(DType::f32, 4));
   EXPECT_THAT(text, HasSubstr("    const float4 X_v =\n"
                               "        beta != 0.0f ? *reinterpret_cast<const float4 *>(&X[i * 32 + j])\n"
@@ -55,14 +55,14 @@ TEST(CudaVectors, are_loaded_and_stored_whole) {
   EXPECT_THAT(text, HasSubstr("make_float4(X_v.x * 2.0f, X_v.y * 2.0f, X_v.z * 2.0f, X_v.w * 2.0f);\n"));
 }
 
-TEST(CudaVectors, have_the_names_of_their_types) {
+TEST(CudaVectors, HaveTheNamesOfTheirTypes) {
   EXPECT_THAT(cuda_kernel(doubled(DType::f32, 2)), HasSubstr("const float2 X_v =\n"));
   EXPECT_THAT(cuda_kernel(doubled(DType::u32, 4)), HasSubstr("make_uint4(X_v.x * 2u, "));
   EXPECT_THAT(cuda_kernel(doubled(DType::i32, 4)), HasSubstr("const int4 X_v =\n"));
   EXPECT_THAT(cuda_kernel(doubled(DType::i64, 2)), HasSubstr("const longlong2 X_v =\n"));
 }
 
-TEST(CudaVectors, are_proved_to_be_aligned_and_the_launcher_asks_for_it) {
+TEST(CudaVectors, AreProvedToBeAlignedAndTheLauncherAsksForIt) {
   kernel::Kernel kernel = doubled(DType::f32, 4);
   std::string text = emit({}, kernel);
   EXPECT_THAT(text, HasSubstr(", X\n// and Y aligned to 16 bytes\n"));
@@ -72,7 +72,7 @@ TEST(CudaVectors, are_proved_to_be_aligned_and_the_launcher_asks_for_it) {
                                             name)));
 }
 
-TEST(CudaIntrinsics, are_called_and_their_prelude_stands_once_before_the_kernel) {
+TEST(CudaIntrinsics, AreCalledAndTheirPreludeStandsOnceBeforeTheKernel) {
   for (auto [dtype, scalar, vector] :
        {std::tuple{DType::f32, "float", "float4"}, std::tuple{DType::u32, "unsigned int", "uint4"}}) {
     std::string text = cuda_kernel(dots(dtype));
@@ -89,7 +89,7 @@ TEST(CudaIntrinsics, are_called_and_their_prelude_stands_once_before_the_kernel)
   EXPECT_THAT(cuda_kernel(doubled(DType::f32, 4)), Not(HasSubstr("dot4")));
 }
 
-TEST(CudaVectors, four_bytes_are_one_operand_of_dp4a) {
+TEST(CudaVectors, FourBytesAreOneOperandOfDp4a) {
   for (auto [dtype, word] : {std::pair{DType::i8, "int"}, std::pair{DType::u8, "unsigned int"}}) {
     std::string text = cuda_kernel(dots(dtype));
     EXPECT_THAT(text, HasSubstr(fmt::format("__device__ __forceinline__ {0} dp4a({0} a, {0} b, {0} sum) {{\n"
@@ -101,7 +101,7 @@ TEST(CudaVectors, four_bytes_are_one_operand_of_dp4a) {
   }
 }
 
-TEST(CudaVectors, nvcc_takes_them_without_a_warning) {
+TEST(CudaVectors, NvccTakesThemWithoutAWarning) {
   const Nvcc nvcc;
   if (!nvcc.found())
     GTEST_SKIP() << "no nvcc on this machine";

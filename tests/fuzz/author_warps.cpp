@@ -1,5 +1,6 @@
 /// Schedules for warps: loops bound to warps and lanes, fragments, and the intrinsics of a warp.
 
+#include "dsl/ir/allocation.h"
 #include "dsl/schedule/primitives/edit.h"
 #include "schedules/tensor/tiles.h"
 #include "tests/fuzz/author_steps.h"

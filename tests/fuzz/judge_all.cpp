@@ -2,6 +2,7 @@
 
 #include "dsl/expr/error.h"
 #include "dsl/ir/interpret.h"
+#include "dsl/ir/intrinsic.h"
 #include "dsl/ir/printer.h"
 #include "dsl/ir/specialise.h"
 #include "lowering/lower.h"

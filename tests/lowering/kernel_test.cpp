@@ -31,7 +31,7 @@ struct Example {
   }
 };
 
-TEST(Kernel, print_shows_every_kind_of_statement) {
+TEST(Kernel, PrintShowsEveryKindOfStatement) {
   EXPECT_EQ(print(Example().kernel()), "kernel example(x[64]: f32, alpha: f32):\n"
                                        "  let row: i32 = blockIdx.y of 3\n"
                                        "  let tid: i32 = threadIdx.x of 64\n"
@@ -43,7 +43,7 @@ TEST(Kernel, print_shows_every_kind_of_statement) {
                                        "      x[i] = tile[k]  # the result\n");
 }
 
-TEST(Kernel, print_tells_symbols_of_one_name_apart) {
+TEST(Kernel, PrintTellsSymbolsOfOneNameApart) {
   Example e;
   Kernel kernel = e.kernel();
   Var other = make_var("i", DType::i32);
@@ -51,7 +51,7 @@ TEST(Kernel, print_tells_symbols_of_one_name_apart) {
   EXPECT_NE(print(kernel).find("let i'1: i32 = i\n"), std::string::npos) << print(kernel);
 }
 
-TEST(Kernel, extents_of_axes_that_are_not_in_use_are_one) {
+TEST(Kernel, ExtentsOfAxesThatAreNotInUseAreOne) {
   Kernel kernel = Example().kernel();
   EXPECT_EQ(kernel.extent(Axis::block_y), 3);
   EXPECT_EQ(kernel.extent(Axis::thread_z), 1);
@@ -60,7 +60,7 @@ TEST(Kernel, extents_of_axes_that_are_not_in_use_are_one) {
   EXPECT_EQ(kernel.threads(), 64);
 }
 
-TEST(Kernel, sequences_are_flat_and_one_statement_stays_itself) {
+TEST(Kernel, SequencesAreFlatAndOneStatementStaysItself) {
   Example e;
   EXPECT_EQ(make_seq({e.store}), e.store);
   EXPECT_EQ(make_seq({e.store, nullptr}), e.store);
@@ -69,7 +69,7 @@ TEST(Kernel, sequences_are_flat_and_one_statement_stays_itself) {
   EXPECT_EQ(as<Seq>(flat)->stmts, (std::vector<Stmt>{e.declare, e.barrier, e.loop}));
 }
 
-TEST(Kernel, a_rewrite_that_changes_nothing_gives_the_same_node) {
+TEST(Kernel, ARewriteThatChangesNothingGivesTheSameNode) {
   Example e;
   auto same_stmt = [](const Stmt &stmt) { return stmt; };
   auto same_expr = [](const Expr &expr) { return expr; };
@@ -80,7 +80,7 @@ TEST(Kernel, a_rewrite_that_changes_nothing_gives_the_same_node) {
   });
 }
 
-TEST(Kernel, map_children_replaces_and_drops) {
+TEST(Kernel, MapChildrenReplacesAndDrops) {
   Example e;
   Stmt body = e.kernel().body;
   Stmt without = map_children(body, [&](const Stmt &stmt) { return stmt == e.barrier ? nullptr : stmt; });
@@ -91,7 +91,7 @@ TEST(Kernel, map_children_replaces_and_drops) {
   EXPECT_TRUE(as<Loop>(replaced)->is<Unrolled>());
 }
 
-TEST(Kernel, map_children_keeps_the_side_of_an_if_that_is_left) {
+TEST(Kernel, MapChildrenKeepsTheSideOfAnIfThatIsLeft) {
   Example e;
   Expr condition = Expr(e.tid) < int_imm(5, DType::i32);
   Stmt either = make(If{condition, "", e.store, e.guard});
@@ -110,7 +110,7 @@ TEST(Kernel, map_children_keeps_the_side_of_an_if_that_is_left) {
   EXPECT_EQ(map_children(either, [](const Stmt &) -> Stmt { return nullptr; }), nullptr);
 }
 
-TEST(Kernel, map_exprs_reaches_every_expression_of_one_statement_only) {
+TEST(Kernel, MapExprsReachesEveryExpressionOfOneStatementOnly) {
   Example e;
   int seen = 0;
   auto count = [&](const Expr &expr) {
@@ -134,7 +134,7 @@ TEST(Kernel, map_exprs_reaches_every_expression_of_one_statement_only) {
   EXPECT_EQ(as<Store>(moved)->note, "the result");
 }
 
-TEST(Kernel, walk_is_in_pre_order) {
+TEST(Kernel, WalkIsInPreOrder) {
   Example e;
   std::vector<Stmt> seen;
   Stmt body = e.kernel().body;

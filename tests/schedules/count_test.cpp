@@ -41,7 +41,7 @@ int count(const std::string &code, const char *pattern) {
 
 class Counts : public testing::TestWithParam<std::string> {};
 
-TEST_P(Counts, barriers_and_accesses_are_those_of_the_handwritten_kernel) {
+TEST_P(Counts, BarriersAndAccessesAreThoseOfTheHandwrittenKernel) {
   std::string hand = code_of(handwritten(GetParam()));
   for (const char *shape : {"1024x1024x1024", "1000x777x333"}) {
     std::string ours = code_of(generated(GetParam(), shape));
@@ -51,7 +51,7 @@ TEST_P(Counts, barriers_and_accesses_are_those_of_the_handwritten_kernel) {
   }
 }
 
-TEST_P(Counts, guards_stand_only_where_there_is_a_tail) {
+TEST_P(Counts, GuardsStandOnlyWhereThereIsATail) {
   std::string aligned = code_of(generated(GetParam(), "1024x1024x1024"));
   EXPECT_EQ(count(aligned, "\\bif\\b"), 0);
   EXPECT_EQ(count(aligned, "\\?"), 1) << "the one that keeps C unread where beta is 0";
@@ -68,7 +68,7 @@ std::string output_of(const std::string &command) {
 }
 
 /// The allowance is for what another release of the compiler makes of either.
-TEST_P(Counts, the_hottest_loop_has_no_more_instructions_than_the_handwritten_one) {
+TEST_P(Counts, TheHottestLoopHasNoMoreInstructionsThanTheHandwrittenOne) {
   if (std::system("nvcc --version >/dev/null 2>&1") != 0 ||
       std::system("python3 --version >/dev/null 2>&1") != 0)
     GTEST_SKIP() << "no nvcc or no python3 on this machine";

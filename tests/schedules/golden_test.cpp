@@ -39,7 +39,7 @@ EmitInfo info_of(const Rung &rung, const Schedule &schedule, const Shape &shape)
 class Goldens : public testing::TestWithParam<std::string> {};
 
 /// Tails in every dimension, and none at all: guards stand only where they are needed.
-TEST_P(Goldens, the_kernel_reads_as_if_written_by_hand) {
+TEST_P(Goldens, TheKernelReadsAsIfWrittenByHand) {
   const Rung &tested = rung(GetParam());
   for (const Shape &shape : {Shape{1000, 777, 333}, Shape{1024, 1024, 1024}}) {
     Schedule schedule = tested.build(shape, DType::f32, Target{});
@@ -47,7 +47,7 @@ TEST_P(Goldens, the_kernel_reads_as_if_written_by_hand) {
   }
 }
 
-TEST(VectorGoldens, the_kernels_read_as_if_written_by_hand) {
+TEST(VectorGoldens, TheKernelsReadAsIfWrittenByHand) {
   for (const char *name : {"worklog/6", "transposed/float4"})
     for (const Shape &shape : {Shape{1000, 776, 332}, Shape{1024, 1024, 1024}}) {
       const Rung &vectorized = rung(name);
@@ -56,7 +56,7 @@ TEST(VectorGoldens, the_kernels_read_as_if_written_by_hand) {
     }
 }
 
-TEST_P(Goldens, ring_mode_differs_in_types_and_constants_only) {
+TEST_P(Goldens, RingModeDiffersInTypesAndConstantsOnly) {
   const Rung &tested = rung(GetParam());
   auto text = [&](DType dtype) { return cuda_kernels(lower(tested.build({1000, 777, 333}, dtype, Target{}))); };
   std::string real = text(DType::f32), ring = text(DType::u32);
@@ -82,7 +82,7 @@ INSTANTIATE_TEST_SUITE_P(Rungs, Goldens,
                          [](const auto &info) { return info.param.substr(info.param.find('/') + 1); });
 
 /// Pipelined, in vectors; and in full tiles and edges, where rows end in the last tile.
-TEST(Golden, the_fastest_kernel_reads_as_if_written_by_hand) {
+TEST(Golden, TheFastestKernelReadsAsIfWrittenByHand) {
   const Rung &warps = rung("ladder/warps");
   for (const Shape &shape : {Shape{1024, 1024, 1024}, Shape{1000, 1024, 20}}) {
     Schedule schedule = warps.build(shape, DType::f32, Target{});
@@ -91,7 +91,7 @@ TEST(Golden, the_fastest_kernel_reads_as_if_written_by_hand) {
 }
 
 /// Asynchronous copies in two stages: groups, waits, and tails that the copies fill.
-TEST(Golden, the_asynchronous_kernel_reads_as_if_written_by_hand) {
+TEST(Golden, TheAsynchronousKernelReadsAsIfWrittenByHand) {
   const Rung &async = rung("ladder/async");
   for (const Shape &shape : {Shape{1024, 1024, 1024}, Shape{1000, 1024, 20}}) {
     Schedule schedule = async.build(shape, DType::f32, Target{});
@@ -99,7 +99,7 @@ TEST(Golden, the_asynchronous_kernel_reads_as_if_written_by_hand) {
   }
 }
 
-TEST(Emit, the_file_that_is_shipped) {
+TEST(Emit, TheFileThatIsShipped) {
   const Rung &shared = rung("deep_dive/shared");
   Shape shape{1000, 777, 333};
   Schedule schedule = shared.build(shape, DType::f32, Target{});
@@ -107,7 +107,7 @@ TEST(Emit, the_file_that_is_shipped) {
                              emit(info_of(shared, schedule, shape), lower(schedule))));
 }
 
-TEST(Emit, the_file_that_checks_itself) {
+TEST(Emit, TheFileThatChecksItself) {
   const Rung &tile1d = rung("deep_dive/tile1d");
   Shape shape{64, 64, 8};
   Schedule schedule = tile1d.build(shape, DType::f32, Target{});
