@@ -1,6 +1,19 @@
 #pragma once
 /// Regions: the elements of a buffer that a block accesses while some of the enclosing loops vary. A region is
 /// computed from the bindings when it is needed, and never stored.
+///
+/// Example. A block with the axes i = io*4 + ii and k = ko*8 + ki reads A[i, k]:
+///
+///     for io < 16: for ko < 32: for ii < 4: for ki < 8: block C(i = io*4 + ii, sum k = ko*8 + ki)
+///
+/// While ii and ki vary and io and ko are fixed, it reads the box [io*4, io*4 + 4) x [ko*8, ko*8 + 8): a tile
+/// of 4 x 8 elements, for which `compute_at` makes a copy below ko. A read of A[2*i, k] would have the box
+/// [io*8, io*8 + 7) x …, of which only every second row is read: the run {2, 4}.
+///
+/// The *digits* of i = io*4 + ii are io with scale 4 and ii with scale 1. Together the loops give each value of
+/// i once, because the scales and the extents form a number without gaps: ii counts from 0 to 3, and 4 is the
+/// scale of io. If ii had 5 iterations, i = 4 would come twice, as io = 0, ii = 4 and as io = 1, ii = 0, so the
+/// binding would not be bijective.
 
 #include "dsl/expr/simplify.h"
 #include "dsl/ir/program.h"

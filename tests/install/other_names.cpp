@@ -1,7 +1,7 @@
 // `nestsmith` is the only name that a user's include path has from it: what this finds would compile in an
 // #include.
 
-#if !__has_include(<nestsmith/nestsmith.h>) || !__has_include("nestsmith/dsl/tensor.h")
+#if !__has_include(<nestsmith/nestsmith.h>) || !__has_include("nestsmith/dsl/ir/tensor.h")
 #error "the public headers are not on the include path"
 #endif
 
