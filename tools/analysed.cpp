@@ -2,6 +2,7 @@
 
 #include "runtime/cuda/driver.h"
 #include "runtime/cuda/nvrtc.h"
+#include "runtime/model/analyse.h"
 #include "tools/machine.h"
 
 #include <algorithm>

@@ -2,6 +2,7 @@
 
 #include "dsl/ir/workload_info.h"
 #include "lowering/lower.h"
+#include "runtime/model/analyse.h"
 #include "tools/analysed.h"
 
 #include <algorithm>

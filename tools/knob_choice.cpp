@@ -3,8 +3,8 @@
 #include "dsl/expr/error.h"
 #include "dsl/expr/outside.h"
 #include "dsl/expr/printable.h"
-#include "runtime/model/analysis.h"
 #include "runtime/model/gpus.h"
+#include "runtime/records/text.h"
 
 #include <algorithm>
 #include <climits>

@@ -8,7 +8,7 @@
 
 #include "runtime/check/check.h"
 #include "runtime/cuda/cache.h"
-#include "runtime/model/analysis.h"
+#include "runtime/model/analyse.h"
 #include "tools/rung_choice.h"
 
 #include <functional>

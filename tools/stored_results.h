@@ -3,7 +3,7 @@
 /// that is read equals the number that was written.
 
 #include "runtime/check/check.h"
-#include "runtime/model/analysis.h"
+#include "runtime/model/analyse.h"
 
 #include <optional>
 #include <string>

@@ -4,7 +4,6 @@
 #include "dsl/expr/numbers.h"
 #include "dsl/ir/workload_info.h"
 #include "runtime/check/error_analysis.h"
-#include "runtime/check/reference.h"
 #include "runtime/check/roundings.h"
 
 #include <algorithm>

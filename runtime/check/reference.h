@@ -34,9 +34,6 @@ struct ReferenceOutput {
   double error_at(std::int64_t n) const { return error.empty() ? 0 : error[static_cast<std::size_t>(n)]; }
 };
 
-/// The value of `Reference::fraction_bits` if a constant needs too many bits.
-inline constexpr int endless_fraction = 24;
-
 struct Reference {
   std::vector<ReferenceOutput> outputs; ///< one element for each written parameter, in parameter order
   /// The largest magnitude of any element of any stage, and of any operand of a division, in units of its last

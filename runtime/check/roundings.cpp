@@ -2,7 +2,6 @@
 
 #include "dsl/ir/intrinsic.h"
 #include "dsl/ir/workload_info.h"
-#include "runtime/check/reference.h"
 
 #include <algorithm>
 #include <cmath>

@@ -10,6 +10,9 @@
 
 namespace nestsmith {
 
+/// The number of fraction bits of a number that needs too many.
+inline constexpr int endless_fraction = 24;
+
 /// The number of bits after the binary point, at most `endless_fraction`.
 int fraction_bits(double value);
 

@@ -112,6 +112,42 @@ std::vector<Measured> measure(const Device &device, const std::vector<Competitor
   return result;
 }
 
+std::optional<double> watts_of(const Device &device, const Competitor &competitor, const Nvml &nvml,
+                               double seconds) {
+  std::optional<double> last = nvml.joules();
+  if (!last)
+    return std::nullopt;
+  struct Reading {
+    Clock::time_point at;
+    double joules;
+  };
+  std::optional<Reading> first, newest;
+  Event start(device), stop(device);
+  int launches = 1;
+  auto since = [](Clock::time_point begin) {
+    return std::chrono::duration<double>(Clock::now() - begin).count();
+  };
+  for (Clock::time_point begin = Clock::now(); since(begin) < seconds;) {
+    start.record();
+    for (int n = 0; n < launches; ++n)
+      competitor.enqueue(0);
+    stop.record();
+    double ms = std::max(stop.milliseconds_since(start), 1e-4);
+    launches = static_cast<int>(std::clamp(5 * launches / ms, 1.0, 200.0)); // 5 ms between two readings
+    std::optional<double> joules = nvml.joules();
+    // The counter changes in steps. The power is exact only between two changes.
+    if (!joules || *joules == *last)
+      continue;
+    last = joules;
+    newest = {Clock::now(), *joules};
+    if (!first && since(begin) > 0.15 * seconds) // the clock and the power have settled
+      first = newest;
+  }
+  if (!first || newest->at == first->at)
+    return std::nullopt;
+  return (newest->joules - first->joules) / std::chrono::duration<double>(newest->at - first->at).count();
+}
+
 Spread spread_of(std::vector<double> samples) {
   internal_check(!samples.empty(), "the distribution of no samples");
   std::ranges::sort(samples);

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,11 @@ struct Measured {
 /// does (driver.h).
 std::vector<Measured> measure(const Device &device, const std::vector<Competitor> &competitors,
                               const MeasureOptions &options, const Nvml *nvml = nullptr);
+
+/// The average power in watts while `competitor` runs alone for about `seconds`. None if the energy counter is
+/// missing, or is updated less than twice in this time.
+std::optional<double> watts_of(const Device &device, const Competitor &competitor, const Nvml &nvml,
+                               double seconds);
 
 /// The distribution of samples.
 struct Spread {

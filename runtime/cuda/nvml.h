@@ -9,8 +9,6 @@
 
 namespace nestsmith::cuda {
 
-struct Competitor;
-
 class Nvml {
 public:
   /// Opens NVML for the GPU of `device`. If this is not possible, returns null and sets `note` to the reason.
@@ -34,10 +32,5 @@ private:
   std::unique_ptr<Functions> functions_;
   void *device_ = nullptr;
 };
-
-/// The average power in watts while `competitor` runs alone for about `seconds`. None if the energy counter is
-/// missing, or is updated less than twice in this time.
-std::optional<double> watts_of(const Device &device, const Competitor &competitor, const Nvml &nvml,
-                               double seconds);
 
 } // namespace nestsmith::cuda

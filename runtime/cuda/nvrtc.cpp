@@ -1,6 +1,5 @@
 #include "runtime/cuda/nvrtc.h"
 
-#include "runtime/cuda/compiled_entry.h"
 #include "runtime/cuda/driver.h"
 
 #include <algorithm>

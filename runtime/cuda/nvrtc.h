@@ -2,25 +2,15 @@
 /// Compiles CUDA C to CUBIN for a real architecture with NVRTC 12 or newer, opened at run time.
 
 #include "dsl/expr/error.h"
-#include "dsl/ir/arch.h"
 #include "runtime/cuda/cache.h"
+#include "runtime/cuda/compiled.h"
 #include "runtime/cuda/library.h"
-#include "runtime/cuda/ptxas_log.h"
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
 namespace nestsmith::cuda {
-
-/// A compiled kernel, ready to load.
-struct Compiled : KernelResources {
-  std::string kernel_name;
-  Arch arch;
-  std::string log; ///< output of NVRTC and ptxas
-  bool from_cache = false;
-  double seconds = 0; ///< time to compile the kernel, or to read it from the cache
-};
 
 /// The source was rejected. `what()` names the position and shows its line; `log` is the compiler's output.
 class CompileError : public UserError {

@@ -8,7 +8,6 @@
 /// its time from its machine code.
 
 #include "codegen/cuda.h"
-#include "dsl/hardware/target.h"
 #include "dsl/ir/program.h"
 #include "lowering/plan.h"
 #include "runtime/model/counters.h"
@@ -133,41 +132,5 @@ struct PlanAnalysis {
   model::RequestSums total(Scope scope, bool stores) const;
   bool sampled() const;
 };
-
-/// The figures of a kernel for which `analyse` executes it.
-struct KernelFigures {
-  /// As in `KernelAnalysis`. The statements, loads and buffers of the accesses are not used.
-  model::Counters counters;
-  std::optional<model::Counters> lowered;
-  model::TrafficResult memory;
-  double estimated_seconds = 0;
-};
-
-struct AnalysisOptions {
-  std::uint64_t max_blocks = 64;          ///< maximum number of blocks to execute for the counts; 0: all
-  std::uint64_t max_requests = 5'000'000; ///< `TrafficOptions::max_requests`
-  unsigned host_threads = 0;
-  /// The figures of an equal analysis, which are not computed again: one element for each kernel, or none.
-  std::vector<KernelFigures> known = {};
-};
-
-/// Returns the value 1 for each scalar parameter. The counters execute the kernel with these values.
-std::vector<Scalar> ones(const kernel::Kernel &kernel);
-
-/// Analyses `plan`, which is `source` lowered for one launch. All scalars are 1, beta included, so that loads
-/// of C are not skipped. `compiled` has the resources of each kernel, or is empty. Throws UserError (usage) if
-/// the arrays do not fit in the GPU's memory, or an SM cannot hold a block.
-PlanAnalysis analyse(const Program &source, const kernel::Plan &plan, const Gpu &gpu,
-                     const std::vector<KernelResources> &compiled, const AnalysisOptions &options = {});
-
-/// The value of `AnalysisOptions::known` for an analysis equal to this one.
-std::vector<KernelFigures> figures_of(const PlanAnalysis &analysis);
-
-/// The occupancy if only threads, blocks and shared memory limit it. For builds without an occupancy
-/// calculator.
-Occupancy occupancy_without_registers(const Gpu &gpu, const LaunchResources &launch);
-
-/// The limits of the GPU as a target for schedules.
-Target target_of(const Gpu &gpu);
 
 } // namespace nestsmith

@@ -1,7 +1,7 @@
 #include "runtime/model/count.h"
 
 #include "lowering/plan.h"
-#include "runtime/model/evaluate.h"
+#include "runtime/model/counting.h"
 #include "runtime/model/walking.h"
 #include "runtime/sim/decode.h"
 #include "runtime/sim/machine.h"
@@ -152,7 +152,7 @@ Counters run_blocks(const Counted &counted, ParameterMemory &memory, const std::
   Counts all = none;
   for (const Counts &part : counts)
     all.add(part);
-  return evaluate(program, counted.counting, all.executions, all.tally);
+  return evaluate(program, counted.counting.accesses(), all.executions, all.tally);
 }
 
 bool alike(const Counters &a, const Counters &b) {

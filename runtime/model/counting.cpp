@@ -1,6 +1,5 @@
 #include "runtime/model/counting.h"
 
-#include "runtime/model/evaluate.h"
 #include "runtime/sim/machine.h"
 
 #include <algorithm>
@@ -109,11 +108,9 @@ const sim::Instr *count_request(const sim::Instr *ip, sim::Warp &w) {
 
 void Counting::begin() {
   done_ = false;
-  accesses_.clear();
-  merged_.clear();
+  accesses_ = {};
   addresses_.clear();
   known_bases_.clear();
-  bases_ = single_ = 0;
 }
 
 void Counting::decoded(const sim::DecodedAccess &decoded, sim::Values &values) {
@@ -121,14 +118,14 @@ void Counting::decoded(const sim::DecodedAccess &decoded, sim::Values &values) {
     begin();
   sim::Access &access = decoded.access;
   addresses_.push_back({decoded.epoch, decoded.index, decoded.uniform});
-  CountedAccess &counted =
-      accesses_.emplace_back(CountedAccess{.access = &access, .region = decoded.region, .bytes = access.bytes});
+  CountedAccess &counted = accesses_.all.emplace_back(
+      CountedAccess{.access = &access, .region = decoded.region, .bytes = access.bytes});
   bool pinned =
       std::ranges::any_of(decoded.uniform.terms, [&](const auto &term) { return values[term.first].pinned; });
   if (decoded.masked || pinned || access.kind == sim::AddressKind::lanes) {
     decoded.need_base(values);
     counted.by = CountedBy::request;
-    counted.number = single_++;
+    counted.number = accesses_.single++;
     values.emit({.run = count_request, .b = counted.number, .access = &access});
     return;
   }
@@ -137,10 +134,10 @@ void Counting::decoded(const sim::DecodedAccess &decoded, sim::Values &values) {
     return;
   decoded.need_base(values);
   counted.by = CountedBy::phase;
-  auto [it, fresh] = known_bases_.try_emplace({decoded.region, access.base}, bases_);
+  auto [it, fresh] = known_bases_.try_emplace({decoded.region, access.base}, accesses_.bases);
   counted.number = it->second;
   if (fresh) {
-    ++bases_;
+    ++accesses_.bases;
     values.emit({.run = count_phase, .a = access.base, .b = counted.number});
   }
 }
@@ -156,14 +153,14 @@ void Counting::decoded_all(const sim::Values &values, const sim::Program &progra
     return;
   using Key = std::tuple<std::uint32_t, std::uint32_t, Buffer, DType, std::vector<std::int64_t>, sim::Sum>;
   std::map<Key, LoadGroup> groups;
-  for (std::size_t n = 0; n < accesses_.size(); ++n) {
-    const CountedAccess &counted = accesses_[n];
+  for (std::size_t n = 0; n < accesses_.all.size(); ++n) {
+    const CountedAccess &counted = accesses_.all[n];
     const sim::Access &access = *counted.access;
     bool constant = access.buffer->scope == Scope::shared || !program.stored[access.slot];
     bool merges = !access.is_store && constant && counted.by == CountedBy::region &&
                   counted.bytes == byte_size(access.buffer->dtype);
     if (!merges) {
-      merged_.push_back(counted);
+      accesses_.merged.push_back(counted);
       continue;
     }
     Parts parts = parts_of(program, values, access, addresses_[n].uniform);
@@ -175,14 +172,14 @@ void Counting::decoded_all(const sim::Values &values, const sim::Program &progra
   for (const auto &[key, group] : groups)
     for (auto load = group.loads.begin(); load != group.loads.end();) {
       std::int64_t count = together(values, group, load->first, *load->second.access);
-      merged_.push_back(load->second);
-      merged_.back().bytes *= count;
+      accesses_.merged.push_back(load->second);
+      accesses_.merged.back().bytes *= count;
       std::advance(load, count);
     }
 }
 
 std::unique_ptr<sim::Observation> Counting::start(const sim::Program &program) {
-  return std::make_unique<Tally>(program, bases_, single_);
+  return std::make_unique<Tally>(program, accesses_.bases, accesses_.single);
 }
 
 void Counting::finish(const sim::Program &program, const sim::Executions &executions,
@@ -190,7 +187,7 @@ void Counting::finish(const sim::Program &program, const sim::Executions &execut
   Tally all = tally(program);
   for (const std::unique_ptr<sim::Observation> &part : parts)
     all.add(static_cast<const Tally &>(*part));
-  Counters &result = counters.emplace_back(evaluate(program, *this, executions, all));
+  Counters &result = counters.emplace_back(evaluate(program, accesses_, executions, all));
   result.blocks = result.counted = static_cast<std::uint64_t>(program.blocks);
 }
 

@@ -18,7 +18,7 @@ struct Times {
 
 class Evaluation {
 public:
-  Evaluation(const sim::Program &program, const Counting &counting, const sim::Executions &executions,
+  Evaluation(const sim::Program &program, const CountedAccesses &accesses, const sim::Executions &executions,
              const Tally &tally);
   Counters run();
 
@@ -30,7 +30,7 @@ private:
                              std::int64_t phase);
 
   const sim::Program &program_;
-  const Counting &counting_;
+  const CountedAccesses &accesses_;
   const sim::Executions &executions_;
   const Tally &tally_;
   std::vector<std::vector<Times>> runs_, bases_, single_; ///< of regions, bases and accesses
@@ -40,15 +40,15 @@ private:
       known_;
 };
 
-Evaluation::Evaluation(const sim::Program &program, const Counting &counting, const sim::Executions &executions,
-                       const Tally &tally)
-    : program_(program), counting_(counting), executions_(executions), tally_(tally),
-      runs_(program.regions.size()), bases_(counting.bases()), single_(counting.single()) {
+Evaluation::Evaluation(const sim::Program &program, const CountedAccesses &accesses,
+                       const sim::Executions &executions, const Tally &tally)
+    : program_(program), accesses_(accesses), executions_(executions), tally_(tally),
+      runs_(program.regions.size()), bases_(accesses.bases), single_(accesses.single) {
   executions.each(program,
                   [&](std::uint32_t region, std::uint32_t warp, std::uint32_t mask, std::uint64_t times) {
                     runs_[region].push_back({warp, mask, 0, times});
                   });
-  for (std::uint32_t base = 0; base < counting.bases(); ++base)
+  for (std::uint32_t base = 0; base < accesses.bases; ++base)
     for (std::uint32_t warp = 0; warp < program.warps; ++warp)
       for (std::uint32_t phase = 0; phase < phases; ++phase)
         if (std::uint64_t times = tally.base_phases[(base * program.warps + warp) * phases + phase])
@@ -110,7 +110,7 @@ std::vector<const sim::Access *> accesses_of(const std::vector<CountedAccess> &c
 Counters Evaluation::run() {
   Counters result;
   operations(result);
-  const std::vector<CountedAccess> &counted = counting_.accesses();
+  const std::vector<CountedAccess> &counted = accesses_.all;
   std::vector<std::size_t> at = positions(program_, accesses_of(counted));
   std::map<int, std::size_t> by_source;
   for (std::size_t n = 0; n < at.size(); ++n) {
@@ -127,10 +127,10 @@ Counters Evaluation::run() {
     add_all(to, counted[n]);
     by_source[site.source] = at[n];
   }
-  if (counting_.merged().empty())
+  if (accesses_.merged.empty())
     for (AccessCounts &access : result.accesses)
       access.merged = access;
-  for (const CountedAccess &access : counting_.merged())
+  for (const CountedAccess &access : accesses_.merged)
     add_all(result.accesses[by_source.at(program_.sites[access.access->site].source)].merged, access);
   return result;
 }
@@ -156,9 +156,9 @@ void Evaluation::add_all(RequestSums &to, const CountedAccess &access) {
 
 } // namespace
 
-Counters evaluate(const sim::Program &program, const Counting &counting, const sim::Executions &executions,
-                  const Tally &tally) {
-  return Evaluation(program, counting, executions, tally).run();
+Counters evaluate(const sim::Program &program, const CountedAccesses &accesses,
+                  const sim::Executions &executions, const Tally &tally) {
+  return Evaluation(program, accesses, executions, tally).run();
 }
 
 std::vector<std::size_t> positions(const sim::Program &program,

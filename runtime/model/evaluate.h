@@ -1,13 +1,38 @@
 #pragma once
 /// The costs of the counted requests.
 
-#include "runtime/model/counting.h"
+#include "runtime/model/tally.h"
 
 namespace nestsmith::model {
 
-/// The costs of all accesses of `counting`. The caller must set `blocks` and `counted` of the result.
-Counters evaluate(const sim::Program &program, const Counting &counting, const sim::Executions &executions,
-                  const Tally &tally);
+/// The way in which the requests of an access are counted.
+enum class CountedBy : std::uint8_t {
+  region,  ///< by executions of the region: the phase is constant, and all lanes of the region take part
+  phase,   ///< accesses in a region with the same uniform base share one histogram of phases
+  request, ///< each request is counted, because it has its own mask or its addresses have no pattern
+};
+
+struct CountedAccess {
+  const sim::Access *access = nullptr;
+  std::uint32_t region = 0;
+  CountedBy by = CountedBy::region;
+  std::uint32_t number = 0; ///< number of the base (`CountedBy::phase`) or of the access (`CountedBy::request`)
+  /// In elements: phase of the address (`region`), or its distance from the base (`phase`).
+  std::int64_t phase = 0;
+  std::int64_t bytes = 0; ///< access size of one lane: all elements of a vector
+};
+
+/// The accesses of a program, and the numbers of bases and of accesses that are counted one by one.
+struct CountedAccesses {
+  std::vector<CountedAccess> all; ///< in program order
+  /// After loads are merged as a compiler merges them. Empty if nothing was merged.
+  std::vector<CountedAccess> merged;
+  std::uint32_t bases = 0, single = 0;
+};
+
+/// The costs of all accesses. The caller must set `blocks` and `counted` of the result.
+Counters evaluate(const sim::Program &program, const CountedAccesses &accesses,
+                  const sim::Executions &executions, const Tally &tally);
 
 /// For each access, its position in `Counters::accesses`. Copies of an access made by unrolling have the same
 /// position.

@@ -1,7 +1,6 @@
 #include "runtime/model/gpus.h"
 
 #include "dsl/expr/error.h"
-#include "dsl/hardware/target.h"
 #include "dsl/ir/intrinsic.h"
 #include "runtime/model/counters.h"
 
@@ -335,6 +334,17 @@ const Gpu *gpu_of(Arch arch) {
     if (gpu.arch.number == arch.number)
       return &gpu;
   return nullptr;
+}
+
+Target target_of(const Gpu &gpu) {
+  Target target = make_target(gpu.arch);
+  target.shared_bytes_per_block = gpu.shared_per_block;
+  target.shared_bytes_per_sm = gpu.shared_per_sm;
+  target.shared_bytes_reserved = gpu.shared_reserved_per_block;
+  target.threads_per_sm = gpu.threads_per_sm;
+  target.blocks_per_sm = gpu.blocks_per_sm;
+  target.gpu = gpu.product;
+  return target;
 }
 
 } // namespace nestsmith

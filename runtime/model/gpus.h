@@ -1,6 +1,7 @@
 #pragma once
 /// Data of GPUs for analyses, with the source of each figure. The GPU need not be present.
 
+#include "dsl/hardware/target.h"
 #include "dsl/ir/arch.h"
 
 #include <cstdint>
@@ -64,5 +65,7 @@ const Gpu &find_gpu(std::string_view name);
 const Gpu *known_gpu(std::string_view product);
 /// The first listed GPU that executes code for an architecture, or null.
 const Gpu *gpu_of(Arch arch);
+/// The limits of the GPU as a target for schedules.
+Target target_of(const Gpu &gpu);
 
 } // namespace nestsmith

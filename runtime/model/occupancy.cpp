@@ -120,6 +120,24 @@ Occupancy occupancy(const Gpu &, const LaunchResources &) {
 
 #endif
 
+Occupancy occupancy_without_registers(const Gpu &gpu, const LaunchResources &launch) {
+  Occupancy result;
+  std::int64_t warps = (launch.threads + 31) / 32;
+  result.shared_per_block = launch.static_shared + launch.dynamic_shared + gpu.shared_reserved_per_block;
+  result.bound = {{OccupancyLimit::warps, static_cast<int>(gpu.warps_per_sm() / warps)},
+                  {OccupancyLimit::blocks, gpu.blocks_per_sm}};
+  if (result.shared_per_block > 0)
+    result.bound[OccupancyLimit::shared_memory] = static_cast<int>(gpu.shared_per_sm / result.shared_per_block);
+  result.blocks =
+      std::ranges::min_element(result.bound, {}, [](const auto &entry) { return entry.second; })->second;
+  for (auto [limit, blocks] : result.bound)
+    if (blocks == result.blocks)
+      result.limits.push_back(limit);
+  result.warps = result.blocks * static_cast<int>(warps);
+  result.max_warps = gpu.warps_per_sm();
+  return result;
+}
+
 std::int64_t l1_bytes_left(const Gpu &gpu, const Occupancy &occupancy) {
   // CUDA C++ Programming Guide, Compute Capabilities: the sizes under "Shared Memory", up to the largest of the
   // SM.

@@ -48,6 +48,10 @@ std::optional<std::string> occupancy_calculator();
 /// not know the compute capability of the GPU.
 Occupancy occupancy(const Gpu &gpu, const LaunchResources &resources);
 
+/// The occupancy if only threads, blocks and shared memory limit it. For builds without an occupancy
+/// calculator.
+Occupancy occupancy_without_registers(const Gpu &gpu, const LaunchResources &launch);
+
 /// The L1 capacity in bytes that is left after the shared memory carveout. The hardware selects the smallest
 /// carveout that is sufficient for the shared memory of the resident blocks.
 std::int64_t l1_bytes_left(const Gpu &gpu, const Occupancy &occupancy);

@@ -3,8 +3,6 @@
 #include "dsl/expr/error.h"
 #include "dsl/expr/printable.h"
 
-#include <algorithm>
-#include <array>
 #include <cmath>
 
 namespace nestsmith::records {
@@ -12,7 +10,6 @@ namespace nestsmith::records {
 namespace {
 
 constexpr std::size_t most_line_bytes = 1000; ///< of a name, a version or a date
-constexpr std::array outcomes = {"measured", "refused", "wrong", "crashed", "hung"};
 
 Field text(const char *name, std::string Record::*member, bool identity = false) {
   return {name, Field::Kind::text, identity, [=](const Record &record) -> Value { return record.*member; },
@@ -116,15 +113,6 @@ Field outcome() {
 }
 
 } // namespace
-
-const char *name(Outcome outcome) { return outcomes[static_cast<std::size_t>(outcome)]; }
-
-std::optional<Outcome> parse_outcome(const std::string &name) {
-  auto found = std::ranges::find(outcomes, name);
-  if (found == outcomes.end())
-    return std::nullopt;
-  return static_cast<Outcome>(found - outcomes.begin());
-}
 
 std::string impossible_field(const Record &record) {
   if (record.outcome != Outcome::measured)

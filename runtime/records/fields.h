@@ -1,7 +1,7 @@
 #pragma once
 /// The fields of a record, as columns of the database and as attributes of JSON.
 
-#include "runtime/records/database.h"
+#include "runtime/records/record.h"
 
 #include <functional>
 #include <span>

@@ -2,6 +2,7 @@
 
 #include "dsl/expr/dtype.h"
 #include "dsl/expr/error.h"
+#include "runtime/records/text.h"
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 /// The best knobs of one rung, by GPU, element type and shape: a table of measurements that `tune export`
 /// wrote.
 
-#include "runtime/records/database.h"
+#include "runtime/records/record.h"
 
 #include <cstdint>
 #include <optional>

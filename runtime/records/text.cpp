@@ -1,3 +1,5 @@
+#include "runtime/records/text.h"
+
 #include "dsl/expr/error.h"
 #include "dsl/expr/outside.h"
 #include "runtime/records/fields.h"
@@ -5,8 +7,6 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <llvm/Support/JSON.h>
-#include <map>
-#include <tuple>
 
 namespace nestsmith::records {
 
@@ -49,20 +49,6 @@ Value from_json(const json::Value *value) {
 }
 
 } // namespace
-
-std::vector<Record> best_of(const std::vector<Record> &records) {
-  std::map<std::tuple<std::string, std::string, std::string, bool>, const Record *> best;
-  for (const Record &record : records)
-    if (record.outcome == Outcome::measured) {
-      const Record *&known = best[{record.gpu, record.dtype, record.shape, record.symbolic}];
-      if (!known || record.median_ms < known->median_ms)
-        known = &record;
-    }
-  std::vector<Record> list;
-  for (const auto &[key, record] : best)
-    list.push_back(*record);
-  return list;
-}
 
 std::string to_text(const std::vector<Record> &records) {
   std::vector<std::string> lines;

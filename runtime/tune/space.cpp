@@ -1,6 +1,7 @@
 #include "runtime/tune/space.h"
 
 #include "dsl/expr/error.h"
+#include "runtime/model/analyse.h"
 #include "runtime/sim/workers.h"
 #include "runtime/tune/search.h"
 

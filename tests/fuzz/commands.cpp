@@ -4,6 +4,7 @@
 #include "dsl/ir/specialise.h"
 #include "runtime/check/stored_array.h"
 #include "runtime/records/database.h"
+#include "runtime/records/text.h"
 #include "tests/files.h"
 #include "tests/fuzz/isolated.h"
 #include "tests/fuzz/random.h"

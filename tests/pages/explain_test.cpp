@@ -4,6 +4,7 @@
 #include "dsl/ir/intrinsic.h"
 #include "dsl/ir/tensor.h"
 #include "lowering/lower.h"
+#include "runtime/model/analyse.h"
 #include "runtime/model/explain.h"
 #include "schedules/workloads.h"
 #include "tools/pages/figures/measure.h"

@@ -3,7 +3,7 @@
 #include "runtime/check/check.h"
 #include "runtime/check/sim_executor.h"
 #include "schedules/rung.h"
-#include "tools/pages/mistakes/examples.h"
+#include "tools/pages/mistakes/mistakes.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>

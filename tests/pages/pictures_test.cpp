@@ -2,6 +2,7 @@
 /// commands print.
 
 #include "lowering/lower.h"
+#include "runtime/model/analyse.h"
 #include "runtime/model/count.h"
 #include "schedules/rung.h"
 #include "tests/pages/row_sums.h"

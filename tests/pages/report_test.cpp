@@ -1,5 +1,6 @@
 /// The command report: its files, its errors, and pages about rungs of a user.
 
+#include "runtime/model/analyse.h"
 #include "tests/files.h"
 #include "tests/tools/call_main.h"
 #include "tests/tools/run_binary.h"

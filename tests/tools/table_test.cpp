@@ -2,6 +2,7 @@
 
 #include "dsl/expr/error.h"
 #include "runtime/records/knob_table.h"
+#include "runtime/records/text.h"
 #include "schedules/fast/rungs.h"
 #include "tests/codegen/host_text.h"
 #include "tests/tools/call_main.h"

@@ -1,6 +1,7 @@
 /// Knobs on the command line: `tune` and its database, and --set of the other commands.
 
 #include "runtime/records/database.h"
+#include "runtime/records/text.h"
 #include "tests/tools/call_main.h"
 #include "tests/tools/run_binary.h"
 

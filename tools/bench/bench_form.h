@@ -3,7 +3,7 @@
 
 #include "dsl/ir/workload_info.h"
 #include "runtime/check/inputs.h"
-#include "tools/bench/bench.h"
+#include "runtime/cuda/cublaslt.h"
 
 #include <functional>
 #include <optional>

@@ -3,6 +3,7 @@
 #include "tools/json.h"
 #include "tools/machine.h"
 #include "tools/tables/explain_text.h"
+#include "tools/tune/tune_model.h"
 #include "tools/tune/tune_records.h"
 #include "tools/tune/tuning.h"
 
@@ -244,6 +245,8 @@ ExitCode tune_rung(const Context &context) {
 
 ExitCode tune(const Context &context) {
   const std::string &word = context.arguments.positional()[0];
+  if (word == "model")
+    return compare_with_model(context);
   if (auto command = find_records_command(word))
     return command(context);
   if (context.arguments.positional().size() > 1)

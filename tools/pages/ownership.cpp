@@ -2,6 +2,7 @@
 
 #include "dsl/ir/allocation.h"
 #include "lowering/plan.h"
+#include "runtime/model/analyse.h"
 #include "runtime/model/count.h"
 #include "tools/tables/fragment_picture.h"
 

@@ -1,6 +1,7 @@
 #include "tools/tables/heatmap.h"
 
 #include "dsl/expr/error.h"
+#include "runtime/model/analyse.h"
 #include "tools/json.h"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 /// Measurement of points in a child process, so that a kernel that hangs or crashes does not end the search.
 
 #include "dsl/schedule/knobs.h"
-#include "runtime/records/database.h"
+#include "runtime/records/record.h"
 #include "runtime/tune/child.h"
 #include "tools/bench/bench.h"
 

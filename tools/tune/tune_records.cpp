@@ -2,8 +2,8 @@
 
 #include "dsl/expr/outside.h"
 #include "dsl/expr/printable.h"
+#include "runtime/records/text.h"
 #include "tools/output_file.h"
-#include "tools/tune/tune_model.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -262,8 +262,6 @@ ExitCode (*find_records_command(const std::string &word))(const Context &context
     return import_records;
   if (word == "merge")
     return merge_databases;
-  if (word == "model")
-    return compare_with_model;
   return nullptr;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-/// The database of `tune` on the command line: its file, its tables, and the commands show, export, import,
-/// merge and model.
+/// The database of `tune` on the command line: its file, its tables, and the commands show, export, import and
+/// merge.
 
 #include "runtime/records/database.h"
 #include "tools/command.h"
@@ -28,7 +28,7 @@ std::vector<records::Record> wanted_records(const Context &context);
 std::string records_text(const std::vector<records::Record> &records, std::size_t best, const Style &style);
 void write_record(llvm::json::OStream &json, const records::Record &record);
 
-/// The function of `tune show`, `export`, `import`, `merge` or `model`; null for any other word.
+/// The function of `tune show`, `export`, `import` or `merge`; null for any other word.
 ExitCode (*find_records_command(const std::string &word))(const Context &context);
 
 } // namespace nestsmith::cli

@@ -1,5 +1,6 @@
 /// The model of the machine code: decoding, the effects on the clocks of an SM, and the estimated time.
 
+#include "runtime/model/analyse.h"
 #include "runtime/model/estimate.h"
 
 #include "codegen/cuda.h"

@@ -4,6 +4,7 @@
 #include "runtime/records/database.h"
 
 #include "dsl/expr/error.h"
+#include "runtime/records/text.h"
 #include "tests/dsl/support.h"
 #include "tests/files.h"
 

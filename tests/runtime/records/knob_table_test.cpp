@@ -3,6 +3,7 @@
 #include "runtime/records/knob_table.h"
 
 #include "dsl/expr/error.h"
+#include "runtime/records/text.h"
 #include "tests/dsl/support.h"
 
 namespace nestsmith::records {

@@ -1,4 +1,4 @@
-#include "runtime/cuda/compiled_entry.h"
+#include "runtime/cuda/compiled.h"
 #include "tests/tools/inputs/targets.h"
 #include "tools/stored_results.h"
 

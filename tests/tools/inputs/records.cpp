@@ -1,4 +1,4 @@
-#include "runtime/records/database.h"
+#include "runtime/records/text.h"
 #include "tests/tools/inputs/targets.h"
 
 namespace nestsmith::inputs {

@@ -2,7 +2,6 @@
 
 #include "dsl/expr/error.h"
 #include "tools/pages/figures/measure.h"
-#include "tools/pages/figures/posts.h"
 #include "tools/pages/published.h"
 
 #include <algorithm>

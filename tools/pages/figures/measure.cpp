@@ -3,6 +3,7 @@
 #include "dsl/expr/error.h"
 #include "lowering/lower.h"
 #include "runtime/check/gpu_executor.h"
+#include "runtime/model/analyse.h"
 #include "runtime/model/count.h"
 
 #include <algorithm>

@@ -4,7 +4,6 @@
 #include "lowering/lower.h"
 #include "runtime/check/check.h"
 #include "runtime/check/sim_executor.h"
-#include "tools/pages/mistakes/examples.h"
 
 #include <algorithm>
 #include <iterator>

@@ -1,7 +1,6 @@
-#include "runtime/cuda/compiled_entry.h"
+#include "runtime/cuda/compiled.h"
 
 #include "dsl/expr/outside.h"
-#include "runtime/cuda/ptxas_log.h"
 
 #include <fmt/format.h>
 #include <llvm/Support/JSON.h>

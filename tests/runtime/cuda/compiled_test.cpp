@@ -1,4 +1,4 @@
-#include "runtime/cuda/compiled_entry.h"
+#include "runtime/cuda/compiled.h"
 
 #include <gtest/gtest.h>
 
