@@ -144,10 +144,12 @@ private:
       all.emplace_back(lane->var);
     }
     auto loops = loops_used(block, all);
+    if (!loops)
+      return std::nullopt;
     std::int64_t iterations = 1;
-    for (const For *loop : loops.value_or(std::vector<const For *>{}))
+    for (const For *loop : *loops)
       iterations = std::min(most_iterations + 1, iterations * *as_int(loop->extent));
-    if (!loops || iterations > most_iterations)
+    if (iterations > most_iterations)
       return std::nullopt;
     std::vector<LaneMask> lanes(static_cast<std::size_t>(elements_));
     for (std::int64_t n = 0; n < iterations; ++n) {
