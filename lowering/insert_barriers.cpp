@@ -127,13 +127,10 @@ private:
     const auto *modulo = slot.as<Binary>();
     if (!modulo || modulo->op != BinaryOp::floormod || as_int(modulo->b) != count)
       return {buffer, std::nullopt, by};
-    Linear iteration = linearize(modulo->a, {});
-    const Var *loop = iteration.terms.size() == 1 ? iteration.terms[0].digit.base.as<Var>() : nullptr;
-    bool plain = loop && iteration.terms[0].coefficient == 1 && iteration.terms[0].digit.div == 1 &&
-                 iteration.terms[0].digit.mod == 0;
-    if (!plain)
+    auto iteration = as_shifted_var(modulo->a);
+    if (!iteration)
       return {buffer, std::nullopt, by};
-    return {buffer, Slot{*loop, iteration.constant, count}, by};
+    return {buffer, Slot{iteration->var, iteration->shift, count}, by};
   }
 
   Accesses accesses_of(const Store &store) const {
@@ -238,11 +235,8 @@ private:
     auto end = less && less->op == BinaryOp::lt ? as_int(less->b) : std::nullopt;
     if (!end)
       return std::nullopt;
-    Linear sum = linearize(less->a, {});
-    const Var *loop = sum.terms.size() == 1 ? sum.terms[0].digit.base.as<Var>() : nullptr;
-    bool plain =
-        loop && sum.terms[0].coefficient == 1 && sum.terms[0].digit.div == 1 && sum.terms[0].digit.mod == 0;
-    return plain ? std::optional(Until{*loop, *end - sum.constant - 1}) : std::nullopt;
+    auto sum = as_shifted_var(less->a);
+    return sum ? std::optional(Until{sum->var, *end - sum->shift - 1}) : std::nullopt;
   }
 
   static void limit(Segment &body, const Until &until) {

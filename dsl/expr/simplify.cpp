@@ -127,6 +127,14 @@ Linear linearize(const Expr &e, const Bounds &bounds) {
   return linear;
 }
 
+std::optional<ShiftedVar> as_shifted_var(const Expr &e) {
+  Linear sum = linearize(e, {});
+  if (sum.terms.size() != 1 || sum.terms[0].coefficient != 1)
+    return std::nullopt;
+  const Var *var = sum.terms[0].digit.as_var();
+  return var ? std::optional(ShiftedVar{*var, sum.constant}) : std::nullopt;
+}
+
 /// `dtype` is that of a constant; terms have their own.
 static Expr to_expr(llvm::ArrayRef<Term> terms, std::int64_t constant, DType dtype) {
   auto negative = [](std::int64_t value) { return arithmetic<BinaryOp::sub>(std::int64_t{0}, value); };

@@ -40,6 +40,10 @@ private:
 struct Digit {
   Expr base;
   std::int64_t div = 1, mod = 0;
+
+  bool is_base() const { return div == 1 && mod == 0; }
+  /// The variable, if the digit is one: no quotient and no remainder of it. Otherwise null.
+  const Var *as_var() const { return is_base() ? base.as<Var>() : nullptr; }
 };
 struct Term {
   std::int64_t coefficient;
@@ -52,6 +56,13 @@ struct Linear {
 };
 
 Linear linearize(const Expr &e, const Bounds &bounds);
+/// A variable plus a constant.
+struct ShiftedVar {
+  Var var;
+  std::int64_t shift;
+};
+/// None if the canonical form of the expression has other terms, or another coefficient than 1.
+std::optional<ShiftedVar> as_shifted_var(const Expr &e);
 Expr to_expr(const Linear &linear, DType dtype = DType::i64);
 
 /// Returns an equal expression in canonical form, as far as the rules apply. Two quasi-affine expressions with

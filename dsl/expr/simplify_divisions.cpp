@@ -40,7 +40,7 @@ std::pair<LinearForm, LinearForm> IndexRewriter::split(const LinearForm &x, cons
   LinearForm quotient, rest{{}, x.constant};
   for (const Term &term : x.terms) {
     const auto *product = term.digit.base.as<Binary>();
-    bool plain = product && product->op == BinaryOp::mul && term.digit.div == 1 && term.digit.mod == 0 &&
+    bool plain = product && product->op == BinaryOp::mul && term.digit.is_base() &&
                  (!term.digit.base.node().data || range(term.digit));
     if (same_digit(term.digit, unit.digit) && term.coefficient % unit.coefficient == 0)
       quotient.constant += term.coefficient / unit.coefficient;

@@ -201,7 +201,7 @@ bool IndexRewriter::merge(LinearForm &linear, std::size_t low, std::size_t high)
   linear.terms.erase(linear.terms.begin() + static_cast<std::ptrdiff_t>(std::max(low, high)));
   linear.terms.erase(linear.terms.begin() + static_cast<std::ptrdiff_t>(std::min(low, high)));
   Digit joined{a.digit.base, a.digit.div, b.digit.mod == 0 ? 0 : a.digit.mod * b.digit.mod};
-  LinearForm whole = joined.div == 1 && joined.mod == 0 ? linearize(joined.base) : LinearForm{{{1, joined}}, 0};
+  LinearForm whole = joined.is_base() ? linearize(joined.base) : LinearForm{{{1, joined}}, 0};
   linear = sum(std::move(linear), scale(std::move(whole), a.coefficient), 1);
   return true;
 }

@@ -197,8 +197,7 @@ std::optional<LinearForm> IndexRewriter::at_end(const Term &term) {
   const Var *var = digit.base.as<Var>();
   const Expr *extent = var ? bounds_.find_extent(*var) : nullptr;
   const auto *op = digit.base.as<Binary>();
-  bool divides = op && is_index(op->a.dtype()) && is_of_sizes(op->b) && digit.div == 1 && digit.mod == 0 &&
-                 is_positive(op->b);
+  bool divides = op && is_index(op->a.dtype()) && is_of_sizes(op->b) && digit.is_base() && is_positive(op->b);
   if (factor > 0 && digit.mod == 0 && extent)
     return small_multiple(divide(sum(linearize(*extent), {{}, 1}, -1), digit.div), factor);
   if (factor > 0 && divides && op->op == BinaryOp::floormod)

@@ -49,8 +49,7 @@ std::optional<Motion> motion_along(const Expr &e, const Var &loop, std::int64_t 
   std::int64_t stride = 0;
   bool plain = true; // the loop occurs only as a term of its own, not inside a quotient or a remainder
   for (const Term &term : linearize(e, bounds).terms) {
-    const Var *var = term.digit.base.as<Var>();
-    if (var && *var == loop && term.digit.div == 1 && term.digit.mod == 0)
+    if (const Var *var = term.digit.as_var(); var && *var == loop)
       stride += term.coefficient;
     else
       plain = plain && !uses(term.digit.base, loop);
@@ -74,7 +73,7 @@ static std::int64_t factor_of(const Expr &e, const Bounds &bounds) {
   std::int64_t factor = std::abs(sum.constant);
   for (const Term &term : sum.terms) {
     const auto *op = term.digit.base.as<Binary>();
-    bool product = op && op->op == BinaryOp::mul && term.digit.div == 1 && term.digit.mod == 0;
+    bool product = op && op->op == BinaryOp::mul && term.digit.is_base();
     std::int64_t inside = product ? factor_of(op->a, bounds) * factor_of(op->b, bounds) : 1;
     factor = std::gcd(factor, term.coefficient * inside);
   }

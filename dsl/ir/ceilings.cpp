@@ -84,7 +84,7 @@ private:
   /// its modulus begins anew.
   std::int64_t end_of(const Digit &digit, Range values, bool greatest, int depth) const {
     std::int64_t known = greatest ? values.high : values.low;
-    if (depth == 0 || (digit.div == 1 && digit.mod == 0))
+    if (depth == 0 || digit.is_base())
       return known;
     Linear base = linearize(digit.base, bounds_);
     auto range = range_of(base, bounds_);

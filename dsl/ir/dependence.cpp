@@ -106,8 +106,8 @@ bool never_later(const ParameterAccess &first, const ParameterAccess &second, co
     if (!offset || !extent || begin.terms.size() != 1)
       continue;
     const auto &[scale, digit] = begin.terms.front();
-    const Var *var = digit.base.as<Var>();
-    if (var && *var == loop && digit.div == 1 && digit.mod == 0 && *offset + *extent - 1 < scale)
+    const Var *var = digit.as_var();
+    if (var && *var == loop && *offset + *extent - 1 < scale)
       return true;
   }
   return false;

@@ -81,8 +81,7 @@ static bool is_part_of_index(const Block &block, const Var &loop) {
     std::vector<Term> terms =
         indexes && uses(iter.binding, loop) ? linearize(iter.binding, {}).terms : std::vector<Term>();
     std::erase_if(terms, [&](const Term &term) { return !uses(term.digit.base, loop); });
-    const Var *var = terms.size() == 1 ? terms.front().digit.base.as<Var>() : nullptr;
-    return var && terms.front().digit.div == 1 && terms.front().digit.mod == 0;
+    return terms.size() == 1 && terms.front().digit.as_var();
   });
 }
 
@@ -436,7 +435,7 @@ std::optional<std::vector<LoopDigit>> loop_digits(const Expr &binding, const Bou
     auto range = var ? bounds.find(*var) : std::nullopt;
     const Expr *whole = var ? bounds.find_extent(*var) : nullptr;
     std::optional<LoopDigit> found;
-    if (!var && digit.div == 1 && digit.mod == 0)
+    if (!var && digit.is_base())
       found = digit_by_size(digit.base, factor, bounds);
     else if (whole)
       found = LoopDigit{*var, digit.div, digit.mod ? Expr(digit.mod) : values_of(*whole, digit.div), factor};

@@ -150,8 +150,8 @@ void SizeBounds::narrow(const MaskCase &facts) {
   for (const Expr &slack : facts.slacks) {
     Linear sum = linearize(slack, axes_);
     auto of_axis = std::ranges::find_if(sum.terms, [&](const Term &term) {
-      const Var *var = term.digit.base.as<Var>();
-      return var && highest_.contains(*var) && term.digit.div == 1 && term.digit.mod == 0;
+      const Var *var = term.digit.as_var();
+      return var && highest_.contains(*var);
     });
     if (of_axis == sum.terms.end())
       continue;

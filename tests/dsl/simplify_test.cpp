@@ -298,6 +298,29 @@ TEST_F(Canonical, RangesThatOverflowAreUnknown) {
   EXPECT_FALSE(range_of(Expr(x) * (std::numeric_limits<std::int64_t>::max() / 2), bounds));
 }
 
+TEST(ShiftedVar, IsAVariablePlusAConstantAndNothingElse) {
+  Var x = make_var("x"), y = make_var("y");
+  for (const auto &[e, shift] :
+       {std::pair(Expr(x), 0), std::pair(Expr(x) - 7, -7), std::pair(2 + Expr(x) + 3, 5)}) {
+    auto found = as_shifted_var(e);
+    ASSERT_TRUE(found) << to_string(e);
+    EXPECT_EQ(found->var, x);
+    EXPECT_EQ(found->shift, shift);
+  }
+  for (const Expr &e :
+       {Expr(3), Expr(x) * 2, Expr(x) + Expr(y), floordiv(x, 2), floormod(x, 2) + 1, 1 - Expr(x)})
+    EXPECT_FALSE(as_shifted_var(e)) << to_string(e);
+}
+
+TEST(Digit, IsAVariableWithoutAQuotientAndARemainder) {
+  Var x = make_var("x");
+  EXPECT_EQ(*Digit{x}.as_var(), x);
+  EXPECT_FALSE((Digit{x, 2, 0}.as_var()));
+  EXPECT_FALSE((Digit{x, 1, 3}.as_var()));
+  EXPECT_TRUE(Digit{Expr(x) * Expr(x)}.is_base());
+  EXPECT_FALSE(Digit{Expr(x) * Expr(x)}.as_var());
+}
+
 TEST(Evaluate, KeepsLargeIntegersExact) {
   std::int64_t odd = (std::int64_t{1} << 53) + 1;
   EXPECT_EQ(evaluate(Expr(odd), {}).as<std::int64_t>(), odd);
