@@ -253,9 +253,9 @@ private:
       if (!iter.guarded || !as_int(iter.extent) || binding.terms.size() != 1 || binding.constant != 0)
         continue;
       const auto &[factor, digit] = binding.terms.front();
-      const Var *var = digit.base.as<Var>();
+      const Var *var = digit.as_var();
       auto range = var ? bounds.find(*var) : std::nullopt;
-      if (range && factor == 1 && digit.div == 1 && digit.mod == 0)
+      if (range && factor == 1)
         bounds.set(*var, {range->low, std::min(range->high, *as_int(iter.extent) - 1)});
     }
     return bounds;

@@ -47,7 +47,7 @@ public:
         return false;
       Expr value = floordiv(rest, Expr(coefficient));
       rest = floormod(rest, Expr(coefficient));
-      if (digit.div != 1 || digit.mod != 0)
+      if (!digit.is_base())
         result_.conditions.push_back({value, Expr(values->high + 1)});
       digits_[*digit.base.as<Var>()].push_back({digit, value});
     }

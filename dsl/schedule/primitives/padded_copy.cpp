@@ -99,7 +99,7 @@ private:
   /// -1 if possible.
   void solve(const Linear &sum) {
     auto merit = [&](const Term &term) {
-      return 2 * (term.coefficient == 1 || term.coefficient == -1) + is_axis(term.digit);
+      return 2 * (term.coefficient == 1 || term.coefficient == -1) + (term.digit.as_var() != nullptr);
     };
     const Term *pivot = nullptr;
     for (const Term &term : sum.terms)
@@ -115,14 +115,12 @@ private:
     solved_.push_back({digit, factor, value});
     for (Solved &other : solved_)
       other.value = reduced(other.value);
-    if (factor != 1 || !is_axis(digit) || uses(to_expr(value), *digit.base.as<Var>()))
+    if (factor != 1 || !digit.as_var() || uses(to_expr(value), *digit.base.as<Var>()))
       return;
     values_[*digit.base.as<Var>()] = to_expr(value);
     for (auto &[var, known] : values_)
       known = simplify(substitute(known, values_), bounds_);
   }
-
-  static bool is_axis(const Digit &digit) { return digit.base.as<Var>() && digit.div == 1 && digit.mod == 0; }
 
   const Block &block_;
   Bounds bounds_;

@@ -125,7 +125,7 @@ private:
     auto &parts = digits_[iter.var];
     if (parts.empty() && (is_index(iter) || iter.is_summed() || as_int(iter.extent) == 1))
       return Span{Expr(0), iter.extent};
-    if (parts.size() == 1 && parts[0].digit.div == 1 && parts[0].digit.mod == 0)
+    if (parts.size() == 1 && parts[0].digit.is_base())
       return parts[0].span;
     std::ranges::sort(parts, {}, [](const Part &part) { return part.digit.div; });
     Span result{Expr(0), Expr(1)};

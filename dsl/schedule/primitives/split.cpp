@@ -99,8 +99,8 @@ bool is_part_of_element(const Block &block, const For &loop, const Bounds &bound
     bool indexes = indexes_result(block, iter);
     std::vector<Term> terms = indexes ? linearize(iter.binding, bounds).terms : std::vector<Term>();
     return std::ranges::any_of(terms, [&](const Term &term) {
-      const Var *var = term.digit.base.as<Var>();
-      return var && *var == loop.var && term.digit.div == 1 && term.digit.mod == 0;
+      const Var *var = term.digit.as_var();
+      return var && *var == loop.var;
     });
   });
 }
