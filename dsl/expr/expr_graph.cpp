@@ -9,9 +9,9 @@ namespace nestsmith {
 namespace {
 
 /// The visited nodes, except those that cannot occur twice.
-class Met {
+class VisitedNodes {
 public:
-  bool first(const Expr &e) { return !e.may_recur() || nodes_.insert(e.get()).second; }
+  bool add(const Expr &e) { return !e.may_recur() || nodes_.insert(e.get()).second; }
 
 private:
   llvm::SmallPtrSet<const ExprNode *, 16> nodes_;
@@ -19,39 +19,39 @@ private:
 
 } // namespace
 
-static void walk(const Expr &e, FunctionRef<void(const Expr &)> f, Met &met) {
-  if (!met.first(e))
+static void walk(const Expr &e, FunctionRef<void(const Expr &)> f, VisitedNodes &visited) {
+  if (!visited.add(e))
     return;
   f(e);
-  for_each_child(e, [&](const Expr &child) { walk(child, f, met); });
+  for_each_child(e, [&](const Expr &child) { walk(child, f, visited); });
 }
 void walk(const Expr &e, FunctionRef<void(const Expr &)> f) {
-  Met met;
-  walk(e, f, met);
+  VisitedNodes visited;
+  walk(e, f, visited);
 }
 
-static void walk_up(const Expr &e, FunctionRef<void(const Expr &)> f, Met &met) {
-  if (!met.first(e))
+static void walk_up(const Expr &e, FunctionRef<void(const Expr &)> f, VisitedNodes &visited) {
+  if (!visited.add(e))
     return;
-  for_each_child(e, [&](const Expr &child) { walk_up(child, f, met); });
+  for_each_child(e, [&](const Expr &child) { walk_up(child, f, visited); });
   f(e);
 }
 void walk_up(const Expr &e, FunctionRef<void(const Expr &)> f) {
-  Met met;
-  walk_up(e, f, met);
+  VisitedNodes visited;
+  walk_up(e, f, visited);
 }
 
-static bool any_node(const Expr &e, FunctionRef<bool(const Expr &)> f, Met &met) {
-  if (!met.first(e))
+static bool any_node(const Expr &e, FunctionRef<bool(const Expr &)> f, VisitedNodes &visited) {
+  if (!visited.add(e))
     return false;
   bool found = f(e);
   if (!found)
-    for_each_child(e, [&](const Expr &child) { found = found || any_node(child, f, met); });
+    for_each_child(e, [&](const Expr &child) { found = found || any_node(child, f, visited); });
   return found;
 }
 bool any_node(const Expr &e, FunctionRef<bool(const Expr &)> f) {
-  Met met;
-  return any_node(e, f, met);
+  VisitedNodes visited;
+  return any_node(e, f, visited);
 }
 
 bool reads_memory(const Expr &e) {

@@ -41,9 +41,9 @@ using Indices = llvm::SmallVector<std::int64_t, 4>;
 using Reader = llvm::function_ref<Scalar(const Load &, const Indices &)>;
 using Environment = llvm::DenseMap<const Symbol *, Scalar>;
 
-using Known = SharedResults<Scalar>;
+using EvaluatedNodes = SharedResults<Scalar>;
 
-Scalar eval(const Expr &e, const Environment &env, Reader read, Known &known) {
+Scalar eval(const Expr &e, const Environment &env, Reader read, EvaluatedNodes &known) {
   auto go = [&](const Expr &child) {
     // Remembering values is worth its cost for large expressions only.
     return child.node().size < 64 ? eval(child, env, read, known)
@@ -92,7 +92,7 @@ Scalar eval(const Expr &e, const Environment &env, Reader read, Known &known) {
 }
 
 Scalar eval(const Expr &e, const Environment &env, Reader read) {
-  Known known;
+  EvaluatedNodes known;
   return eval(e, env, read, known);
 }
 
