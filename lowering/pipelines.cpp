@@ -16,123 +16,103 @@ namespace {
 class PipelineEmitter {
 public:
   PipelineEmitter(const For &loop, NestEmitter &nests)
-      : loop_(loop), emit_(nests.emit), loops_(nests.loops), bounds_(nests.bounds), issues_(nests.issues) {}
+      : loop_(loop), nests_(staged_nests(loop)), step_(pipeline_step(loop)), emit_(nests.emit), loops_(nests.loops),
+        bounds_(nests.bounds), issues_(nests.issues) {}
 
   /// A nest of stage s executes iteration t - s in step t. The steps before the last stage's first iteration
   /// are the prologue. In the loop (the steady state) earlier stages run ahead while iterations remain.
   kernel::Stmt run(kernel::Loop made) {
-    std::vector<StagedNest> nests = staged_nests(loop_);
-    std::int64_t last = last_stage(nests);
     std::vector<kernel::Stmt> stmts, steady;
-    for (std::int64_t step = 0; step < last; ++step)
-      emit_step(nests, nullptr, step, stmts);
-    if (const StagedNest *joined = find_joined(nests))
-      emit_begin_of_joined(nests, *joined, stmts);
-    emit_step(nests, &made.var, last, steady);
+    for (std::int64_t number = 0; number < step_.last_stage; ++number)
+      emit_step(nullptr, number, stmts);
+    if (step_.joined) { // its prologue for the first iteration of the loop around it
+      wait_for_stages(step_.last_stage, true, stmts);
+      emit_inner_steps(0, step_.last_inner, nullptr, stmts);
+    }
+    emit_step(&made.var, step_.last_stage, steady);
     made.body = kernel::make_seq(std::move(steady));
     stmts.push_back(kernel::make(std::move(made), origin_of(std::vector{&loop_})));
     return kernel::make_seq(std::move(stmts));
   }
 
 private:
-  /// Step number `step` of the prologue, or step `*var + step` of the steady state. A step with asynchronous
+  /// Step `number` of the prologue, or step `*var + number` of the steady state. A step with asynchronous
   /// copies first waits for the tiles that it reads. It ends one group, which is empty if there is no iteration
-  /// left to copy for: so the waits can count groups.
-  void emit_step(const std::vector<StagedNest> &nests, const Var *var, std::int64_t step,
-                 std::vector<kernel::Stmt> &stmts) {
+  /// left to copy for: so the waits can count groups. The nests of the joined loop come last. Its last steps
+  /// execute nests of the next iteration of the loop around it, and so wait for the tiles of that iteration.
+  void emit_step(const Var *var, std::int64_t number, std::vector<kernel::Stmt> &stmts) {
     std::vector<const Block *> copies;
-    const StagedNest *last = nullptr;
-    for (const StagedNest &nest : nests)
-      if (!issues_ && is_async_nest(nest.stmt)) {
-        std::ranges::copy(blocks_of(nest.stmt), std::back_inserter(copies));
-        last = &nest;
+    const StepNest *last = nullptr;
+    for (const StepNest &x : step_.nests)
+      if (!issues_ && !x.inner_stage && is_async_nest(x.nest.stmt)) {
+        std::ranges::copy(blocks_of(x.nest.stmt), std::back_inserter(copies));
+        last = &x;
       }
-    const StagedNest *joined = find_joined(nests);
-    wait_for_stages(
-        nests, step, [&](const StagedNest &reader) { return &reader != joined; }, stmts);
-    auto commit_after = [&](const StagedNest *nest) {
-      if (last && nest == last)
-        stmts.push_back(kernel::make(kernel::Commit{names_of(copies)}, origin_of(copies)));
-    };
-    for (const StagedNest &nest : nests) {
-      if (&nest == joined && var) {
-        emit_whole_steps(nest, {&nest + 1, &nests.back() + 1}, *var, step, stmts);
-        commit_after(last > &nest ? last : nullptr);
-        return emit_last_steps(nests, nest, *var, stmts);
-      }
-      if (nest.stage <= step)
-        stmts.push_back(emit_staged(nest, nest.stmt, var, step));
-      commit_after(&nest);
+    auto commit = [&] { stmts.push_back(kernel::make(kernel::Commit{names_of(copies)}, origin_of(copies))); };
+    wait_for_stages(number, false, stmts);
+    for (const StepNest &x : var ? before_joined() : std::span<const StepNest>(step_.nests)) {
+      if (!x.inner_stage && x.nest.stage <= number)
+        stmts.push_back(emit_staged(x.nest, x.nest.stmt, var, number));
+      if (&x == last)
+        commit();
     }
+    if (!step_.joined || !var)
+      return;
+    emit_whole_steps(*var, number, stmts);
+    if (last && last >= of_joined().data())
+      commit();
+    wait_for_stages(step_.last_stage, true, stmts);
+    std::int64_t extent = as_int(step_.joined->extent).value();
+    emit_inner_steps(extent, extent + step_.last_inner, var, stmts);
   }
 
+  std::span<const StepNest> before_joined() const {
+    return std::span(step_.nests).first(step_.begin_of_joined);
+  }
+  std::span<const StepNest> of_joined() const { return std::span(step_.nests).subspan(step_.begin_of_joined); }
+
   /// A nest of a pipeline, or a part of it, in a step as above.
-  kernel::Stmt emit_staged(const StagedNest &nest, const Stmt &part, const Var *var, std::int64_t step) {
+  kernel::Stmt emit_staged(const StagedNest &nest, const Stmt &part, const Var *var, std::int64_t number) {
     bool issues = !issues_ && is_async_nest(nest.stmt);
     issues_ = issues_ || issues;
-    kernel::Stmt made = emit_iteration(part, var, step - nest.stage);
+    kernel::Stmt made = emit_iteration(part, var, number - nest.stage);
     issues_ = issues_ && !issues;
     return made;
   }
 
-  /// The nest of a loop that is joined with the pipeline; null if there is none.
-  static const StagedNest *find_joined(const std::vector<StagedNest> &nests) {
-    for (const StagedNest &nest : nests)
-      if (const auto *inner = as<For>(nest.stmt); inner && inner->joined())
-        return &nest;
-    return nullptr;
-  }
-
-  /// The outermost loop of the nest if it is spread, else null.
-  static const For *spread_loop(const StagedNest &nest) {
-    const auto *loop = as<For>(nest.stmt);
-    return loop && loop->spread() ? loop : nullptr;
-  }
-
-  /// The prologue of the joined loop for the first iteration of the loop around it.
-  void emit_begin_of_joined(const std::vector<StagedNest> &nests, const StagedNest &joined,
-                            std::vector<kernel::Stmt> &stmts) {
-    const For &inner = *as<For>(joined.stmt);
-    std::vector<StagedNest> steps = staged_nests(inner);
-    wait_for_stages(
-        nests, joined.stage, [&](const StagedNest &reader) { return &reader == &joined; }, stmts);
-    for (std::int64_t step = 0; step < last_stage(steps); ++step)
-      for (const StagedNest &nest : steps)
-        if (nest.stage <= step) {
-          loops_[inner.var] = Expr(step - nest.stage);
-          stmts.push_back(emit_iteration(nest.stmt, nullptr, 0));
+  /// The nests of the joined loop in these steps. Iterations past its end are those of the next iteration of
+  /// the loop around it.
+  void emit_inner_steps(std::int64_t begin, std::int64_t end, const Var *var,
+                        std::vector<kernel::Stmt> &stmts) {
+    std::int64_t extent = as_int(step_.joined->extent).value();
+    for (std::int64_t number = begin; number < end; ++number)
+      for (const StepNest &x : of_joined())
+        if (x.inner_stage && *x.inner_stage <= number) {
+          std::int64_t iteration = number - *x.inner_stage;
+          loops_[step_.joined->var] = Expr(iteration % extent);
+          stmts.push_back(emit_iteration(x.nest.stmt, var, iteration / extent));
         }
   }
 
-  /// The nests of a step of the joined loop that execute iteration `var` of the loop around it.
-  void emit_nests(const For &inner, std::span<const StagedNest> nests, const Expr &step, const Var &var,
-                  std::vector<kernel::Stmt> &stmts) {
-    std::int64_t ahead = last_stage(staged_nests(inner));
-    for (const StagedNest &nest : nests) {
-      loops_[inner.var] = step + Expr(ahead - nest.stage);
-      stmts.push_back(emit_iteration(nest.stmt, &var, 0));
-    }
-  }
-
-  /// The steps of the joined loop that execute only iteration `var` of the loop around it. The nests `later` of
-  /// the outer pipeline execute after the nests that run ahead: in the last of these steps, or spread over
-  /// them.
-  void emit_whole_steps(const StagedNest &joined, std::span<const StagedNest> later, const Var &var,
-                        std::int64_t step, std::vector<kernel::Stmt> &stmts) {
-    const For &inner = *as<For>(joined.stmt);
-    std::vector<StagedNest> nests = staged_nests(inner);
-    std::int64_t ahead = last_stage(nests), whole = as_int(inner.extent).value() - ahead;
-    auto computing = std::ranges::find(nests, ahead, &StagedNest::stage); // the nests of the last stage
+  /// The steps of the joined loop that execute only iteration `var` of the loop around it. The other nests
+  /// among them execute after the nests that run ahead: in the last of these steps, or spread over them.
+  void emit_whole_steps(const Var &var, std::int64_t number, std::vector<kernel::Stmt> &stmts) {
+    const For &inner = *step_.joined;
+    std::int64_t ahead = step_.last_inner, whole = as_int(inner.extent).value() - ahead;
     auto emit_one = [&](const Expr &at, bool last, std::vector<kernel::Stmt> &body) {
-      emit_nests(inner, {nests.begin(), computing}, at, var, body);
-      for (const StagedNest &nest : later)
-        if (const For *spread = spread_loop(nest))
-          emit_part(*spread, at, whole, body, [&] { return emit_staged(nest, spread->body, &var, step); });
-        else if (last)
-          body.push_back(emit_staged(nest, nest.stmt, &var, step));
-      emit_nests(inner, {computing, nests.end()}, at, var, body);
+      for (const StepNest &x : of_joined())
+        if (x.inner_stage) {
+          loops_[inner.var] = at + Expr(ahead - *x.inner_stage);
+          body.push_back(emit_iteration(x.nest.stmt, &var, 0));
+        } else if (x.spread) {
+          emit_part(*x.spread, at, whole, body,
+                    [&] { return emit_staged(x.nest, x.spread->body, &var, number); });
+        } else if (last) {
+          body.push_back(emit_staged(x.nest, x.nest.stmt, &var, number));
+        }
     };
-    bool last_differs = !std::ranges::all_of(later, spread_loop);
+    bool last_differs =
+        std::ranges::any_of(of_joined(), [](const StepNest &x) { return !x.inner_stage && !x.spread; });
     if (std::int64_t n = last_differs ? whole - 1 : whole; n == 1)
       emit_one(Expr(0), false, stmts);
     else if (n > 1) {
@@ -175,41 +155,17 @@ private:
     stmts.push_back(each == 1 ? several.body : kernel::make(std::move(several), origin));
   }
 
-  /// The last steps of the joined loop. They execute nests of the next iteration of the loop around it, and so
-  /// wait for the tiles of that iteration.
-  void emit_last_steps(const std::vector<StagedNest> &nests, const StagedNest &joined, const Var &var,
-                       std::vector<kernel::Stmt> &stmts) {
-    const For &inner = *as<For>(joined.stmt);
-    std::vector<StagedNest> steps = staged_nests(inner);
-    std::int64_t ahead = last_stage(steps), extent = as_int(inner.extent).value();
-    wait_for_stages(
-        nests, joined.stage, [&](const StagedNest &reader) { return &reader == &joined; }, stmts);
-    for (std::int64_t step = extent - ahead; step < extent; ++step)
-      for (const StagedNest &nest : steps) {
-        std::int64_t at = step + ahead - nest.stage;
-        loops_[inner.var] = Expr(at % extent);
-        stmts.push_back(emit_iteration(nest.stmt, &var, at / extent));
-      }
-  }
-
-  static std::int64_t last_stage(const std::vector<StagedNest> &nests) {
-    std::int64_t last = 0;
-    for (const StagedNest &nest : nests)
-      last = std::max(last, nest.stage);
-    return last;
-  }
-
-  /// Waits for the tiles that the nests read for which `reads` is true. A copy of stage w for iteration i is in
-  /// the group of step i + w. A nest of stage r reads it in step i + r. At the begin of this step, r - w - 1
-  /// later groups exist.
-  void wait_for_stages(const std::vector<StagedNest> &nests, std::int64_t step,
-                       FunctionRef<bool(const StagedNest &)> reads, std::vector<kernel::Stmt> &stmts) {
+  /// Waits for the tiles that the joined loop reads, or those that the other nests read. A copy of stage w for
+  /// iteration i is in the group of step i + w. A nest of stage r reads it in step i + r. At the begin of this
+  /// step, r - w - 1 later groups exist.
+  void wait_for_stages(std::int64_t number, bool joined, std::vector<kernel::Stmt> &stmts) {
     kernel::Wait wait;
     std::vector<const Block *> ordered;
     std::optional<std::int64_t> pending;
-    for (const StagedNest &copy : nests)
-      for (const StagedNest &reader : nests)
-        if (!issues_ && is_async_nest(copy.stmt) && reader.stage <= step && reads(reader))
+    for (const StagedNest &copy : nests_)
+      for (const StagedNest &reader : nests_)
+        if (!issues_ && is_async_nest(copy.stmt) && reader.stage <= number &&
+            joined == (step_.joined && as<For>(reader.stmt) == step_.joined))
           for (const Block *block : blocks_of(copy.stmt)) {
             std::size_t known = wait.hazards.size();
             add_reads(wait.hazards, *block, reader.stmt, ordered);
@@ -243,6 +199,8 @@ private:
   }
 
   const For &loop_;
+  std::vector<StagedNest> nests_;
+  PipelineStep step_;
   FunctionRef<kernel::Stmt(const Stmt &)> emit_;
   std::map<Var, Expr> &loops_;
   Bounds &bounds_;

@@ -1,6 +1,6 @@
 #pragma once
 /// Pipelined loops in a kernel: the prologue, and the steady state with joined and spread loops
-/// (dsl/ir/pipeline.h).
+/// (dsl/ir/pipeline.h), from the list of the nests of a step.
 
 #include "dsl/expr/function_ref.h"
 #include "dsl/expr/simplify.h"

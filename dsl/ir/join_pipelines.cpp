@@ -14,8 +14,7 @@ public:
   JoinChecker(const Program &program, const For &outer, const For &inner)
       : outer_(outer), inner_(inner), nests_(staged_nests(outer)), steps_(staged_nests(inner)),
         all_(blocks_of(program.body)), inside_(blocks_of(inner.body)) {
-    for (const StagedNest &nest : steps_)
-      last_ = std::max(last_, nest.stage);
+    last_ = last_stage(steps_);
   }
 
   std::optional<PipelineBreach> run() {
@@ -181,7 +180,39 @@ std::optional<PipelineBreach> find_overtaking(const Program &program, const For 
   return std::nullopt;
 }
 
+bool is_joined(const StagedNest &nest) {
+  const auto *loop = as<For>(nest.stmt);
+  return loop && loop->joined();
+}
+
 } // namespace
+
+PipelineStep pipeline_step(const For &loop) {
+  std::vector<StagedNest> nests = staged_nests(loop);
+  PipelineStep step;
+  step.last_stage = last_stage(nests);
+  auto joined = std::ranges::find_if(nests, is_joined);
+  for (auto nest = nests.begin(); nest != joined; ++nest)
+    step.nests.push_back({*nest});
+  step.begin_of_joined = step.nests.size();
+  if (joined == nests.end())
+    return step;
+  step.joined = as<For>(joined->stmt);
+  std::vector<StagedNest> inner = staged_nests(*step.joined);
+  step.last_inner = last_stage(inner);
+  auto computing = std::ranges::find(inner, step.last_inner, &StagedNest::stage);
+  auto add_inner = [&](auto begin, auto end) {
+    for (auto nest = begin; nest != end; ++nest)
+      step.nests.push_back({{nest->stmt, joined->stage, nest->order}, nest->stage});
+  };
+  add_inner(inner.begin(), computing);
+  for (auto nest = std::next(joined); nest != nests.end(); ++nest) {
+    const auto *outermost = as<For>(nest->stmt);
+    step.nests.push_back({*nest, std::nullopt, outermost && outermost->spread() ? outermost : nullptr});
+  }
+  add_inner(computing, inner.end());
+  return step;
+}
 
 std::optional<PipelineBreach> find_join_breach(const Program &program, const For &inner) {
   const For *outer = pipeline_around(program, inner);
@@ -207,10 +238,6 @@ std::optional<PipelineBreach> find_spread_breach(const Program &program, const F
                     name),
         {name}};
   std::vector<StagedNest> nests = staged_nests(*outer);
-  auto is_joined = [](const StagedNest &nest) {
-    const auto *child = as<For>(nest.stmt);
-    return child && child->joined();
-  };
   auto own = std::ranges::find_if(nests, [&](const StagedNest &nest) { return as<For>(nest.stmt) == &loop; });
   auto joined = std::find_if(nests.begin(), own, is_joined);
   if (joined == own)

@@ -248,6 +248,13 @@ std::vector<StagedNest> staged_nests(const For &loop) {
   return nests;
 }
 
+std::int64_t last_stage(const std::vector<StagedNest> &nests) {
+  std::int64_t last = 0;
+  for (const StagedNest &nest : nests)
+    last = std::max(last, nest.stage);
+  return last;
+}
+
 std::optional<PipelineBreach> find_pipeline_breach(const Program &program, const For &loop) {
   return Checker(program, loop).run();
 }

@@ -39,6 +39,29 @@ struct StagedNest {
 
 /// The children of a pipelined loop in the order in which they execute within a step.
 std::vector<StagedNest> staged_nests(const For &loop);
+/// The last stage. Its nests execute iteration t - last_stage in step t, and all others run ahead.
+std::int64_t last_stage(const std::vector<StagedNest> &nests);
+
+/// A nest of a pipeline, or of the loop that is joined with it.
+struct StepNest {
+  StagedNest
+      nest; ///< stage and order of the pipeline; a nest of the joined loop has the stage of that loop's nest
+  std::optional<std::int64_t> inner_stage =
+      std::nullopt; ///< of a nest of the joined loop: the stage in that loop
+  const For *spread =
+      nullptr; ///< the outermost loop, if its iterations are spread over the steps of the joined loop
+};
+
+/// A step of a pipeline as one list of nests.
+struct PipelineStep {
+  std::vector<StepNest> nests; ///< in the order in which they execute
+  const For *joined = nullptr; ///< the joined loop; null if there is none
+  /// The steps of the joined loop execute the nests from this one on: first its nests that run ahead, then the
+  /// nests of the pipeline with a later order, then its nests of the last stage.
+  std::size_t begin_of_joined = 0;
+  std::int64_t last_stage = 0, last_inner = 0; ///< of the pipeline; of the joined loop
+};
+PipelineStep pipeline_step(const For &loop);
 
 /// A violated requirement of a pipeline.
 struct PipelineBreach {

@@ -1,5 +1,6 @@
 /// spread: the mark in the program, and what it refuses.
 
+#include "dsl/ir/pipeline.h"
 #include "dsl/schedule/trace.h"
 #include "tests/lowering/fragment_gemm.h"
 
@@ -18,6 +19,37 @@ TEST(Spread, MarksTheLoopAndChangesNothing) {
   EXPECT_TRUE(test::same_meaning(t.s));
   EXPECT_TRUE(t.s.obligations().empty());
   EXPECT_EQ(to_cpp(t.s.trace().back()), "s.spread(ax_B_k_ax_B_j_outer);");
+}
+
+/// The blocks in the order of a step, with the stage, and the stage in the joined loop. `*`: spread.
+std::string step_text(const FragmentGemm &t) {
+  const For *outer = nullptr;
+  walk(t.s.program().body, [&](const Stmt &stmt) {
+    if (const auto *loop = as<For>(stmt); loop && loop->var->name == "k_outer")
+      outer = loop;
+    return outer == nullptr;
+  });
+  PipelineStep step = pipeline_step(*outer);
+  std::string text;
+  for (std::size_t n = 0; n < step.nests.size(); ++n) {
+    const StepNest &x = step.nests[n];
+    text += step.joined && n == step.begin_of_joined ? "| " : "";
+    text += blocks_of(x.nest.stmt).front()->id->name + " " + std::to_string(x.nest.stage);
+    text += (x.inner_stage ? "." + std::to_string(*x.inner_stage) : "") + (x.spread ? "* " : " ");
+  }
+  return text;
+}
+
+TEST(StepOfPipeline, HasTheNestsOfTheJoinedLoopAroundThoseWithALaterOrder) {
+  FragmentGemm apart(8, 8, 48, 16), last(8, 8, 48, 16), first(8, 8, 48, 16), spread(8, 8, 48, 16);
+  apart.pipeline_outer(3, false);
+  EXPECT_EQ(step_text(apart), "A_shared 0 B_shared 0 A_shared_local 2 ");
+  last.join(3, false);
+  EXPECT_EQ(step_text(last), "A_shared 0 B_shared 0 | A_shared_local 2.0 B_shared_local 2.0 AB 2.1 ");
+  first.join(3, false, 0);
+  EXPECT_EQ(step_text(first), "| A_shared_local 2.0 B_shared_local 2.0 A_shared 0 B_shared 0 AB 2.1 ");
+  spread.join_and_spread(2, false);
+  EXPECT_EQ(step_text(spread), "| A_shared_local 1.0 B_shared_local 1.0 A_shared 0* B_shared 0* AB 1.1 ");
 }
 
 TEST(SpreadRefuses, LoopsWithAnotherOrder) {

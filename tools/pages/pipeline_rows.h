@@ -21,10 +21,10 @@ struct LineRow {
 };
 
 struct PipelineRows {
-  std::vector<LineRow> rows;             ///< in the order in which a step executes them
-  std::map<BlockId, std::size_t> row_of; ///< by the blocks of the row
-  std::map<Var, std::size_t> spread_row; ///< by the variable of its spread loop
-  Var joined;                            ///< the variable of the joined loop; null if there is none
+  std::vector<LineRow> rows = {};             ///< in the order in which a step executes them
+  std::map<BlockId, std::size_t> row_of = {}; ///< by the blocks of the row
+  std::map<Var, std::size_t> spread_row = {}; ///< by the variable of its spread loop
+  Var joined = {};                            ///< the variable of the joined loop; null if there is none
   std::int64_t last_stage = 0;
   std::int64_t last_inner = 0, inner_extent = 1; ///< of the joined loop
 };
