@@ -248,8 +248,7 @@ private:
   /// Checks a call of a warp: who executes it, and its operands.
   void check_call(const Call &call, bool divergent) {
     const Intrinsic &intrinsic = call.intrinsic;
-    if (divergent)
-      fail("a call of {} stands below a guard that differs between the threads of a block", intrinsic.name);
+    check_reached("a call of " + intrinsic.name, divergent);
     if (intrinsic.group != Group::warp || call.places.size() != intrinsic.operands.size())
       return fail("the call of {} does not fit its declaration", intrinsic.name);
     for (std::size_t n = 0; n < call.places.size(); ++n) {
@@ -316,87 +315,97 @@ private:
       fail("{} has {} lanes, expected {}", to_string(e), e.lanes(), lanes);
   }
 
+  /// Checks a statement that all threads of a block must reach together.
+  void check_reached(std::string_view what, bool divergent) {
+    if (divergent)
+      fail("{} stands below a guard that differs between the threads of a block", what);
+  }
+
+  void check_declaration(const Declare &x) {
+    check(x.value);
+    check_lanes(x.value, x.var->lanes);
+    if (x.var->dtype == DType::i32)
+      check_width(x.value);
+    define(x.var);
+    if (finished_)
+      values_.define(x);
+    uniform_.declare(x);
+  }
+
+  void check_loop(const Loop &x, bool divergent) {
+    if (finished_ && x.over_lanes())
+      fail("the loop {} over lanes is left", x.var->name);
+    check(x.extent);
+    check_width(x.extent);
+    if (!uniform_.uniform(x.extent))
+      fail("the extent of the loop {} differs between the threads of a block", x.var->name);
+    scoped([&] {
+      define(x.var);
+      if (finished_)
+        values_.define(x);
+      check(x.body, divergent);
+    });
+  }
+
+  void check_branch(const If &x, bool divergent) {
+    check(x.condition);
+    bool splits = !uniform_.uniform(x.condition);
+    scoped([&] { check(x.body, divergent || splits); });
+    if (x.otherwise)
+      scoped([&] { check(x.otherwise, divergent || splits); });
+  }
+
+  void check_store(const Store &x) {
+    for (const Expr &index : x.indices) {
+      check(index);
+      check_width(index);
+    }
+    check(x.value);
+    check_lanes(x.value, x.lanes);
+    if (x.lanes > 1)
+      check_access(x.buffer, x.lanes, "written");
+    if (!buffers_.count(x.buffer))
+      fail("{} is written but not allocated", x.buffer->name);
+    if (x.buffer->role == Role::input)
+      fail("the input {} is written", x.buffer->name);
+    if (x.async)
+      check_async(x);
+  }
+
+  void check_wait(const Wait &x, bool divergent) {
+    check_reached("a wait", divergent);
+    if (x.pending < 0)
+      fail("a wait leaves {} groups pending", x.pending);
+  }
+
+  void check_arrival(const Arrive &x, bool divergent) {
+    check_reached("an arrival", divergent);
+    for (const Expr &e : {x.index, x.arrivals}) {
+      check(e);
+      check_width(e);
+      if (!uniform_.uniform(e))
+        fail("the arrival at {} differs between the threads of a block", x.counters->name);
+    }
+    if (!buffers_.count(x.counters) || x.counters->dtype != DType::u32)
+      fail("{} is not a parameter of u32 counters", x.counters->name);
+    define(x.last);
+  }
+
   void check(const Stmt &stmt, bool divergent) {
     visit(stmt, Overloaded{
-                    [&](const Declare &x) {
-                      check(x.value);
-                      check_lanes(x.value, x.var->lanes);
-                      if (x.var->dtype == DType::i32)
-                        check_width(x.value);
-                      define(x.var);
-                      if (finished_)
-                        values_.define(x);
-                      uniform_.declare(x);
-                    },
-                    [&](const Loop &x) {
-                      if (finished_ && x.over_lanes())
-                        fail("the loop {} over lanes is left", x.var->name);
-                      check(x.extent);
-                      check_width(x.extent);
-                      if (!uniform_.uniform(x.extent))
-                        fail("the extent of the loop {} differs between the threads of a block", x.var->name);
-                      scoped([&] {
-                        define(x.var);
-                        if (finished_)
-                          values_.define(x);
-                        check(x.body, divergent);
-                      });
-                    },
-                    [&](const If &x) {
-                      check(x.condition);
-                      bool splits = !uniform_.uniform(x.condition);
-                      scoped([&] { check(x.body, divergent || splits); });
-                      if (x.otherwise)
-                        scoped([&] { check(x.otherwise, divergent || splits); });
-                    },
+                    [&](const Declare &x) { check_declaration(x); },
+                    [&](const Loop &x) { check_loop(x, divergent); },
+                    [&](const If &x) { check_branch(x, divergent); },
                     [&](const Seq &x) {
                       for (const Stmt &child : x.stmts)
                         check(child, divergent);
                     },
-                    [&](const Store &x) {
-                      for (const Expr &index : x.indices) {
-                        check(index);
-                        check_width(index);
-                      }
-                      check(x.value);
-                      check_lanes(x.value, x.lanes);
-                      if (x.lanes > 1)
-                        check_access(x.buffer, x.lanes, "written");
-                      if (!buffers_.count(x.buffer))
-                        fail("{} is written but not allocated", x.buffer->name);
-                      if (x.buffer->role == Role::input)
-                        fail("the input {} is written", x.buffer->name);
-                      if (x.async)
-                        check_async(x);
-                    },
+                    [&](const Store &x) { check_store(x); },
                     [&](const Call &x) { check_call(x, divergent); },
-                    [&](const Barrier &) {
-                      if (divergent)
-                        fail("a barrier stands below a guard that differs between the threads of a block");
-                    },
-                    [&](const Commit &) {
-                      if (divergent)
-                        fail("a commit stands below a guard that differs between the threads of a block");
-                    },
-                    [&](const Wait &x) {
-                      if (divergent)
-                        fail("a wait stands below a guard that differs between the threads of a block");
-                      if (x.pending < 0)
-                        fail("a wait leaves {} groups pending", x.pending);
-                    },
-                    [&](const Arrive &x) {
-                      if (divergent)
-                        fail("an arrival stands below a guard that differs between the threads of a block");
-                      for (const Expr &e : {x.index, x.arrivals}) {
-                        check(e);
-                        check_width(e);
-                        if (!uniform_.uniform(e))
-                          fail("the arrival at {} differs between the threads of a block", x.counters->name);
-                      }
-                      if (!buffers_.count(x.counters) || x.counters->dtype != DType::u32)
-                        fail("{} is not a parameter of u32 counters", x.counters->name);
-                      define(x.last);
-                    },
+                    [&](const Barrier &) { check_reached("a barrier", divergent); },
+                    [&](const Commit &) { check_reached("a commit", divergent); },
+                    [&](const Wait &x) { check_wait(x, divergent); },
+                    [&](const Arrive &x) { check_arrival(x, divergent); },
                 });
   }
 
