@@ -109,8 +109,8 @@ struct Counts {
 
 /// One machine and its counts.
 struct CountingMachine {
-  CountingMachine(const sim::Program &program, const Counting &counting, ParameterMemory &memory)
-      : tally(counting.tally(program)), machine(program, memory.buffers, nullptr, &tally) {}
+  CountingMachine(const sim::DecodedKernel &decoded, const Counting &counting, ParameterMemory &memory)
+      : tally(counting.tally(decoded)), machine(decoded, memory.buffers, nullptr, &tally) {}
   CountingMachine(const CountingMachine &) = delete;
 
   void add_to(Counts &counts, std::uint64_t times) const { counts.add({machine.executions, tally}, times); }
@@ -126,18 +126,18 @@ struct CountingMachine {
 /// The kernel, decoded for counting.
 struct Counted {
   Counting counting{true};
-  sim::Program program;
+  sim::DecodedKernel decoded;
 };
 
 /// The counts of all chosen blocks, each multiplied by its weight.
 Counters run_blocks(const Counted &counted, ParameterMemory &memory, const std::vector<Chosen> &blocks,
                     unsigned threads) {
-  const sim::Program &program = counted.program;
-  const Counts none{sim::Executions(program), counted.counting.tally(program)};
+  const sim::DecodedKernel &decoded = counted.decoded;
+  const Counts none{sim::Executions(decoded), counted.counting.tally(decoded)};
   std::vector<Counts> counts(threads, none);
   std::atomic<std::size_t> next = 0;
   sim::run_workers(counts, [&](Counts &mine) {
-    CountingMachine single(program, counted.counting, memory), weighted(program, counted.counting, memory);
+    CountingMachine single(decoded, counted.counting, memory), weighted(decoded, counted.counting, memory);
     for (std::size_t n = next++; n < blocks.size(); n = next++) {
       if (blocks[n].weight == 1) {
         single.machine.run_block(blocks[n].block);
@@ -152,7 +152,7 @@ Counters run_blocks(const Counted &counted, ParameterMemory &memory, const std::
   Counts all = none;
   for (const Counts &part : counts)
     all.add(part);
-  return evaluate(program, counted.counting.accesses(), all.executions, all.tally);
+  return evaluate(decoded, counted.counting.accesses(), all.executions, all.tally);
 }
 
 bool alike(const Counters &a, const Counters &b) {
@@ -167,10 +167,10 @@ bool alike(const Counters &a, const Counters &b) {
 
 /// Whether blocks drawn at random have the same counts as the blocks that represent them.
 bool holds(const GridSample &sample, const Counted &counted, ParameterMemory &memory) {
-  std::mt19937_64 random(counted.program.blocks);
+  std::mt19937_64 random(counted.decoded.blocks);
   auto of = [&](std::uint64_t block) { return run_blocks(counted, memory, {{block, 1}}, 1); };
   for (int n = 0; n < 16; ++n) {
-    std::uint64_t block = random() % static_cast<std::uint64_t>(counted.program.blocks),
+    std::uint64_t block = random() % static_cast<std::uint64_t>(counted.decoded.blocks),
                   other = sample.stands_for(block);
     if (block != other && !alike(of(block), of(other)))
       return false;
@@ -181,16 +181,16 @@ bool holds(const GridSample &sample, const Counted &counted, ParameterMemory &me
 /// Allocates the parameters in `memory` if the kernel depends on their values.
 Counted decoded(const kernel::Kernel &kernel, std::span<const Scalar> scalars, ParameterMemory &memory) {
   Counted counted;
-  counted.program = decode(kernel, scalars, memory.buffers,
+  counted.decoded = decode(kernel, scalars, memory.buffers,
                            {.values = false,
                             .barriers = false,
                             .unroll = unrolled_statements,
                             .iterations = phases,
                             .observer = &counted.counting});
-  if (counted.program.depends_on_data) {
+  if (counted.decoded.depends_on_data) {
     memory.fill();
     counted.counting = Counting(false);
-    counted.program = decode(kernel, scalars, memory.buffers, {.check = false, .observer = &counted.counting});
+    counted.decoded = decode(kernel, scalars, memory.buffers, {.check = false, .observer = &counted.counting});
   }
   return counted;
 }
@@ -200,13 +200,13 @@ Counted decoded(const kernel::Kernel &kernel, std::span<const Scalar> scalars, P
 Counters count(const kernel::Kernel &kernel, std::span<const Scalar> scalars, const CountOptions &options) {
   ParameterMemory memory(kernel);
   Counted counted = decoded(kernel, scalars, memory);
-  auto all = static_cast<std::uint64_t>(counted.program.blocks);
+  auto all = static_cast<std::uint64_t>(counted.decoded.blocks);
   bool estimated = false;
   std::vector<Chosen> blocks;
   if (options.max_blocks == 0 || all <= options.max_blocks) {
     blocks = spread(all, all);
   } else {
-    GridSample sample(counted.program.grid, options.max_blocks);
+    GridSample sample(counted.decoded.grid, options.max_blocks);
     estimated = !holds(sample, counted, memory);
     blocks = estimated ? spread(all, options.max_blocks) : sample.chosen();
   }
@@ -248,10 +248,10 @@ void each_request(const kernel::Kernel &kernel, std::span<const Scalar> scalars,
   };
   ParameterMemory memory(kernel);
   Walking walking(true);
-  sim::Program program = decode_to_walk(kernel, scalars, memory, walking);
+  sim::DecodedKernel decoded = decode_to_walk(kernel, scalars, memory, walking);
   Visitor sink(visit);
-  sink.positions = positions(program, walking.accesses());
-  sim::Machine machine(program, memory.buffers, nullptr, &sink);
+  sink.positions = positions(decoded, walking.accesses());
+  sim::Machine machine(decoded, memory.buffers, nullptr, &sink);
   machine.start_block(block);
   while (sink.more && machine.round()) {
   }

@@ -23,13 +23,14 @@ struct Parts {
   sim::Sum rest;
 };
 
-Parts parts_of(const sim::Program &program, const sim::Values &values, const sim::Access &access,
+Parts parts_of(const sim::DecodedKernel &decoded, const sim::Values &values, const sim::Access &access,
                const sim::Sum &uniform) {
-  Parts parts{access.constant, {}, {}};
-  bool lanes = access.kind == sim::AddressKind::pattern;
-  parts.threads.resize(std::size_t{program.warps} * (lanes ? sim::warp_size : 1));
+  Parts parts{access.address.constant, {}, {}};
+  bool lanes = access.address.has_pattern();
+  parts.threads.resize(std::size_t{decoded.warps} * (lanes ? sim::warp_size : 1));
   for (std::size_t n = 0; lanes && n < parts.threads.size(); ++n)
-    parts.threads[n] = access.patterns[n / sim::warp_size].offset[n % sim::warp_size];
+    parts.threads[n] =
+        access.address.pattern(static_cast<std::uint32_t>(n / sim::warp_size)).offset[n % sim::warp_size];
   for (auto [term, coefficient] : uniform.terms) {
     const std::vector<std::int64_t> &table = values[term].table;
     if (table.empty())
@@ -46,7 +47,7 @@ Parts parts_of(const sim::Program &program, const sim::Values &values, const sim
 
 /// Whether the address without its constant is a multiple of this number of elements in every lane.
 bool aligns(const sim::Values &values, const sim::Access &access, const Parts &parts, std::int64_t elements) {
-  if (access.byte_offset / byte_size(access.buffer->dtype) % elements != 0)
+  if (access.storage.byte_offset() / byte_size(access.buffer->dtype) % elements != 0)
     return false;
   for (auto [term, coefficient] : parts.rest.terms)
     if (coefficient % elements * values[term].multiple % elements != 0)
@@ -95,8 +96,8 @@ const sim::Instr *count_request(const sim::Instr *ip, sim::Warp &w) {
   auto &tally = static_cast<Tally &>(*w.machine->observation);
   if (mask == 0)
     return ip + 1;
-  if (access.kind != sim::AddressKind::lanes) {
-    tally.request(ip->b, w, mask, reg<std::int64_t>(w, access.base) + access.constant);
+  if (!access.address.is_computed()) {
+    tally.request(ip->b, w, mask, reg<std::int64_t>(w, access.address.base) + access.address.constant);
     return ip + 1;
   }
   RequestCost each = cost(request_now(access, w, mask), access.bytes, access.buffer->scope);
@@ -113,39 +114,39 @@ void Counting::begin() {
   known_bases_.clear();
 }
 
-void Counting::decoded(const sim::DecodedAccess &decoded, sim::Values &values) {
+void Counting::access_decoded(const sim::ObservedAccess &seen, sim::Values &values) {
   if (done_)
     begin();
-  sim::Access &access = decoded.access;
-  addresses_.push_back({decoded.epoch, decoded.index, decoded.uniform});
+  sim::Access &access = seen.access;
+  addresses_.push_back({seen.epoch, seen.index, seen.uniform});
   CountedAccess &counted = accesses_.all.emplace_back(
-      CountedAccess{.access = &access, .region = decoded.region, .bytes = access.bytes});
+      CountedAccess{.access = &access, .region = seen.region, .bytes = access.bytes});
   bool pinned =
-      std::ranges::any_of(decoded.uniform.terms, [&](const auto &term) { return values[term.first].pinned; });
-  if (decoded.masked || pinned || access.kind == sim::AddressKind::lanes) {
-    decoded.need_base(values);
+      std::ranges::any_of(seen.uniform.terms, [&](const auto &term) { return values[term.first].pinned; });
+  if (seen.masked || pinned || access.address.is_computed()) {
+    seen.need_base(values);
     counted.by = CountedBy::request;
     counted.number = accesses_.single++;
     values.emit({.run = count_request, .b = counted.number, .access = &access});
     return;
   }
-  counted.phase = access.constant;
-  if (on_phase(access, decoded.uniform, values))
+  counted.phase = access.address.constant;
+  if (on_phase(access, seen.uniform, values))
     return;
-  decoded.need_base(values);
+  seen.need_base(values);
   counted.by = CountedBy::phase;
-  auto [it, fresh] = known_bases_.try_emplace({decoded.region, access.base}, accesses_.bases);
+  auto [it, fresh] = known_bases_.try_emplace({seen.region, access.address.base}, accesses_.bases);
   counted.number = it->second;
   if (fresh) {
     ++accesses_.bases;
-    values.emit({.run = count_phase, .a = access.base, .b = counted.number});
+    values.emit({.run = count_phase, .a = access.address.base, .b = counted.number});
   }
 }
 
 /// Merges loads whose addresses differ by constants. Equal addresses are loaded once, and neighbouring ones in
 /// shared memory together, up to 16 bytes. A compiler that unrolls their loop does the same unless a store to
 /// shared memory, or a barrier, lies between them, or the kernel stores to the array in global memory.
-void Counting::decoded_all(const sim::Values &values, const sim::Program &program) {
+void Counting::kernel_decoded(const sim::Values &values, const sim::DecodedKernel &decoded) {
   if (done_)
     begin();
   done_ = true;
@@ -156,14 +157,14 @@ void Counting::decoded_all(const sim::Values &values, const sim::Program &progra
   for (std::size_t n = 0; n < accesses_.all.size(); ++n) {
     const CountedAccess &counted = accesses_.all[n];
     const sim::Access &access = *counted.access;
-    bool constant = access.buffer->scope == Scope::shared || !program.stored[access.slot];
+    bool constant = access.buffer->scope == Scope::shared || !decoded.stored[access.storage.slot];
     bool merges = !access.is_store && constant && counted.by == CountedBy::region &&
                   counted.bytes == byte_size(access.buffer->dtype);
     if (!merges) {
       accesses_.merged.push_back(counted);
       continue;
     }
-    Parts parts = parts_of(program, values, access, addresses_[n].uniform);
+    Parts parts = parts_of(decoded, values, access, addresses_[n].uniform);
     LoadGroup &group = groups[{counted.region, addresses_[n].epoch, access.buffer, addresses_[n].index,
                                parts.threads, parts.rest}];
     group.loads.try_emplace(parts.constant, counted);
@@ -178,17 +179,17 @@ void Counting::decoded_all(const sim::Values &values, const sim::Program &progra
     }
 }
 
-std::unique_ptr<sim::Observation> Counting::start(const sim::Program &program) {
-  return std::make_unique<Tally>(program, accesses_.bases, accesses_.single);
+std::unique_ptr<sim::Observation> Counting::start(const sim::DecodedKernel &decoded) {
+  return std::make_unique<Tally>(decoded, accesses_.bases, accesses_.single);
 }
 
-void Counting::finish(const sim::Program &program, const sim::Executions &executions,
+void Counting::finish(const sim::DecodedKernel &decoded, const sim::Executions &executions,
                       const std::vector<std::unique_ptr<sim::Observation>> &parts) {
-  Tally all = tally(program);
+  Tally all = tally(decoded);
   for (const std::unique_ptr<sim::Observation> &part : parts)
     all.add(static_cast<const Tally &>(*part));
-  Counters &result = counters.emplace_back(evaluate(program, accesses_, executions, all));
-  result.blocks = result.counted = static_cast<std::uint64_t>(program.blocks);
+  Counters &result = counters.emplace_back(evaluate(decoded, accesses_, executions, all));
+  result.blocks = result.counted = static_cast<std::uint64_t>(decoded.blocks);
 }
 
 } // namespace nestsmith::model

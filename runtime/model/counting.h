@@ -15,14 +15,14 @@ public:
   /// (`AccessCounts::merged`).
   explicit Counting(bool merge) : merge_(merge) {}
 
-  void decoded(const sim::DecodedAccess &decoded, sim::Values &values) override;
-  void decoded_all(const sim::Values &values, const sim::Program &program) override;
-  std::unique_ptr<sim::Observation> start(const sim::Program &program) override;
+  void access_decoded(const sim::ObservedAccess &seen, sim::Values &values) override;
+  void kernel_decoded(const sim::Values &values, const sim::DecodedKernel &decoded) override;
+  std::unique_ptr<sim::Observation> start(const sim::DecodedKernel &decoded) override;
   /// Appends to `counters`.
-  void finish(const sim::Program &program, const sim::Executions &executions,
+  void finish(const sim::DecodedKernel &decoded, const sim::Executions &executions,
               const std::vector<std::unique_ptr<sim::Observation>> &parts) override;
 
-  Tally tally(const sim::Program &program) const { return {program, accesses_.bases, accesses_.single}; }
+  Tally tally(const sim::DecodedKernel &decoded) const { return {decoded, accesses_.bases, accesses_.single}; }
   /// The accesses of the last decoded program.
   const CountedAccesses &accesses() const { return accesses_; }
 

@@ -18,8 +18,8 @@ struct Times {
 
 class Evaluation {
 public:
-  Evaluation(const sim::Program &program, const CountedAccesses &accesses, const sim::Executions &executions,
-             const Tally &tally);
+  Evaluation(const sim::DecodedKernel &decoded, const CountedAccesses &accesses,
+             const sim::Executions &executions, const Tally &tally);
   Counters run();
 
 private:
@@ -29,7 +29,7 @@ private:
   const RequestCost &cost_of(const CountedAccess &access, std::uint32_t warp, std::uint32_t mask,
                              std::int64_t phase);
 
-  const sim::Program &program_;
+  const sim::DecodedKernel &decoded_;
   const CountedAccesses &accesses_;
   const sim::Executions &executions_;
   const Tally &tally_;
@@ -40,19 +40,19 @@ private:
       known_;
 };
 
-Evaluation::Evaluation(const sim::Program &program, const CountedAccesses &accesses,
+Evaluation::Evaluation(const sim::DecodedKernel &decoded, const CountedAccesses &accesses,
                        const sim::Executions &executions, const Tally &tally)
-    : program_(program), accesses_(accesses), executions_(executions), tally_(tally),
-      runs_(program.regions.size()), bases_(accesses.bases), single_(accesses.single) {
-  executions.each(program,
+    : decoded_(decoded), accesses_(accesses), executions_(executions), tally_(tally),
+      runs_(decoded.regions.size()), bases_(accesses.bases), single_(accesses.single) {
+  executions.each(decoded,
                   [&](std::uint32_t region, std::uint32_t warp, std::uint32_t mask, std::uint64_t times) {
                     runs_[region].push_back({warp, mask, 0, times});
                   });
   for (std::uint32_t base = 0; base < accesses.bases; ++base)
-    for (std::uint32_t warp = 0; warp < program.warps; ++warp)
+    for (std::uint32_t warp = 0; warp < decoded.warps; ++warp)
       for (std::uint32_t phase = 0; phase < phases; ++phase)
-        if (std::uint64_t times = tally.base_phases[(base * program.warps + warp) * phases + phase])
-          bases_[base].push_back({warp, sim::live_lanes(program, warp), phase, times});
+        if (std::uint64_t times = tally.base_phases[(base * decoded.warps + warp) * phases + phase])
+          bases_[base].push_back({warp, sim::live_lanes(decoded, warp), phase, times});
   for (const auto &[key, times] : tally.partial_phases)
     bases_[key[0]].push_back({key[1], key[2], key[3], times});
   for (const auto &[key, times] : tally.requests)
@@ -67,9 +67,9 @@ const RequestCost &Evaluation::cost_of(const CountedAccess &counted, std::uint32
   std::int64_t period = access.buffer->scope == Scope::global ? line_bytes / width
                                                               : std::max<std::int64_t>(bank_bytes / width, 1);
   phase = floor_mod(phase, period);
-  const sim::Pattern *pattern = access.kind == sim::AddressKind::pattern ? access.patterns + warp : nullptr;
+  const sim::Pattern *pattern = access.address.has_pattern() ? &access.address.pattern(warp) : nullptr;
   auto [it, fresh] = known_.try_emplace(
-      {pattern, mask, phase, access.byte_offset % bank_bytes, counted.bytes, access.buffer->scope});
+      {pattern, mask, phase, access.storage.byte_offset() % bank_bytes, counted.bytes, access.buffer->scope});
   if (fresh)
     it->second = cost(request_at(access, warp, mask, phase), counted.bytes, access.buffer->scope);
   return it->second;
@@ -82,7 +82,7 @@ void Evaluation::add(RequestSums &to, const CountedAccess &access, const Times &
 
 void Evaluation::operations(Counters &result) const {
   for (std::size_t region = 0; region < runs_.size(); ++region) {
-    const sim::RegionCounts &each = program_.regions[region];
+    const sim::RegionCounts &each = decoded_.regions[region];
     for (const Times &run : runs_[region]) {
       auto lanes = static_cast<std::uint64_t>(std::popcount(run.mask));
       auto add = [&](OpCounts &to, std::uint64_t count) {
@@ -111,14 +111,14 @@ Counters Evaluation::run() {
   Counters result;
   operations(result);
   const std::vector<CountedAccess> &counted = accesses_.all;
-  std::vector<std::size_t> at = positions(program_, accesses_of(counted));
+  std::vector<std::size_t> at = positions(decoded_, accesses_of(counted));
   std::map<int, std::size_t> by_source;
   for (std::size_t n = 0; n < at.size(); ++n) {
     const sim::Access &access = *counted[n].access;
     if (at[n] >= result.accesses.size())
       result.accesses.resize(at[n] + 1);
     AccessCounts &to = result.accesses[at[n]];
-    const sim::Site &site = program_.sites[access.site];
+    const sim::Site &site = decoded_.sites[access.site];
     to.stmt = site.stmt;
     to.load = site.load;
     to.made = site.made;
@@ -131,7 +131,7 @@ Counters Evaluation::run() {
     for (AccessCounts &access : result.accesses)
       access.merged = access;
   for (const CountedAccess &access : accesses_.merged)
-    add_all(result.accesses[by_source.at(program_.sites[access.access->site].source)].merged, access);
+    add_all(result.accesses[by_source.at(decoded_.sites[access.access->site].source)].merged, access);
   return result;
 }
 
@@ -156,22 +156,22 @@ void Evaluation::add_all(RequestSums &to, const CountedAccess &access) {
 
 } // namespace
 
-Counters evaluate(const sim::Program &program, const CountedAccesses &accesses,
+Counters evaluate(const sim::DecodedKernel &decoded, const CountedAccesses &accesses,
                   const sim::Executions &executions, const Tally &tally) {
-  return Evaluation(program, accesses, executions, tally).run();
+  return Evaluation(decoded, accesses, executions, tally).run();
 }
 
-std::vector<std::size_t> positions(const sim::Program &program,
+std::vector<std::size_t> positions(const sim::DecodedKernel &decoded,
                                    const std::vector<const sim::Access *> &accesses) {
   std::map<int, std::size_t> sources;
   for (const sim::Access *access : accesses)
-    sources.try_emplace(program.sites[access->site].source);
+    sources.try_emplace(decoded.sites[access->site].source);
   std::size_t count = 0;
   for (auto &[source, position] : sources)
     position = count++;
   std::vector<std::size_t> result;
   for (const sim::Access *access : accesses)
-    result.push_back(sources.at(program.sites[access->site].source));
+    result.push_back(sources.at(decoded.sites[access->site].source));
   return result;
 }
 
@@ -190,8 +190,8 @@ WarpRequest request_at(const sim::Access &access, std::uint32_t warp, std::uint3
   WarpRequest request{.mask = mask};
   std::int64_t width = byte_size(access.buffer->dtype);
   for (std::size_t lane = 0; lane < sim::warp_size; ++lane) {
-    std::int64_t offset = access.kind == sim::AddressKind::pattern ? access.patterns[warp].offset[lane] : 0;
-    request.address[lane] = (base + offset) * width + access.byte_offset;
+    std::int64_t offset = access.address.has_pattern() ? access.address.pattern(warp).offset[lane] : 0;
+    request.address[lane] = (base + offset) * width + access.storage.byte_offset();
   }
   return request;
 }
@@ -200,7 +200,7 @@ WarpRequest request_now(const sim::Access &access, const sim::Warp &w, std::uint
   WarpRequest request{.mask = mask};
   std::int64_t width = byte_size(access.buffer->dtype);
   for (std::uint32_t lane = 0; lane < sim::warp_size; ++lane)
-    request.address[lane] = address(access, w, lane) * width + access.byte_offset;
+    request.address[lane] = address(access, w, lane) * width + access.storage.byte_offset();
   return request;
 }
 

@@ -31,12 +31,12 @@ struct CountedAccesses {
 };
 
 /// The costs of all accesses. The caller must set `blocks` and `counted` of the result.
-Counters evaluate(const sim::Program &program, const CountedAccesses &accesses,
+Counters evaluate(const sim::DecodedKernel &decoded, const CountedAccesses &accesses,
                   const sim::Executions &executions, const Tally &tally);
 
 /// For each access, its position in `Counters::accesses`. Copies of an access made by unrolling have the same
 /// position.
-std::vector<std::size_t> positions(const sim::Program &program,
+std::vector<std::size_t> positions(const sim::DecodedKernel &decoded,
                                    const std::vector<const sim::Access *> &accesses);
 
 /// The `RequestSums` of one request. The lanes in `mask` perform it, and each lane accesses `bytes` bytes.

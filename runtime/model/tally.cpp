@@ -4,9 +4,9 @@
 
 namespace nestsmith::model {
 
-Tally::Tally(const sim::Program &program, std::uint32_t bases, std::uint32_t single)
-    : warps(program.warps), base_phases(std::size_t{bases} * program.warps * phases), sums(single),
-      last_(std::size_t{single} * program.warps) {}
+Tally::Tally(const sim::DecodedKernel &decoded, std::uint32_t bases, std::uint32_t single)
+    : warps(decoded.warps), base_phases(std::size_t{bases} * decoded.warps * phases), sums(single),
+      last_(std::size_t{single} * decoded.warps) {}
 
 void Tally::request(std::uint32_t number, const sim::Warp &w, std::uint32_t mask, std::int64_t base) {
   Key key{number, w.index, mask, static_cast<std::uint32_t>(base) % phases};

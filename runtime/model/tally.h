@@ -21,7 +21,7 @@ struct Tally : sim::Observation {
 
   /// `bases` is the number of bases. `single` is the number of accesses whose requests are counted one by one
   /// (counting.h).
-  Tally(const sim::Program &program, std::uint32_t bases, std::uint32_t single);
+  Tally(const sim::DecodedKernel &decoded, std::uint32_t bases, std::uint32_t single);
 
   /// Counts one execution in which base number `number` has the value `base`, in elements.
   void phase(std::uint32_t number, const sim::Warp &w, std::int64_t base) {

@@ -131,7 +131,7 @@ private:
   const Plan &plan_;
   ParameterMemory memory_;
   std::vector<std::int64_t> first_line_; ///< of each parameter
-  sim::Program program_;
+  sim::DecodedKernel decoded_;
   std::vector<std::size_t> positions_;
   std::uint32_t load_from_l2(std::uint64_t line, std::uint32_t sectors);
   std::uint32_t store_to_l2(std::uint64_t line, std::uint32_t sectors);
@@ -154,8 +154,8 @@ Walk::Walk(const kernel::Kernel &kernel, std::span<const Scalar> scalars, const 
     line += memory_.buffers[n].elements * byte_size(kernel.params[n]->dtype) / line_bytes + 2;
   }
   Walking walking(false);
-  program_ = decode_to_walk(kernel, scalars, memory_, walking);
-  positions_ = positions(program_, walking.accesses());
+  decoded_ = decode_to_walk(kernel, scalars, memory_, walking);
+  positions_ = positions(decoded_, walking.accesses());
   std::size_t count = 0;
   for (std::size_t position : positions_)
     count = std::max(count, position + 1);
@@ -190,16 +190,17 @@ std::uint32_t Walk::store_to_l2(std::uint64_t line, std::uint32_t sectors) {
 const std::vector<Touch> &Walk::touches_of(std::uint32_t number, const sim::Access &access, const sim::Warp &w,
                                            std::uint32_t mask, std::int64_t &base) {
   std::int64_t width = byte_size(access.buffer->dtype), period = line_bytes / width;
-  if (access.kind == sim::AddressKind::lanes || mask != w.live) {
+  if (access.address.is_computed() || mask != w.live) {
     base = 0;
     singly_ = touches(request_now(access, w, mask), access.bytes);
     return singly_;
   }
-  std::int64_t at = reg<std::int64_t>(w, access.base) + access.constant, phase = floor_mod(at, period);
+  std::int64_t at = reg<std::int64_t>(w, access.address.base) + access.address.constant,
+               phase = floor_mod(at, period);
   base = floor_div(at, period);
   std::vector<std::vector<Touch>> &known = known_[number];
   if (known.empty())
-    known.resize(program_.warps * static_cast<std::size_t>(period));
+    known.resize(decoded_.warps * static_cast<std::size_t>(period));
   std::vector<Touch> &result =
       known[w.index * static_cast<std::size_t>(period) + static_cast<std::size_t>(phase)];
   if (result.empty())
@@ -211,7 +212,7 @@ void Walk::request(std::uint32_t number, const sim::Access &access, const sim::W
   Followed &sum = all[positions_[number]];
   std::int64_t base = 0;
   for (const Touch &touch : touches_of(number, access, w, mask, base)) {
-    auto line = static_cast<std::uint64_t>(base + touch.line + first_line_[access.slot]);
+    auto line = static_cast<std::uint64_t>(base + touch.line + first_line_[access.storage.slot]);
     // This hash differs from the one that chooses the sets of a cache.
     if ((line * 0xD6E8FEB86659FD93u >> 40) % plan_.draw != 0)
       continue;
@@ -233,7 +234,7 @@ void Walk::run() {
     std::unique_ptr<sim::Machine> machine;
     bool running = false;
   };
-  auto blocks = static_cast<std::uint64_t>(std::ceil(plan_.blocks * static_cast<double>(program_.blocks)));
+  auto blocks = static_cast<std::uint64_t>(std::ceil(plan_.blocks * static_cast<double>(decoded_.blocks)));
   std::vector<Slot> slots(static_cast<std::size_t>(std::min(
       blocks, static_cast<std::uint64_t>(system_.sms) * static_cast<std::uint64_t>(system_.blocks_per_sm))));
   std::uint64_t next = 0, running = 0;
@@ -248,7 +249,7 @@ void Walk::run() {
     ++running;
   };
   for (Slot &slot : slots) {
-    slot.machine = std::make_unique<sim::Machine>(program_, memory_.buffers, nullptr, this);
+    slot.machine = std::make_unique<sim::Machine>(decoded_, memory_.buffers, nullptr, this);
     start(slot);
   }
   while (running > 0)

@@ -20,13 +20,13 @@ const sim::Instr *tell_request(const sim::Instr *ip, sim::Warp &w) {
 
 } // namespace
 
-void Walking::decoded(const sim::DecodedAccess &decoded, sim::Values &values) {
-  accesses_.push_back(&decoded.access);
-  if (!shared_ && decoded.access.buffer->scope != Scope::global)
+void Walking::access_decoded(const sim::ObservedAccess &seen, sim::Values &values) {
+  accesses_.push_back(&seen.access);
+  if (!shared_ && seen.access.buffer->scope != Scope::global)
     return;
-  decoded.need_base(values);
+  seen.need_base(values);
   auto number = static_cast<std::uint32_t>(accesses_.size() - 1);
-  values.emit({.run = tell_request, .b = number, .access = &decoded.access});
+  values.emit({.run = tell_request, .b = number, .access = &seen.access});
 }
 
 ParameterMemory::ParameterMemory(const kernel::Kernel &kernel) : buffers(kernel.params.size()) {
@@ -44,14 +44,14 @@ void ParameterMemory::fill() {
   }
 }
 
-sim::Program decode_to_walk(const kernel::Kernel &kernel, std::span<const Scalar> scalars,
-                            ParameterMemory &memory, Walking &walking) {
+sim::DecodedKernel decode_to_walk(const kernel::Kernel &kernel, std::span<const Scalar> scalars,
+                                  ParameterMemory &memory, Walking &walking) {
   const Walking fresh = walking;
-  sim::Program program =
+  sim::DecodedKernel decoded =
       decode(kernel, scalars, memory.buffers,
              {.values = false, .unroll = unrolled_statements, .iterations = phases, .observer = &walking});
-  if (!program.depends_on_data)
-    return program;
+  if (!decoded.depends_on_data)
+    return decoded;
   memory.fill();
   walking = fresh;
   return decode(kernel, scalars, memory.buffers, {.check = false, .observer = &walking});

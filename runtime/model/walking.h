@@ -22,7 +22,7 @@ public:
   /// `shared`: also stop at requests to shared memory.
   explicit Walking(bool shared) : shared_(shared) {}
 
-  void decoded(const sim::DecodedAccess &decoded, sim::Values &values) override;
+  void access_decoded(const sim::ObservedAccess &seen, sim::Values &values) override;
 
   /// All accesses to global and shared memory, in program order.
   const std::vector<const sim::Access *> &accesses() const { return accesses_; }
@@ -52,7 +52,7 @@ inline constexpr std::int64_t unrolled_statements = 2048;
 
 /// The kernel, decoded for `walking`. If an address or a condition depends on loaded values, the machine
 /// computes values, from memory that is zero. So the accesses are those of `count` in count.h.
-sim::Program decode_to_walk(const kernel::Kernel &kernel, std::span<const Scalar> scalars,
-                            ParameterMemory &memory, Walking &walking);
+sim::DecodedKernel decode_to_walk(const kernel::Kernel &kernel, std::span<const Scalar> scalars,
+                                  ParameterMemory &memory, Walking &walking);
 
 } // namespace nestsmith::model

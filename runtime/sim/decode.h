@@ -1,7 +1,11 @@
 #pragma once
 /// Decodes a kernel into the simulator's flat code.
 
-#include "runtime/sim/program.h"
+#include "dsl/ir/array.h"
+#include "runtime/sim/decoded_kernel.h"
+#include "runtime/sim/global_buffer.h"
+
+#include <span>
 
 namespace nestsmith::sim {
 
@@ -22,7 +26,7 @@ struct DecodeOptions {
 
 /// Decodes a kernel. The values of scalars become constants in the code. For each parameter, `buffers` states
 /// the number of elements, and whether the elements are initialised.
-Program decode(const kernel::Kernel &kernel, std::span<const Scalar> scalars,
-               const std::vector<GlobalBuffer> &buffers, const DecodeOptions &options);
+DecodedKernel decode(const kernel::Kernel &kernel, std::span<const Scalar> scalars,
+                     const std::vector<GlobalBuffer> &buffers, const DecodeOptions &options);
 
 } // namespace nestsmith::sim

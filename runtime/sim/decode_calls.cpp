@@ -7,6 +7,7 @@
 #include "dsl/hardware/intrinsics.h"
 #include "dsl/ir/interpret.h"
 #include "runtime/sim/decoder.h"
+#include "runtime/sim/memory.h"
 
 #include <algorithm>
 
@@ -21,7 +22,7 @@ public:
   }
 
   void run() {
-    RegionCounts &counts = d_.program_.regions[d_.region_];
+    RegionCounts &counts = d_.decoded_.regions[d_.region_];
     if (on_matrix_units(intrinsic_)) {
       ++counts.matrix[&intrinsic_];
       if (!d_.computes())
@@ -119,15 +120,15 @@ private:
   /// The register of an element of a local array. If it is read, reports lanes that have not written it.
   std::uint32_t element(const Buffer &buffer, std::int64_t at, bool read) {
     Access &access = d_.make_access(buffer, nullptr, values_.constant(DType::i64, at));
-    bool inside = at >= 0 && at < access.elements;
+    bool inside = at >= 0 && at < access.storage.elements;
     if (!inside) { // the load reports it
-      access.value = values_.allocate_temporary(buffer->dtype, false);
+      access.value.at = values_.allocate_temporary(buffer->dtype, false);
       values_.emit({.run = d_.handlers_.load(access), .access = &access});
-      return access.value;
+      return access.value.at;
     }
     if (read && access.checked && !d_.written_.contains({buffer, at}))
       values_.emit({.run = d_.handlers_.check_written, .access = &access});
-    return access.first + access.stride * static_cast<std::uint32_t>(at);
+    return access.storage.local().element(at);
   }
 
   /// Reports operands that the instruction would not take as its meaning does: registers that do not start a
@@ -166,8 +167,8 @@ private:
     if (auto distance = values_[values_.binary(BinaryOp::sub, operand.first, result.first)].constant;
         distance && (*distance >= results || *distance <= -count))
       return;
-    auto at = static_cast<std::int64_t>(d_.program_.shared_registers.size());
-    d_.program_.shared_registers.push_back(
+    auto at = static_cast<std::int64_t>(d_.decoded_.shared_registers.size());
+    d_.decoded_.shared_registers.push_back(
         {&first_register(result, true), &first_register(operand, false), results, count});
     values_.emit({.run = sim::check_apart, .imm = at});
   }
@@ -179,17 +180,17 @@ private:
     for (const std::vector<Spot> &spots : held.lanes->spots) {
       auto at = values_[element_of(held, spots.front().at)].constant;
       Access &access = d_.make_access(held.place->buffer, nullptr, element_of(held, spots.front().at));
-      bool inside = at && *at >= 0 && *at < access.elements;
+      bool inside = at && *at >= 0 && *at < access.storage.elements;
       ElementCopies copies{.access = &access, .at = {}};
       if (inside)
-        copies.written = access.first_written + 4 * static_cast<std::uint32_t>(*at);
+        copies.written = access.storage.local().written(*at);
       for (const Spot &spot : spots) {
         copies.lanes |= 1u << spot.lane;
         copies.at.push_back(held.registers[static_cast<std::size_t>(spot.at)] +
                             static_cast<std::uint32_t>(spot.lane * byte_size(dtype)));
       }
-      values_.emit({.run = sim::check_replicas, .imm = static_cast<std::int64_t>(d_.program_.replicas.size())});
-      d_.program_.replicas.push_back(std::move(copies));
+      values_.emit({.run = sim::check_replicas, .imm = static_cast<std::int64_t>(d_.decoded_.replicas.size())});
+      d_.decoded_.replicas.push_back(std::move(copies));
     }
   }
 
@@ -205,13 +206,13 @@ private:
       if (!d_.computes())
         continue;
       held.registers.push_back(values_.reg(values_.splat(id)));
-      const Access &access = *d_.program_.accesses.back();
+      const Access &access = *d_.decoded_.accesses.back();
       if (!access.checked)
         continue;
       values_.emit({.run = receive_rows,
-                    .imm = static_cast<std::int64_t>(d_.program_.receivers.size()),
+                    .imm = static_cast<std::int64_t>(d_.decoded_.receivers.size()),
                     .access = &access});
-      d_.program_.receivers.push_back(receivers(operand)[static_cast<std::size_t>(n)]);
+      d_.decoded_.receivers.push_back(receivers(operand)[static_cast<std::size_t>(n)]);
     }
   }
 
@@ -237,7 +238,7 @@ private:
 
   ValueId lane() const {
     auto constant = [&](std::int64_t n) { return values_.constant(DType::i64, n); };
-    const auto &block = d_.program_.block;
+    const auto &block = d_.decoded_.block;
     ValueId thread = values_.thread_index(2, DType::i64);
     for (int axis : {1, 0})
       thread = values_.binary(
@@ -351,8 +352,8 @@ private:
     std::uint32_t reg = values_.allocate_temporary(access.buffer->dtype, false);
     values_.emit({.run = d_.handlers_.gather(access.buffer->dtype),
                   .dst = reg,
-                  .imm = static_cast<std::int64_t>(d_.program_.gathers.size())});
-    d_.program_.gathers.push_back(from);
+                  .imm = static_cast<std::int64_t>(d_.decoded_.gathers.size())});
+    d_.decoded_.gathers.push_back(from);
     ValueId id = in_register(access.buffer->dtype, reg);
     for (std::vector<DType> types = conversions(e); !types.empty(); types.pop_back())
       id = values_.cast(types.back(), id);
@@ -368,11 +369,8 @@ private:
 
   void store(const Held &held, std::int64_t number, ValueId value) {
     ValueId index = element_of(held, number);
-    Access &access = d_.make_access(held.place->buffer, nullptr, index);
-    access.is_store = true;
-    value = values_.splat(value);
-    access.value = values_.reg(value);
-    access.value_uniform = false;
+    Access &access = d_.make_store(held.place->buffer, index);
+    access.value = d_.in_register(values_.splat(value));
     values_.emit({.run = d_.handlers_.store(access), .access = &access});
     if (auto at = values_[index].constant)
       d_.written_.insert({held.place->buffer, *at});

@@ -1,5 +1,6 @@
 #pragma once
-/// The state of the decoder, private to its source files (decode*.cpp).
+/// The state of the decoder, private to its source files: decoder.cpp has the kernel and its buffers, and
+/// decode_*.cpp the parts of its code.
 
 #include "dsl/hardware/intrinsics.h"
 #include "runtime/sim/decode.h"
@@ -11,15 +12,6 @@
 #include <utility>
 
 namespace nestsmith::sim {
-
-/// The storage of one buffer.
-struct Place {
-  std::uint32_t slot = 0; ///< `Access::slot` for accesses to this buffer
-  std::int64_t elements = 0;
-  std::int64_t byte_offset = 0;                           ///< shared memory only
-  bool overlaps = false;                                  ///< shared memory only; as in `Access`
-  std::uint32_t first = 0, stride = 0, first_written = 0; ///< local memory only; as in `Access`
-};
 
 /// The lanes that hold or supply each element of an operand (`spots_of`), and the number of elements in a lane.
 struct LanesOfOperand {
@@ -33,12 +25,13 @@ class Decoder {
 public:
   Decoder(const kernel::Kernel &kernel, const std::vector<GlobalBuffer> &buffers, const DecodeOptions &options)
       : kernel_(kernel), buffers_(buffers), options_(options), check_(options.check && options.values),
-        handlers_(options.baseline ? baseline_lanes : host_lanes()), values_(handlers_, program_) {}
+        handlers_(options.baseline ? baseline_handlers : host_handlers()), values_(handlers_, decoded_) {}
 
-  Program decode(std::span<const Scalar> scalars);
+  DecodedKernel decode(std::span<const Scalar> scalars);
 
 private:
   friend class CallDecoder;
+  // decoder.cpp
   void shape();
   void bind_scalars(std::span<const Scalar> scalars);
   void place_shared();
@@ -48,21 +41,28 @@ private:
   void stmt(const kernel::Stmt &s);
   void declare(const kernel::Declare &node);
   ValueId keep(ValueId id);
+
+  // decode_control.cpp: what decides which code executes, and when
   void loop(const kernel::Loop &node);
   void unrolled(const kernel::Loop &node, std::int64_t extent);
   void rolled(const kernel::Loop &node, ValueId extent);
   void branch(const kernel::If &node);
   std::set<std::pair<Buffer, std::int64_t>> guarded(ValueId condition, const kernel::Stmt &body,
                                                     bool is_else = false);
+  void barrier(const kernel::Barrier &node);
+  void arrive(const kernel::Arrive &node);
+
+  // decode_stores.cpp
   void store(const kernel::Store &node);
+  void store_vector(const kernel::Store &node);
   bool accumulate(const kernel::Store &node, std::int64_t element);
   void copy(const kernel::Store &node);
   void commit();
   void wait(const kernel::Wait &node);
-  void barrier(const kernel::Barrier &node);
-  void arrive(const kernel::Arrive &node);
+
   void call(const kernel::Call &node); ///< decode_calls.cpp
-  void store_vector(const kernel::Store &node);
+
+  // decode_exprs.cpp
 
   /// A condition under which code executes; none: it always executes.
   using Guard = std::optional<ValueId>;
@@ -76,16 +76,21 @@ private:
   ValueId call(const Call &e, Guard guard);
   /// One value for each element of a vector expression.
   std::vector<ValueId> vector(const Expr &e, Guard guard = {});
-  void first_of_vector(Access &access, int lanes);
   Guard both(Guard a, ValueId b) { return a ? values_.binary(BinaryOp::logical_and, *a, b) : b; }
 
+  // decode_accesses.cpp
   Access &make_access(const Buffer &buffer, const Load *load, ValueId index);
+  Access &make_store(const Buffer &buffer, ValueId index);
   void set_address(Access &access, ValueId index);
+  void first_of_vector(Access &access, int lanes);
   const Pattern *patterns_of(ValueId table);
   const Pattern *one_address();
+  /// One pattern for each warp, of the offsets of its threads.
+  const Pattern *add_patterns(const std::vector<std::int64_t> &of_threads);
   /// Counts an access for the statistics and passes it to the observer. `masked`: the access has its own mask.
   void count(Access &access, bool masked);
   bool computes() const { return options_.values; }
+  Register in_register(ValueId id) { return {values_.reg(id), values_[id].uniform}; }
   /// The value of a load in a mode that does not compute values.
   ValueId unknown(DType dtype);
   void needs(ValueId id); ///< marks a value as used by an address or a condition
@@ -95,12 +100,12 @@ private:
   const std::vector<GlobalBuffer> &buffers_;
   const DecodeOptions &options_;
   bool check_;
-  const Lanes &handlers_;
-  Program program_;
+  const HandlerTable &handlers_;
+  DecodedKernel decoded_;
   Values values_;
   std::map<Var, ValueId> variables_;
   std::map<Var, std::vector<ValueId>> vectors_;
-  std::map<Buffer, Place> places_;
+  std::map<Buffer, Storage> storage_;
   std::map<ValueId, const Pattern *> patterns_;
   std::map<std::pair<const void *, const void *>, int> sources_;
   /// Dtype and `uniform` of each access, for the observer.
@@ -115,9 +120,8 @@ private:
   kernel::Stmt stmt_;                ///< the statement being decoded
   std::uint32_t hint_ = no_register; ///< preferred destination for the value of a store
   std::uint32_t region_ = 0;
-  std::vector<Buffer> copied_;   ///< destinations of asynchronous copies
-  std::uint32_t epoch_ = 0;      ///< number of stores to shared memory and barriers that are decoded so far
-  std::int64_t shadow_unit_ = 1; ///< bytes of shared memory per shadow entry
+  std::vector<Buffer> copied_; ///< destinations of asynchronous copies
+  std::uint32_t epoch_ = 0;    ///< number of stores to shared memory and barriers that are decoded so far
   const Pattern *one_address_ = nullptr;
 };
 

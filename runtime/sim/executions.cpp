@@ -4,8 +4,8 @@
 
 namespace nestsmith::sim {
 
-Executions::Executions(const Program &program)
-    : warps(program.warps), full(program.regions.size() * program.warps), last_(full.size()) {}
+Executions::Executions(const DecodedKernel &decoded)
+    : warps(decoded.warps), full(decoded.regions.size() * decoded.warps), last_(full.size()) {}
 
 void Executions::add_partly(std::uint32_t region, const Warp &w, std::uint64_t times) {
   Times::value_type *&last = last_[region * warps + w.index];

@@ -1,7 +1,7 @@
 #pragma once
-/// Execution counts of one machine: for each region of a program, warp, and set of active lanes.
+/// Execution counts of one machine: for each region of a kernel, warp, and set of active lanes.
 
-#include "runtime/sim/program.h"
+#include "runtime/sim/warp.h"
 
 #include <array>
 #include <map>
@@ -13,7 +13,7 @@ struct Executions {
   using Key = std::array<std::uint32_t, 3>;
   using Times = std::map<Key, std::uint64_t>;
 
-  explicit Executions(const Program &program);
+  explicit Executions(const DecodedKernel &decoded);
 
   /// Counts `times` executions of a region by `w`.
   void add(std::uint32_t region, const Warp &w, std::uint64_t times) {
@@ -26,7 +26,7 @@ struct Executions {
   void clear();
 
   /// Calls f(region, warp, lanes, times) for each combination that was executed.
-  template <class F> void each(const Program &program, F &&f) const;
+  template <class F> void each(const DecodedKernel &decoded, F &&f) const;
 
   std::uint32_t warps;
   std::vector<std::uint64_t> full; ///< executions by all live lanes, at index region * warps + warp
@@ -40,11 +40,11 @@ private:
   std::vector<Times::value_type *> last_;
 };
 
-template <class F> void Executions::each(const Program &program, F &&f) const {
-  for (std::uint32_t region = 0; region < program.regions.size(); ++region)
+template <class F> void Executions::each(const DecodedKernel &decoded, F &&f) const {
+  for (std::uint32_t region = 0; region < decoded.regions.size(); ++region)
     for (std::uint32_t warp = 0; warp < warps; ++warp)
       if (std::uint64_t times = full[region * warps + warp])
-        f(region, warp, live_lanes(program, warp), times);
+        f(region, warp, live_lanes(decoded, warp), times);
   for (const auto &[key, times] : partial)
     f(key[0], key[1], key[2], times);
 }

@@ -1,7 +1,6 @@
 #include "runtime/sim/machine.h"
 
 #include "runtime/sim/report.h"
-#include "runtime/sim/trace.h"
 
 #include <fmt/format.h>
 
@@ -15,8 +14,8 @@ namespace {
 
 constexpr std::size_t frame_alignment = 64;
 
-std::size_t frame_stride(const Program &program) {
-  return (program.frame_bytes + frame_alignment - 1) / frame_alignment * frame_alignment;
+std::size_t frame_stride(const DecodedKernel &decoded) {
+  return (decoded.frame_bytes + frame_alignment - 1) / frame_alignment * frame_alignment;
 }
 
 void set_clock(Warp &w, const Clock &clock, std::uint32_t stamp) {
@@ -30,14 +29,14 @@ bool diverged(const Instr *ip, Warp &w) {
     return false;
   Machine &m = *w.machine;
   auto thread = [&](std::uint32_t mask) {
-    return thread_text(m.program, w.index * warp_size + static_cast<std::uint32_t>(std::countr_zero(mask)));
+    return thread_text(m.decoded, w.index * warp_size + static_cast<std::uint32_t>(std::countr_zero(mask)));
   };
   auto site = static_cast<std::uint32_t>(ip->imm);
   m.report_barrier(ErrorKind::divergent_barrier, site,
                    fmt::format("{} of {} reaches {}, but {} of the same warp does not: every thread must reach "
                                "a barrier, so its condition must not differ between threads",
-                               thread(w.active), block_text(m.program, m.block),
-                               barrier_text(m.program.sites[site], m.iteration(w, site)),
+                               thread(w.active), block_text(m.decoded, m.block),
+                               barrier_text(m.decoded.sites[site], m.iteration(w, site)),
                                thread(w.live & ~w.active)));
   w.state = Warp::State::failed;
   return true;
@@ -54,8 +53,8 @@ const Instr *check_whole_warp(const Instr *ip, Warp &w) {
       ErrorKind::divergent_barrier, site,
       fmt::format("{} of {} executes {} with {} of 32 lanes: every lane must execute a call of its "
                   "warp, so its condition must not differ between lanes",
-                  warp_text(m.program, w.index), block_text(m.program, m.block),
-                  barrier_text(m.program.sites[site], m.iteration(w, site)), std::popcount(w.active)));
+                  warp_text(m.decoded, w.index), block_text(m.decoded, m.block),
+                  barrier_text(m.decoded.sites[site], m.iteration(w, site)), std::popcount(w.active)));
   w.state = Warp::State::failed;
   return nullptr;
 }
@@ -78,8 +77,8 @@ const Instr *warp_barrier(const Instr *ip, Warp &w) {
   return ip + 1;
 }
 
-Machine::Machine(const Program &p, std::vector<GlobalBuffer> &g, Tracer *t, Observation *o)
-    : program(p), globals(g), tracer(t), shared(static_cast<std::size_t>(p.shared_bytes) + 8 * warp_size),
+Machine::Machine(const DecodedKernel &p, std::vector<GlobalBuffer> &g, Tracer *t, Observation *o)
+    : decoded(p), globals(g), tracer(t), shared(static_cast<std::size_t>(p.shared_bytes) + 8 * warp_size),
       writes(static_cast<std::size_t>(p.shadow_units) + warp_size),
       reads(static_cast<std::size_t>(p.shadow_units) + warp_size), owners(p.shares_memory ? reads.size() : 0),
       rows(reads.size() / warp_size + 1), flights(p.copies.empty() ? 0 : p.warps), executions(p),
@@ -90,14 +89,14 @@ Machine::Machine(const Program &p, std::vector<GlobalBuffer> &g, Tracer *t, Obse
 void Machine::set_frames() {
   auto address = reinterpret_cast<std::uintptr_t>(frames_.data());
   std::byte *frame = frames_.data() + (frame_alignment - address % frame_alignment) % frame_alignment;
-  for (std::uint32_t index = 0; index < program.warps; ++index, frame += frame_stride(program)) {
+  for (std::uint32_t index = 0; index < decoded.warps; ++index, frame += frame_stride(decoded)) {
     Warp &w = warps_[index];
     w.frame = frame;
     w.machine = this;
     w.index = index;
-    w.live = live_lanes(program, index);
+    w.live = live_lanes(decoded, index);
     w.full = tracer ? 0 : w.live;
-    for (const FrameInit &init : program.inits) {
+    for (const FrameInit &init : decoded.inits) {
       std::size_t at = init.content.size() == init.bytes ? 0 : std::size_t{index} * init.bytes;
       std::memcpy(frame + init.reg, init.content.data() + at, init.bytes);
     }
@@ -105,7 +104,7 @@ void Machine::set_frames() {
 }
 
 void Machine::reset_block() {
-  auto [x, y, z] = program.grid;
+  auto [x, y, z] = decoded.grid;
   auto linear = static_cast<std::int64_t>(block);
   block_index = {linear % x, linear / x % y, linear / (x * y)};
   std::memset(shared.data(), poison, shared.size());
@@ -114,19 +113,19 @@ void Machine::reset_block() {
   std::fill(rows.begin(), rows.end(), 0);
   std::fill(owners.begin(), owners.end(), 0);
   std::ranges::fill(flights, Flights{});
-  clock.start(program.warps);
+  clock.start(decoded.warps);
   acquired_.clear();
   for (Warp &w : warps_) {
-    std::memset(w.frame + program.locals_begin, poison, program.locals_end - program.locals_begin);
-    std::memset(w.frame + program.written_begin, 0, program.written_end - program.written_begin);
+    std::memset(w.frame + decoded.locals_begin, poison, decoded.locals_end - decoded.locals_begin);
+    std::memset(w.frame + decoded.written_begin, 0, decoded.written_end - decoded.written_begin);
     w.active = w.live;
     w.state = Warp::State::ready;
-    w.pc = program.code.data();
+    w.pc = decoded.code.data();
     executions.add(0, w, 1);
   }
   stamp_all();
   if (tracer)
-    tracer->start_block();
+    tracer->start_block(block, clock);
 }
 
 void Machine::stamp_all() {
@@ -176,36 +175,37 @@ bool Machine::release() {
   if (!first) {
     for (const Flights &left : flights)
       if (!left.list.empty() && left.list.front().access->checked)
-        report_in_flight({InFlight::How::at_exit, &left.list.front(),
-                          static_cast<std::uint32_t>(std::countr_zero(left.list.front().lanes))});
+        report_in_flight(
+            {InFlight::How::at_exit,
+             {&left.list.front(), static_cast<std::uint32_t>(std::countr_zero(left.list.front().lanes))}});
     return false;
   }
   auto wait = [&](const Warp &w) {
     auto site = static_cast<std::uint32_t>(w.pc->imm);
-    return fmt::format("{} waits at {}", warp_text(program, w.index),
-                       barrier_text(program.sites[site], iteration(w, site)));
+    return fmt::format("{} waits at {}", warp_text(decoded, w.index),
+                       barrier_text(decoded.sites[site], iteration(w, site)));
   };
   auto site = static_cast<std::uint32_t>(first->pc->imm);
   if (finished) {
     for (const Warp &w : warps_)
       waits += (waits.empty() ? "" : "; ") +
-               (w.state == Warp::State::waiting ? wait(w) : warp_text(program, w.index) + " has finished");
+               (w.state == Warp::State::waiting ? wait(w) : warp_text(decoded, w.index) + " has finished");
     report_barrier(ErrorKind::deadlock, site,
                    fmt::format("{} is deadlocked: {}; threads that have finished never arrive",
-                               block_text(program, block), waits));
+                               block_text(decoded, block), waits));
     return false;
   }
   if (other) {
     report_barrier(ErrorKind::divergent_barrier, site,
-                   fmt::format("the warps of {} meet different barriers: {}; {}", block_text(program, block),
+                   fmt::format("the warps of {} meet different barriers: {}; {}", block_text(decoded, block),
                                wait(*first), wait(*other)));
     return false;
   }
   std::uint32_t earlier = clock.floor();
-  clock.block_barrier(program.warps);
+  clock.block_barrier(decoded.warps);
   stamp_all();
   if (first->pc->run == block_arrival)
-    arrive(*first->pc, program.arrivals[first->pc->c].barrier ? clock.floor() : earlier);
+    arrive(*first->pc, decoded.arrivals[first->pc->c].barrier ? clock.floor() : earlier);
   for (Warp &w : warps_) {
     w.state = Warp::State::ready;
     ++w.pc;
@@ -214,7 +214,7 @@ bool Machine::release() {
 }
 
 void Machine::arrive(const Instr &instr, std::uint32_t ordered) {
-  const Arrival &arrival = program.arrivals[instr.c];
+  const Arrival &arrival = decoded.arrivals[instr.c];
   GlobalBuffer &counters = globals[arrival.counters];
   std::int64_t index = reg<std::int64_t>(warps_.front(), instr.a);
   auto most = static_cast<std::uint32_t>(reg<std::int64_t>(warps_.front(), instr.b)) - 1;
@@ -223,7 +223,7 @@ void Machine::arrive(const Instr &instr, std::uint32_t ordered) {
     auto site = static_cast<std::uint32_t>(instr.imm);
     report_barrier(ErrorKind::out_of_bounds, site,
                    fmt::format("{} makes the {} with index {}, but there are {} counters",
-                               block_text(program, block), barrier_text(program.sites[site], {}), index,
+                               block_text(decoded, block), barrier_text(decoded.sites[site], {}), index,
                                counters.elements));
   } else if (!tracer) { // a tracer runs only a few of the blocks
     counters.written[static_cast<std::size_t>(index)] = 1;
@@ -250,17 +250,10 @@ void Machine::arrive(const Instr &instr, std::uint32_t ordered) {
 }
 
 bool Machine::same_iteration(const Warp &a, const Warp &b, std::uint32_t site) const {
-  for (const Site::Iteration &loop : program.sites[site].loops)
+  for (const Site::Iteration &loop : decoded.sites[site].loops)
     if (reg<std::int64_t>(a, loop.reg) != reg<std::int64_t>(b, loop.reg))
       return false;
   return true;
-}
-
-std::vector<std::int64_t> Machine::iteration(const Warp &warp, std::uint32_t site) const {
-  std::vector<std::int64_t> values;
-  for (const Site::Iteration &loop : program.sites[site].loops)
-    values.push_back(reg<std::int64_t>(warp, loop.reg) + loop.plus);
-  return values;
 }
 
 void Machine::report(const Warp &warp, ErrorKind kind, std::uint32_t site, std::uint32_t lane,
@@ -268,30 +261,30 @@ void Machine::report(const Warp &warp, ErrorKind kind, std::uint32_t site, std::
   if (tracer)
     return;
   bool between_blocks = kind == ErrorKind::race && other_block != block;
-  if (seen_.insert({kind, program.sites[site].source, between_blocks}).second)
+  if (seen_.insert({kind, decoded.sites[site].source, between_blocks}).second)
     events.push_back(
         {kind, site, element, block, warp.index * warp_size + lane, iteration(warp, site), other_block, {}});
 }
 
 void Machine::report_overwritten(const Warp &warp, const Access &access, std::uint32_t lane,
                                  std::int64_t element, std::uint32_t owner) {
-  if (tracer || !seen_.insert({ErrorKind::unwritten_read, program.sites[access.site].source, false}).second)
+  if (tracer || !seen_.insert({ErrorKind::unwritten_read, decoded.sites[access.site].source, false}).second)
     return;
   Event event{ErrorKind::unwritten_read,    access.site, element, block, warp.index * warp_size + lane,
               iteration(warp, access.site), block,       {}};
-  describe_overwritten(program, access, program.shared[owner]->name, event);
+  describe_overwritten(decoded, access, decoded.shared[owner]->name, event);
   events.push_back(std::move(event));
 }
 
 void Machine::report_in_flight(const InFlight &error) {
   if (tracer)
     return;
-  std::uint32_t site = (error.access ? error.access : error.flight->access)->site;
+  std::uint32_t site = (error.access ? error.access : error.copy.flight->access)->site;
   bool at_exit = error.how == InFlight::How::at_exit;
-  if (!seen_.insert({ErrorKind::in_flight, program.sites[site].source, at_exit}).second)
+  if (!seen_.insert({ErrorKind::in_flight, decoded.sites[site].source, at_exit}).second)
     return;
   Event event{ErrorKind::in_flight, site, error.element, block, error.thread, error.iteration, block, {}};
-  describe_in_flight(program, error, event);
+  describe_in_flight(decoded, error, event);
   events.push_back(std::move(event));
 }
 
@@ -300,10 +293,10 @@ void Machine::note_counter_access(const Warp &warp, const Access &access, std::u
   if (tracer)
     return;
   std::size_t ordered = 0;
-  for (auto [other, stamp] : globals[access.slot].arrivals[element].made)
+  for (auto [other, stamp] : globals[access.storage.slot].arrivals[element].made)
     ordered += other != block && is_acquired(other, stamp - 1);
-  auto [known, fresh] = seen_counters_.try_emplace({program.sites[access.site].source, access.slot, element},
-                                                   counter_accesses.size());
+  auto [known, fresh] = seen_counters_.try_emplace(
+      {decoded.sites[access.site].source, access.storage.slot, element}, counter_accesses.size());
   if (!fresh && counter_accesses[known->second].ordered <= ordered)
     return;
   CounterAccess found{{ErrorKind::race,
@@ -314,9 +307,9 @@ void Machine::note_counter_access(const Warp &warp, const Access &access, std::u
                        iteration(warp, access.site),
                        unknown_block,
                        {}},
-                      access.slot,
+                      access.storage.slot,
                       ordered};
-  describe_counter_access(program, access, found.event);
+  describe_counter_access(decoded, access, found.event);
   if (fresh)
     counter_accesses.push_back(std::move(found));
   else
@@ -326,7 +319,7 @@ void Machine::note_counter_access(const Warp &warp, const Access &access, std::u
 void Machine::report_barrier(ErrorKind kind, std::uint32_t site, std::string message) {
   if (tracer)
     return;
-  if (seen_.insert({kind, program.sites[site].source, false}).second)
+  if (seen_.insert({kind, decoded.sites[site].source, false}).second)
     events.push_back({kind, site, 0, block, 0, {}, 0, std::move(message)});
 }
 

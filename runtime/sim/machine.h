@@ -1,9 +1,13 @@
 #pragma once
 /// The simulator for one host thread: executes blocks one after the other.
 
-#include "runtime/sim/copies.h"
+#include "runtime/sim/event.h"
 #include "runtime/sim/executions.h"
-#include "runtime/sim/program.h"
+#include "runtime/sim/flights.h"
+#include "runtime/sim/global_buffer.h"
+#include "runtime/sim/shadow.h"
+#include "runtime/sim/trace.h"
+#include "runtime/sim/warp.h"
 
 #include <set>
 #include <string>
@@ -11,30 +15,20 @@
 
 namespace nestsmith::sim {
 
-class Tracer;
-struct Observation;
+/// The state of an observer (observer.h) on one machine.
+struct Observation {
+  Observation() = default;
+  virtual ~Observation() = default;
+};
 
 /// The content of unwritten memory. As f32 it is a NaN.
 inline constexpr int poison = 0xFF;
-
-/// An error that an asynchronous copy in flight makes of an access, or of the end of the kernel.
-struct InFlight {
-  enum class How : std::uint8_t { read, overwritten, source, at_exit };
-  How how;
-  const Flight *flight;
-  std::uint32_t lane; ///< of the copy
-  // The access; null at the end of the kernel.
-  const Access *access = nullptr;
-  std::uint32_t thread = 0;
-  std::int64_t element = 0;
-  std::vector<std::int64_t> iteration = {};
-};
 
 class Machine {
 public:
   /// If `tracer` is not null, it receives every access to shared or global memory, and the machine records no
   /// events. `observation` is the state for the instructions that an observer emitted.
-  Machine(const Program &program, std::vector<GlobalBuffer> &globals, Tracer *tracer = nullptr,
+  Machine(const DecodedKernel &decoded, std::vector<GlobalBuffer> &globals, Tracer *tracer = nullptr,
           Observation *observation = nullptr);
   Machine(const Machine &) = delete;
 
@@ -55,7 +49,9 @@ public:
                           std::uint32_t owner);
   /// Notes an access to an arrival counter that is no arrival.
   void note_counter_access(const Warp &warp, const Access &access, std::uint32_t lane, std::int64_t element);
-  std::vector<std::int64_t> iteration(const Warp &warp, std::uint32_t site) const;
+  std::vector<std::int64_t> iteration(const Warp &warp, std::uint32_t site) const {
+    return iteration_of(decoded, warp, site);
+  }
   /// Whether arrivals order the access to global memory in this entry, of one other block, before the current
   /// accesses.
   bool happened_before(std::uint64_t entry) const {
@@ -63,14 +59,14 @@ public:
   }
 
   // State for the handlers.
-  const Program &program;
+  const DecodedKernel &decoded;
   std::vector<GlobalBuffer> &globals;
   Tracer *const tracer;
   std::uint64_t block = 0;
   std::array<std::int64_t, 3> block_index{};
   std::vector<std::byte> shared;
   std::vector<std::uint32_t> writes, reads; ///< shadow of shared memory
-  /// For each shadow unit, `Access::slot` of the buffer that was written there last; empty if no two shared
+  /// For each shadow unit, `Storage::slot` of the buffer that was written there last; empty if no two shared
   /// buffers have bytes in common.
   std::vector<std::uint32_t> owners;
   /// A summary of the shadow entries of 32 consecutive shadow units (a row), for a faster check. A nonzero
@@ -116,38 +112,12 @@ private:
   std::map<std::tuple<int, std::uint32_t, std::int64_t>, std::size_t> seen_counters_;
 };
 
-template <class T> T &reg(const Warp &w, std::uint32_t offset) {
-  return *reinterpret_cast<T *>(w.frame + offset);
-}
-template <class T> T *lanes(const Warp &w, std::uint32_t offset) {
-  return reinterpret_cast<T *>(__builtin_assume_aligned(w.frame + offset, 64));
-}
-
-/// The offset of the element that a lane accesses, for the current registers of the warp.
-std::int64_t address(const Access &access, const Warp &w, std::uint32_t lane);
-
-/// Execute an access lane by lane with every check. The fast paths call these functions if their conditions do
-/// not hold.
-const Instr *slow_load(const Instr *ip, Warp &w);
-const Instr *slow_store(const Instr *ip, Warp &w);
-/// Reports a misaligned vector. `ip->access` is the access to its first element.
-const Instr *check_aligned(const Instr *ip, Warp &w);
-/// Records that an asynchronous copy reads an element of global memory until now. `iteration` is that of the
-/// copy.
-void read_until_now(Warp &w, const Access &source, std::uint32_t lane, std::int64_t element,
-                    const std::vector<std::int64_t> &iteration);
 /// The instructions for `__syncthreads` and `__syncwarp`. `imm` is the index of the barrier's site.
 const Instr *block_barrier(const Instr *ip, Warp &w);
 /// A barrier of the block at which it arrives at a counter. `dst` gets 1 if the block is the last one. `a` is
-/// the index of the counter, `b` the number of arrivals, and `c` the index in `Program::arrivals`.
+/// the index of the counter, `b` the number of arrivals, and `c` the index in `DecodedKernel::arrivals`.
 const Instr *block_arrival(const Instr *ip, Warp &w);
 const Instr *warp_barrier(const Instr *ip, Warp &w);
-/// Records that the lanes in `Program::receivers[imm]` also read what `access` loads.
-const Instr *receive_rows(const Instr *ip, Warp &w);
-/// Reports that the copies in `Program::replicas[imm]` differ.
-const Instr *check_replicas(const Instr *ip, Warp &w);
-/// Reports that the operands in `Program::shared_registers[imm]` overlap.
-const Instr *check_apart(const Instr *ip, Warp &w);
 /// Reports lanes that do not take part in a call. `imm` is the index of its site.
 const Instr *check_whole_warp(const Instr *ip, Warp &w);
 

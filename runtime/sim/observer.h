@@ -5,7 +5,7 @@
 /// instructions, which execute together with the access. These instructions use the state
 /// `Machine::observation`.
 
-#include "runtime/sim/executions.h"
+#include "runtime/sim/machine.h"
 #include "runtime/sim/values.h"
 
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace nestsmith::sim {
 
-struct DecodedAccess {
+struct ObservedAccess {
   Access &access;
   std::uint32_t region; ///< the region whose executions perform the access
   std::uint32_t epoch;  ///< number of preceding stores to shared memory and barriers
@@ -21,34 +21,31 @@ struct DecodedAccess {
   DType index;          ///< dtype of the address
   const Sum &uniform;   ///< the part of the address that all lanes share, without its constant
 
-  /// Sets `access.base` to a register with the value of `uniform`. If the program already computes this value,
-  /// no code is added.
-  void need_base(Values &values) const;
+  /// Sets `access.address.base` to a register with the value of `uniform`. If the code already computes this
+  /// value, no code is added.
+  void need_base(Values &values) const {
+    if (!uniform.terms.empty())
+      access.address.base = values.reg(values.sum(index, uniform));
+  }
 };
 
-/// The state of an observer on one machine.
-struct Observation {
-  Observation() = default;
-  virtual ~Observation() = default;
-};
-
-/// Observes programs during decoding.
+/// Observes kernels during decoding.
 class Observer {
 public:
   virtual ~Observer() = default;
   /// Called for each access in program order. `values` emits instructions at this point.
-  virtual void decoded(const DecodedAccess &access, Values &values) = 0;
-  /// Called after the whole program is decoded.
-  virtual void decoded_all(const Values & /*values*/, const Program & /*program*/) {}
+  virtual void access_decoded(const ObservedAccess &seen, Values &values) = 0;
+  /// Called after the whole kernel is decoded.
+  virtual void kernel_decoded(const Values & /*values*/, const DecodedKernel & /*decoded*/) {}
 };
 
 /// An observer that also observes the execution (`Options::observer`).
 class RunObserver : public Observer {
 public:
   /// Creates the state of one machine. Machines run concurrently.
-  virtual std::unique_ptr<Observation> start(const Program &program) = 0;
+  virtual std::unique_ptr<Observation> start(const DecodedKernel &decoded) = 0;
   /// Called after all machines have finished, with their states and the sum of their executions.
-  virtual void finish(const Program &program, const Executions &executions,
+  virtual void finish(const DecodedKernel &decoded, const Executions &executions,
                       const std::vector<std::unique_ptr<Observation>> &parts) = 0;
 };
 

@@ -15,41 +15,41 @@ namespace {
 constexpr std::int64_t few_blocks = 8, few_along_axis = 16;
 
 /// The coordinate of a block on an axis of the grid.
-std::int64_t coordinate(const Program &program, std::uint64_t block, std::size_t axis) {
+std::int64_t coordinate(const DecodedKernel &decoded, std::uint64_t block, std::size_t axis) {
   auto rest = static_cast<std::int64_t>(block);
   for (std::size_t n = 0; n < axis; ++n)
-    rest /= program.grid[n];
-  return rest % program.grid[axis];
+    rest /= decoded.grid[n];
+  return rest % decoded.grid[axis];
 }
 
 } // namespace
 
-std::vector<BlockOrder> block_orders(const Program &program, bool each_last) {
-  std::vector<std::uint64_t> ascending(static_cast<std::size_t>(program.blocks));
+std::vector<BlockOrder> block_orders(const DecodedKernel &decoded, bool each_last) {
+  std::vector<std::uint64_t> ascending(static_cast<std::size_t>(decoded.blocks));
   std::iota(ascending.begin(), ascending.end(), 0);
   std::vector<BlockOrder> orders = {{"the blocks start in ascending order", ascending},
                                     {"the blocks start in descending order", ascending}};
   std::ranges::reverse(orders.back().blocks);
   if (!each_last)
     return orders;
-  if (program.blocks <= few_blocks) { // the ascending and the descending order have two of them last
-    for (std::int64_t last = 1; last < program.blocks - 1; ++last) {
+  if (decoded.blocks <= few_blocks) { // the ascending and the descending order have two of them last
+    for (std::int64_t last = 1; last < decoded.blocks - 1; ++last) {
       std::vector<std::uint64_t> turned = ascending;
       std::ranges::rotate(turned, turned.begin() + last + 1);
       orders.push_back(
-          {fmt::format("{} starts last", block_text(program, static_cast<std::uint64_t>(last))), turned});
+          {fmt::format("{} starts last", block_text(decoded, static_cast<std::uint64_t>(last))), turned});
     }
     return orders;
   }
   std::set<std::size_t> axes;
-  for (const Arrival &arrival : program.arrivals)
+  for (const Arrival &arrival : decoded.arrivals)
     axes.insert(static_cast<std::size_t>(arrival.axis));
   for (std::size_t axis : axes) {
-    std::int64_t extent = program.grid[axis];
+    std::int64_t extent = decoded.grid[axis];
     for (std::int64_t last = 1; extent <= few_along_axis && last < extent - 1; ++last) {
       std::vector<std::uint64_t> turned = ascending;
       auto turn = [&](std::uint64_t block) {
-        return (coordinate(program, block, axis) + extent - last - 1) % extent;
+        return (coordinate(decoded, block, axis) + extent - last - 1) % extent;
       };
       std::ranges::stable_sort(turned, {}, turn);
       orders.push_back({fmt::format("the blocks with index {} on blockIdx.{} start last", last, "xyz"[axis]),
@@ -59,7 +59,7 @@ std::vector<BlockOrder> block_orders(const Program &program, bool each_last) {
   return orders;
 }
 
-OrderedRun run_in_order(const Program &program, const std::vector<GlobalBuffer> &globals,
+OrderedRun run_in_order(const DecodedKernel &decoded, const std::vector<GlobalBuffer> &globals,
                         std::vector<std::vector<std::byte>> memory, const BlockOrder &order) {
   std::vector<GlobalBuffer> own(globals.size());
   for (std::size_t n = 0; n < own.size(); ++n) {
@@ -68,7 +68,7 @@ OrderedRun run_in_order(const Program &program, const std::vector<GlobalBuffer> 
     own[n].starts_written = globals[n].starts_written;
     own[n].written.assign(static_cast<std::size_t>(own[n].elements), 0);
   }
-  Machine machine(program, own);
+  Machine machine(decoded, own);
   for (std::uint64_t block : order.blocks)
     machine.run_block(block);
   return {std::move(memory)};

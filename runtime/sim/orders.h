@@ -1,7 +1,8 @@
 #pragma once
 /// Other orders of the blocks, for kernels in which blocks arrive at counters.
 
-#include "runtime/sim/program.h"
+#include "runtime/sim/decoded_kernel.h"
+#include "runtime/sim/global_buffer.h"
 
 #include <cstdint>
 #include <string>
@@ -17,7 +18,7 @@ struct BlockOrder {
 
 /// The ascending order, the descending order and, if `each_last` is true, orders in which each of the blocks
 /// that share a counter is the last one. If the grid has few blocks, each block of the grid is the last one.
-std::vector<BlockOrder> block_orders(const Program &program, bool each_last);
+std::vector<BlockOrder> block_orders(const DecodedKernel &decoded, bool each_last);
 
 /// The memory after the kernel ran in one order.
 struct OrderedRun {
@@ -25,7 +26,7 @@ struct OrderedRun {
 };
 /// Runs the kernel from this memory of its parameters, on one host thread. The parameters that `memory` leaves
 /// out are those of `globals`, which are not changed.
-OrderedRun run_in_order(const Program &program, const std::vector<GlobalBuffer> &globals,
+OrderedRun run_in_order(const DecodedKernel &decoded, const std::vector<GlobalBuffer> &globals,
                         std::vector<std::vector<std::byte>> memory, const BlockOrder &order);
 
 } // namespace nestsmith::sim

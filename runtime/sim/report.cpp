@@ -8,34 +8,6 @@
 
 namespace nestsmith::sim {
 
-const char *name(ErrorKind kind) {
-  switch (kind) {
-  case ErrorKind::race:
-    return "race";
-  case ErrorKind::out_of_bounds:
-    return "out of bounds";
-  case ErrorKind::unwritten_read:
-    return "unwritten read";
-  case ErrorKind::in_flight:
-    return "in flight";
-  case ErrorKind::misaligned:
-    return "misaligned";
-  case ErrorKind::counter_left:
-    return "counter left";
-  case ErrorKind::operands_overlap:
-    return "operands overlap";
-  case ErrorKind::replicas_differ:
-    return "replicas differ";
-  case ErrorKind::order_of_blocks:
-    return "order of blocks";
-  case ErrorKind::divergent_barrier:
-    return "divergent barrier";
-  case ErrorKind::deadlock:
-    return "deadlock";
-  }
-  internal_error("no such kind of error");
-}
-
 namespace {
 
 std::string triple(std::int64_t linear, const std::array<std::int64_t, 3> &extent) {
@@ -90,21 +62,21 @@ std::string element_text(const Buffer &buffer, std::int64_t element) {
   return fmt::format("{}[{}] ({})", buffer->name, element, name(buffer->scope));
 }
 
-const Access &access_of(const Program &program, std::uint32_t site) {
-  for (const auto &access : program.accesses)
+const Access &access_of(const DecodedKernel &decoded, std::uint32_t site) {
+  for (const auto &access : decoded.accesses)
     if (access->site == site)
       return *access;
   internal_error("a site without an access");
 }
 
 /// The hazard of two accesses in one block.
-kernel::Hazard hazard_of(const Program &program, const Accessed &first, const Accessed &second) {
+kernel::Hazard hazard_of(const DecodedKernel &decoded, const Accessed &first, const Accessed &second) {
   using Kind = kernel::Hazard::Kind;
   kernel::Hazard hazard;
   hazard.buffer = second.access->buffer->name;
   if (first.access->buffer != second.access->buffer)
     hazard.tenant = first.access->buffer->name;
-  const Site &at_first = program.sites[first.access->site], &at_second = program.sites[second.access->site];
+  const Site &at_first = decoded.sites[first.access->site], &at_second = decoded.sites[second.access->site];
   if (first.access->is_store && second.access->is_store) {
     hazard.kind = Kind::write_after_write;
   } else {
@@ -112,7 +84,7 @@ kernel::Hazard hazard_of(const Program &program, const Accessed &first, const Ac
     Buffer reader = kernel::written_by((first.access->is_store ? at_second : at_first).stmt);
     hazard.reader = reader ? reader->name : "";
   }
-  if (Dependence apart = dependence(program, first, second); apart.distance != 0) {
+  if (Dependence apart = dependence(decoded, first, second); apart.distance != 0) {
     hazard.loop = at_first.loops[apart.depth].loop->name;
     hazard.distance = apart.distance;
   }
@@ -120,11 +92,11 @@ kernel::Hazard hazard_of(const Program &program, const Accessed &first, const Ac
 }
 
 /// The hazard that a barrier between the two accesses would remove.
-std::optional<kernel::Hazard> hazard_of(const Program &program, const RacePair &pair) {
+std::optional<kernel::Hazard> hazard_of(const DecodedKernel &decoded, const RacePair &pair) {
   const auto &[first, second] = pair;
   if (first.block != second.block)
     return std::nullopt;
-  return hazard_of(program, {first.access, first.iteration}, {second.access, second.iteration});
+  return hazard_of(decoded, {first.access, first.iteration}, {second.access, second.iteration});
 }
 
 std::string why_unordered(const Trace &a, const Trace &b) {
@@ -139,101 +111,101 @@ std::string why_unordered(const Trace &a, const Trace &b) {
 
 } // namespace
 
-std::string thread_text(const Program &program, std::uint32_t thread) {
-  return "thread " + triple(thread, program.block);
+std::string thread_text(const DecodedKernel &decoded, std::uint32_t thread) {
+  return "thread " + triple(thread, decoded.block);
 }
 
-std::string block_text(const Program &program, std::uint64_t block) {
-  return "block " + triple(static_cast<std::int64_t>(block), program.grid);
+std::string block_text(const DecodedKernel &decoded, std::uint64_t block) {
+  return "block " + triple(static_cast<std::int64_t>(block), decoded.grid);
 }
 
-std::string warp_text(const Program &program, std::uint32_t warp) {
-  std::uint32_t first = warp * warp_size, last = std::min(first + warp_size, program.threads) - 1;
-  return fmt::format("warp {} (threads {} to {})", warp, triple(first, program.block),
-                     triple(last, program.block));
+std::string warp_text(const DecodedKernel &decoded, std::uint32_t warp) {
+  std::uint32_t first = warp * warp_size, last = std::min(first + warp_size, decoded.threads) - 1;
+  return fmt::format("warp {} (threads {} to {})", warp, triple(first, decoded.block),
+                     triple(last, decoded.block));
 }
 
 std::string barrier_text(const Site &site, const std::vector<std::int64_t> &iteration) {
   return statement_text(site.stmt) + iteration_text(site, iteration);
 }
 
-void describe_in_flight(const Program &program, const InFlight &error, Event &event) {
-  const Flight &flight = *error.flight;
+void describe_in_flight(const DecodedKernel &decoded, const InFlight &error, Event &event) {
+  const Flight &flight = *error.copy.flight;
   const Access &copy = *flight.access;
   std::string issued =
-      fmt::format("the asynchronous copy of {} in {}", thread_text(program, flight.thread(error.lane)),
-                  place(program.sites[copy.site], flight.iteration));
+      fmt::format("the asynchronous copy of {} in {}", thread_text(decoded, flight.thread(error.copy.lane)),
+                  place(decoded.sites[copy.site], flight.iteration));
   if (error.how == InFlight::How::at_exit) {
     event.detail = fmt::format(
         "{}: {} to {} is in flight at the end of the kernel: no wait of this thread covers it",
-        block_text(program, event.block), issued, element_text(copy.buffer, flight.element[error.lane]));
+        block_text(decoded, event.block), issued, element_text(copy.buffer, flight.element[error.copy.lane]));
     return;
   }
   const Access &access = *error.access;
   bool source = error.how == InFlight::How::source;
-  event.detail = fmt::format("{} of {} {} {} in {}, but {} {}", thread_text(program, error.thread),
-                             block_text(program, event.block), access.is_store ? "stores" : "loads",
+  event.detail = fmt::format("{} of {} {} {} in {}, but {} {}", thread_text(decoded, error.thread),
+                             block_text(decoded, event.block), access.is_store ? "stores" : "loads",
                              element_text(access.buffer, error.element),
-                             place(program.sites[access.site], error.iteration), issued,
+                             place(decoded.sites[access.site], error.iteration), issued,
                              source ? "still reads it: no wait of that thread lies between them"
                                     : "has not arrived there: no wait of that thread lies between them");
   event.hazard =
-      hazard_of(program, {source ? flight.source : &copy, flight.iteration}, {&access, error.iteration});
+      hazard_of(decoded, {source ? flight.source : &copy, flight.iteration}, {&access, error.iteration});
 }
 
-void describe_overwritten(const Program &program, const Access &access, const std::string &owner,
+void describe_overwritten(const DecodedKernel &decoded, const Access &access, const std::string &owner,
                           Event &event) {
   event.detail = fmt::format("{} of {} loads {} in {}, which {}, in the same memory, has overwritten",
-                             thread_text(program, event.thread), block_text(program, event.block),
+                             thread_text(decoded, event.thread), block_text(decoded, event.block),
                              element_text(access.buffer, event.element),
-                             place(program.sites[event.site], event.iteration), owner);
+                             place(decoded.sites[event.site], event.iteration), owner);
 }
 
-void describe_counter_access(const Program &program, const Access &access, Event &event) {
+void describe_counter_access(const DecodedKernel &decoded, const Access &access, Event &event) {
   event.detail = fmt::format(
       "{} of {} {} {} in {}, and other blocks arrive there: nothing orders these arrivals and the access",
-      thread_text(program, event.thread), block_text(program, event.block),
+      thread_text(decoded, event.thread), block_text(decoded, event.block),
       access.is_store ? "stores" : "loads", element_text(access.buffer, event.element),
-      place(program.sites[event.site], event.iteration));
+      place(decoded.sites[event.site], event.iteration));
 }
 
-std::string replicas_text(const Machine &machine, const Warp &w, const Access &access, std::uint32_t lanes) {
-  const Program &program = machine.program;
+std::string replicas_text(const DecodedKernel &decoded, std::uint64_t block, const Warp &w,
+                          const Access &access, std::uint32_t lanes) {
   return fmt::format("{} lanes of {} of {} hold different values of one element in {} for {}, expected copies: "
                      "the result would depend on the lane",
-                     std::popcount(lanes), warp_text(program, w.index), block_text(program, machine.block),
-                     access.buffer->name, place(program.sites[access.site], machine.iteration(w, access.site)));
+                     std::popcount(lanes), warp_text(decoded, w.index), block_text(decoded, block),
+                     access.buffer->name,
+                     place(decoded.sites[access.site], iteration_of(decoded, w, access.site)));
 }
 
-std::string overlap_text(const Machine &machine, const Warp &w, const SharedRegisters &both,
-                         std::uint32_t lane) {
-  const Program &program = machine.program;
+std::string overlap_text(const DecodedKernel &decoded, std::uint64_t block, const Warp &w,
+                         const SharedRegisters &both, std::uint32_t lane) {
   auto registers = [&](const Access &first, std::int64_t count) {
     std::int64_t at = address(first, w, lane);
     return fmt::format("{}[{}] to {}[{}]", first.buffer->name, at, first.buffer->name, at + count - 1);
   };
   return fmt::format("{} of {} passes the registers {} for the result of {} and {} for another operand, which "
                      "may be overwritten before it is read; copy it to other registers",
-                     warp_text(program, w.index), block_text(program, machine.block),
+                     warp_text(decoded, w.index), block_text(decoded, block),
                      registers(*both.result, both.results),
-                     place(program.sites[both.operand->site], machine.iteration(w, both.operand->site)),
+                     place(decoded.sites[both.operand->site], iteration_of(decoded, w, both.operand->site)),
                      registers(*both.operand, both.operands));
 }
 
-Diagnostic describe(const Program &program, const Event &event) {
+Diagnostic describe(const DecodedKernel &decoded, const Event &event) {
   if (!event.detail.empty())
     return {event.kind, event.detail, event.hazard};
-  const Access &access = access_of(program, event.site);
+  const Access &access = access_of(decoded, event.site);
   std::string who =
-      fmt::format("{} of {}", thread_text(program, event.thread), block_text(program, event.block));
+      fmt::format("{} of {}", thread_text(decoded, event.thread), block_text(decoded, event.block));
   std::string verb = access.is_store ? "stores" : "loads";
   std::string text = fmt::format("{} {} {} in {}", who, verb, element_text(access.buffer, event.element),
-                                 place(program.sites[event.site], event.iteration));
+                                 place(decoded.sites[event.site], event.iteration));
   if (event.kind == ErrorKind::out_of_bounds)
-    text += fmt::format(", but {} has {} elements", access.buffer->name, access.elements);
+    text += fmt::format(", but {} has {} elements", access.buffer->name, access.storage.elements);
   else if (event.kind == ErrorKind::misaligned)
     text += fmt::format(", a vector of {0} bytes, whose offset is not a multiple of {0}",
-                        access.vector_lanes * byte_size(access.buffer->dtype));
+                        access.vector.lanes * byte_size(access.buffer->dtype));
   else if (event.kind == ErrorKind::unwritten_read)
     text +=
         access.buffer->scope == Scope::local ? ", which it has not written" : ", which nothing has written yet";
@@ -241,20 +213,20 @@ Diagnostic describe(const Program &program, const Event &event) {
     text += ", which several other blocks access too: nothing orders the blocks of a kernel";
   else
     text += fmt::format(", which a thread of {} accesses too: no barrier orders them",
-                        block_text(program, event.other_block));
+                        block_text(decoded, event.other_block));
   return {event.kind, text};
 }
 
-Diagnostic describe(const Program &program, const RacePair &pair) {
+Diagnostic describe(const DecodedKernel &decoded, const RacePair &pair) {
   auto side = [&](const Trace &t) {
-    return fmt::format("{} of {} {} it in {}", thread_text(program, t.thread), block_text(program, t.block),
+    return fmt::format("{} of {} {} it in {}", thread_text(decoded, t.thread), block_text(decoded, t.block),
                        t.access->is_store ? "stores" : "loads",
-                       place(program.sites[t.access->site], t.iteration));
+                       place(decoded.sites[t.access->site], t.iteration));
   };
   std::string text =
       fmt::format("{}: {}, and {}; {}", element_text(pair.second.access->buffer, pair.second.element),
                   side(pair.first), side(pair.second), why_unordered(pair.first, pair.second));
-  return {ErrorKind::race, text, hazard_of(program, pair)};
+  return {ErrorKind::race, text, hazard_of(decoded, pair)};
 }
 
 } // namespace nestsmith::sim

@@ -40,7 +40,7 @@ private:
   void start_shadows();
   void start_written(std::size_t n, GlobalBuffer &buffer) const;
   bool counts_arrivals(std::size_t param) const {
-    return std::ranges::any_of(program_.arrivals, [&](const Arrival &x) { return x.counters == param; });
+    return std::ranges::any_of(decoded_.arrivals, [&](const Arrival &x) { return x.counters == param; });
   }
   std::vector<std::uint64_t> order_of_blocks() const;
   void check_counters(std::vector<Diagnostic> &diagnostics) const;
@@ -58,7 +58,7 @@ private:
   std::span<const Scalar> scalars_;
   const Options &options_;
   std::vector<GlobalBuffer> globals_;
-  Program program_;
+  DecodedKernel decoded_;
   std::vector<std::vector<bool>> earlier_;      ///< of each parameter: elements stored by earlier kernels
   std::vector<std::size_t> bytes_;              ///< of each parameter
   std::vector<std::vector<std::byte>> initial_; ///< of each parameter that the kernel stores
@@ -88,7 +88,7 @@ Simulation::Simulation(const kernel::Kernel &kernel, std::span<const Argument> a
     earlier_.push_back(written);
     bytes_.push_back(array->bytes());
   }
-  program_ = decode(
+  decoded_ = decode(
       kernel, scalars, globals_,
       {.check = options.check, .baseline = options.baseline, .arrivals = true, .observer = options.observer});
 }
@@ -96,9 +96,9 @@ Simulation::Simulation(const kernel::Kernel &kernel, std::span<const Argument> a
 /// Empty: in ascending order.
 std::vector<std::uint64_t> Simulation::order_of_blocks() const {
   std::vector<std::uint64_t> order;
-  if (program_.arrivals.empty() || options_.order == 0)
+  if (decoded_.arrivals.empty() || options_.order == 0)
     return order;
-  order.resize(static_cast<std::size_t>(program_.blocks));
+  order.resize(static_cast<std::size_t>(decoded_.blocks));
   std::iota(order.begin(), order.end(), 0);
   std::mt19937_64 random(options_.order);
   for (std::size_t n = order.size(); n > 1; --n) // std::shuffle depends on the library
@@ -126,10 +126,10 @@ void Simulation::start_shadows() {
     buffer.counts_arrivals = counts_arrivals(n);
     buffer.arrivals.clear();
     buffer.block_reads.clear();
-    if (!options_.check || !program_.stored[n])
+    if (!options_.check || !decoded_.stored[n])
       continue;
     buffer.writes = std::vector<std::atomic<std::uint64_t>>(elements);
-    if (program_.loaded[n])
+    if (decoded_.loaded[n])
       buffer.reads = std::vector<std::atomic<std::uint64_t>>(elements);
   }
 }
@@ -144,7 +144,7 @@ void Simulation::save() {
   if (!options_.check)
     return;
   for (std::size_t n = 0; n < globals_.size(); ++n)
-    if (program_.stored[n])
+    if (decoded_.stored[n])
       initial_[n].assign(globals_[n].data, globals_[n].data + bytes_[n]);
 }
 
@@ -163,8 +163,8 @@ void add_stats(Stats &stats, const Machine &m) {
     stats.barriers += counts.barriers * warps;
   };
   m.executions.each(
-      m.program, [&](std::uint32_t region, std::uint32_t, std::uint32_t mask, std::uint64_t times) {
-        add(m.program.regions[region], static_cast<std::uint64_t>(std::popcount(mask)) * times, times);
+      m.decoded, [&](std::uint32_t region, std::uint32_t, std::uint32_t mask, std::uint64_t times) {
+        add(m.decoded.regions[region], static_cast<std::uint64_t>(std::popcount(mask)) * times, times);
       });
   add(m.masked, 1, 1);
 }
@@ -181,12 +181,12 @@ Outcome Simulation::run_blocks(unsigned threads) {
   std::vector<Worker> workers;
   for (unsigned n = 0; n < threads; ++n)
     workers.push_back(
-        {{}, {}, {}, Executions(program_), options_.observer ? options_.observer->start(program_) : nullptr});
+        {{}, {}, {}, Executions(decoded_), options_.observer ? options_.observer->start(decoded_) : nullptr});
   std::atomic<std::uint64_t> next = 0;
   std::vector<std::uint64_t> order = order_of_blocks();
   run_workers(workers, [&](Worker &worker) {
-    Machine machine(program_, globals_, nullptr, worker.observation.get());
-    auto blocks = static_cast<std::uint64_t>(program_.blocks);
+    Machine machine(decoded_, globals_, nullptr, worker.observation.get());
+    auto blocks = static_cast<std::uint64_t>(decoded_.blocks);
     for (std::uint64_t block = next++; block < blocks; block = next++)
       machine.run_block(order.empty() ? block : order[block]);
     worker.events = std::move(machine.events);
@@ -195,7 +195,7 @@ Outcome Simulation::run_blocks(unsigned threads) {
     worker.executions = std::move(machine.executions);
   });
 
-  Outcome outcome{{}, {}, Executions(program_), {}};
+  Outcome outcome{{}, {}, Executions(decoded_), {}};
   for (Worker &worker : workers) {
     std::move(worker.events.begin(), worker.events.end(), std::back_inserter(outcome.events));
     check_counter_accesses(std::move(worker.counter_accesses), outcome.events);
@@ -212,7 +212,7 @@ Outcome Simulation::run_blocks(unsigned threads) {
   std::set<std::tuple<ErrorKind, int, bool>> seen;
   std::erase_if(outcome.events, [&](const Event &e) {
     bool between = e.kind == ErrorKind::race && e.other_block != e.block;
-    return !seen.insert({e.kind, program_.sites[e.site].source, between}).second;
+    return !seen.insert({e.kind, decoded_.sites[e.site].source, between}).second;
   });
   return outcome;
 }
@@ -229,24 +229,24 @@ void Simulation::explain_race(const Event &event, std::vector<Diagnostic> &diagn
     globals[n].starts_written = globals_[n].starts_written;
     start_written(n, globals[n]);
   }
-  Tracer tracer;
-  std::unique_ptr<Observation> unused = options_.observer ? options_.observer->start(program_) : nullptr;
-  Machine machine(program_, globals, &tracer, unused.get());
+  Tracer tracer(decoded_);
+  std::unique_ptr<Observation> unused = options_.observer ? options_.observer->start(decoded_) : nullptr;
+  Machine machine(decoded_, globals, &tracer, unused.get());
   if (event.other_block != event.block && event.other_block != unknown_block)
     machine.run_block(event.other_block);
   machine.run_block(event.block);
   bool found = false;
   for (const RacePair &pair : tracer.pairs()) {
-    int a = program_.sites[pair.first.access->site].source, b = program_.sites[pair.second.access->site].source;
+    int a = decoded_.sites[pair.first.access->site].source, b = decoded_.sites[pair.second.access->site].source;
     found = true;
     if (pair.first.block != pair.second.block && b < a)
       std::swap(a, b);
     if (reported_.emplace(a, b).second && diagnostics.size() < options_.max_diagnostics)
-      diagnostics.push_back(describe(program_, pair));
+      diagnostics.push_back(describe(decoded_, pair));
   }
   // The accesses of one side may depend on the stores of a third block, so a race may not happen again.
   if (!found)
-    diagnostics.push_back(describe(program_, event));
+    diagnostics.push_back(describe(decoded_, event));
 }
 
 std::vector<Diagnostic> Simulation::explain(const std::vector<Event> &events) {
@@ -259,7 +259,7 @@ std::vector<Diagnostic> Simulation::explain(const std::vector<Event> &events) {
     else if (event.kind == ErrorKind::race && event.detail.empty())
       explain_race(event, diagnostics);
     else
-      diagnostics.push_back(describe(program_, event));
+      diagnostics.push_back(describe(decoded_, event));
   }
   return diagnostics;
 }
@@ -305,14 +305,14 @@ void Simulation::check_orders(const Stats &stats, std::vector<Diagnostic> &diagn
   bool few = stats.multiply_adds + stats.loads_global + stats.stores_global + stats.loads_shared +
                  stats.stores_shared <=
              few_operations;
-  Program values =
+  DecodedKernel values =
       decode(kernel_, scalars_, globals_, {.check = false, .baseline = options_.baseline, .arrivals = true});
   struct Run {
     BlockOrder order;
     OrderedRun result;
   };
   std::vector<Run> runs;
-  for (BlockOrder &order : block_orders(program_, few))
+  for (BlockOrder &order : block_orders(decoded_, few))
     runs.push_back({std::move(order), {}});
   std::atomic<std::size_t> next = 0;
   std::vector<int> workers(worker_count(options_.host_threads, runs.size()));
@@ -328,8 +328,8 @@ void Simulation::check_orders(const Stats &stats, std::vector<Diagnostic> &diagn
 
 Result Simulation::run() {
   auto start = std::chrono::steady_clock::now();
-  unsigned threads = worker_count(options_.host_threads, static_cast<std::uint64_t>(program_.blocks));
-  if (!program_.arrivals.empty())
+  unsigned threads = worker_count(options_.host_threads, static_cast<std::uint64_t>(decoded_.blocks));
+  if (!decoded_.arrivals.empty())
     threads = 1; // which block is the last one must not depend on the host
   save();
   Outcome outcome = run_blocks(threads);
@@ -346,11 +346,11 @@ Result Simulation::run() {
   result.diagnostics = explain(outcome.events);
   if (result.good())
     check_counters(result.diagnostics);
-  if (result.good() && options_.check && !options_.observer && !program_.arrivals.empty())
+  if (result.good() && options_.check && !options_.observer && !decoded_.arrivals.empty())
     check_orders(outcome.stats, result.diagnostics);
   result.stats = outcome.stats;
   if (options_.observer)
-    options_.observer->finish(program_, outcome.executions, outcome.observations);
+    options_.observer->finish(decoded_, outcome.executions, outcome.observations);
   for (const GlobalBuffer &buffer : globals_)
     result.written.emplace_back(buffer.written.begin(), buffer.written.end());
   result.stats.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -14,16 +14,16 @@ int distance(const Trace &a, const Trace &b) {
 }
 
 /// Whether `b` would come first if one thread executed both accesses.
-bool swapped(const Program &program, const Trace &a, const Trace &b) {
-  Dependence apart = dependence(program, {a.access, a.iteration}, {b.access, b.iteration});
+bool swapped(const DecodedKernel &decoded, const Trace &a, const Trace &b) {
+  Dependence apart = dependence(decoded, {a.access, a.iteration}, {b.access, b.iteration});
   return apart.distance != 0 ? apart.distance < 0
-                             : program.sites[b.access->site].source < program.sites[a.access->site].source;
+                             : decoded.sites[b.access->site].source < decoded.sites[a.access->site].source;
 }
 
 /// A smaller value shows the hazard better. Threads that are far from each other show which kind of barrier is
 /// missing, and close iterations are easier to understand.
-auto obscurity(const Program &program, const Trace &first, const Trace &second) {
-  Dependence apart = dependence(program, {first.access, first.iteration}, {second.access, second.iteration});
+auto obscurity(const DecodedKernel &decoded, const Trace &first, const Trace &second) {
+  Dependence apart = dependence(decoded, {first.access, first.iteration}, {second.access, second.iteration});
   return std::tuple(-distance(first, second), -static_cast<std::int64_t>(apart.depth), apart.distance);
 }
 
@@ -32,8 +32,8 @@ constexpr int kept = 4;
 
 } // namespace
 
-Dependence dependence(const Program &program, const Accessed &a, const Accessed &b) {
-  const Site &at_a = program.sites[a.access->site], &at_b = program.sites[b.access->site];
+Dependence dependence(const DecodedKernel &decoded, const Accessed &a, const Accessed &b) {
+  const Site &at_a = decoded.sites[a.access->site], &at_b = decoded.sites[b.access->site];
   std::size_t n = 0;
   for (; n < std::min(at_a.loops.size(), at_b.loops.size()); ++n) {
     if (at_a.loops[n].loop != at_b.loops[n].loop)
@@ -44,7 +44,9 @@ Dependence dependence(const Program &program, const Accessed &a, const Accessed 
   return {n, 0};
 }
 
-void Tracer::start_block() {
+void Tracer::start_block(std::uint64_t block, const Clock &clock) {
+  block_ = block;
+  clock_ = &clock;
   shared_.clear();
   // Stamps restart in each block. So an access by the same thread number in another block is not a repetition.
   for (auto &[slot, elements] : global_)
@@ -52,52 +54,51 @@ void Tracer::start_block() {
       element.last.clear();
 }
 
-void Tracer::compare(const Warp &w, const std::vector<Trace> &earlier, const Trace &now) {
-  const Clock &clock = w.machine->clock;
-  auto source = [&](const Trace &t) { return w.machine->program.sites[t.access->site].source; };
+void Tracer::compare(const std::vector<Trace> &earlier, const Trace &now) {
+  auto source = [&](const Trace &t) { return decoded_.sites[t.access->site].source; };
   for (const Trace &before : earlier) {
     if (before.block == now.block) {
       bool same_warp = before.thread / warp_size == now.thread / warp_size;
-      if (before.thread == now.thread || before.stamp < clock.floor() ||
+      if (before.thread == now.thread || before.stamp < clock_->floor() ||
           (same_warp && before.stamp != now.stamp))
         continue;
     }
-    bool turn = before.block == now.block && swapped(w.machine->program, before, now);
+    bool turn = before.block == now.block && swapped(decoded_, before, now);
     const Trace &first = turn ? now : before, &second = turn ? before : now;
     auto [known, fresh] = seen_.try_emplace({source(first), source(second)}, pairs_.size());
     if (fresh)
       pairs_.push_back({first, second});
-    else if (RacePair &pair = pairs_[known->second]; obscurity(w.machine->program, first, second) <
-                                                     obscurity(w.machine->program, pair.first, pair.second))
+    else if (RacePair &pair = pairs_[known->second];
+             obscurity(decoded_, first, second) < obscurity(decoded_, pair.first, pair.second))
       pair = {first, second};
   }
 }
 
 void Tracer::note(const Warp &w, const Access &access, std::uint32_t lane, std::int64_t element,
                   const std::vector<std::int64_t> *iteration) {
-  const Machine &m = *w.machine;
   std::uint32_t thread = w.index * warp_size + lane, stamp = w.entry >> stamp_shift;
-  auto source = static_cast<std::uint64_t>(m.program.sites[access.site].source);
+  auto source = static_cast<std::uint64_t>(decoded_.sites[access.site].source);
   bool in_shared = access.buffer->scope == Scope::shared;
-  std::int64_t first = in_shared ? access.shadow_offset + element * access.units : element;
-  for (std::int64_t unit = first; unit < first + (in_shared ? access.units : 1); ++unit) {
-    Element &all = in_shared ? shared_[unit] : global_[access.slot][unit];
-    Met met{stamp, all.others(access.is_store)};
+  std::int64_t first = in_shared ? static_cast<std::int64_t>(access.storage.shared().unit(element)) : element;
+  for (std::int64_t unit = first; unit < first + (in_shared ? access.storage.shared().units : 1); ++unit) {
+    Element &all = in_shared ? shared_[unit] : global_[access.storage.slot][unit];
+    LastAccess met{stamp, all.others(access.is_store)};
     auto [known, fresh] = all.last.try_emplace(source << 32 | thread, met);
     if (!fresh && known->second.stamp == stamp && known->second.others == met.others)
       continue;
-    Trace now{&access, m.block, thread, stamp, element, iteration ? *iteration : m.iteration(w, access.site)};
-    compare(w, all.writes, now);
+    Trace now{&access, block_,  thread,
+              stamp,   element, iteration ? *iteration : iteration_of(decoded_, w, access.site)};
+    compare(all.writes, now);
     if (access.is_store)
-      compare(w, all.reads, now);
+      compare(all.reads, now);
     // Drop accesses to shared memory before the last block barrier, because they can no longer race. If enough
     // accesses of this thread at this source are kept, `now` replaces the previous one.
     std::vector<Trace> &own = access.is_store ? all.writes : all.reads;
     std::erase_if(own,
-                  [&](const Trace &t) { return t.block == m.block && in_shared && t.stamp < m.clock.floor(); });
+                  [&](const Trace &t) { return t.block == block_ && in_shared && t.stamp < clock_->floor(); });
     auto again = [&](const Trace &t) {
-      return t.block == m.block && t.thread == thread &&
-             static_cast<std::uint64_t>(m.program.sites[t.access->site].source) == source;
+      return t.block == block_ && t.thread == thread &&
+             static_cast<std::uint64_t>(decoded_.sites[t.access->site].source) == source;
     };
     if (std::ranges::count_if(own, again) == kept)
       own.erase(std::ranges::find_if(own | std::views::reverse, again).base() - 1);

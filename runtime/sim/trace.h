@@ -2,7 +2,8 @@
 /// Records the accesses of a block that is executed again because a race was detected, and finds the pairs of
 /// racing accesses.
 
-#include "runtime/sim/machine.h"
+#include "runtime/sim/shadow.h"
+#include "runtime/sim/warp.h"
 
 #include <map>
 #include <unordered_map>
@@ -30,7 +31,7 @@ struct Dependence {
   std::size_t depth; ///< 0: the outermost loop
   std::int64_t distance;
 };
-Dependence dependence(const Program &program, const Accessed &a, const Accessed &b);
+Dependence dependence(const DecodedKernel &decoded, const Accessed &a, const Accessed &b);
 
 /// Two racing accesses. If both are in the same block, `first` is earlier in program order.
 struct RacePair {
@@ -39,8 +40,10 @@ struct RacePair {
 
 class Tracer {
 public:
-  /// Discards the recorded accesses to shared memory.
-  void start_block();
+  explicit Tracer(const DecodedKernel &decoded) : decoded_(decoded) {}
+
+  /// Discards the recorded accesses to shared memory. `clock` is that of the block, and counts on.
+  void start_block(std::uint64_t block, const Clock &clock);
   /// Records an access of one lane to one element of shared or global memory. `iteration`: that of the
   /// statement; null: the current one.
   void note(const Warp &w, const Access &access, std::uint32_t lane, std::int64_t element,
@@ -53,7 +56,7 @@ public:
 private:
   /// State at the last access of a thread from one source position: the stamp, and the number of earlier
   /// accesses that race with it.
-  struct Met {
+  struct LastAccess {
     std::uint32_t stamp;
     std::size_t others;
   };
@@ -61,13 +64,17 @@ private:
   /// and the last one are kept.
   struct Element {
     std::vector<Trace> reads, writes;
-    std::size_t noted = 0, stores = 0;           ///< recorded accesses, and stores among them
-    std::unordered_map<std::uint64_t, Met> last; ///< by source and thread; used to skip repeated accesses
+    std::size_t noted = 0, stores = 0; ///< recorded accesses, and stores among them
+    std::unordered_map<std::uint64_t, LastAccess>
+        last; ///< by source and thread; used to skip repeated accesses
     /// The number of recorded accesses that can race with a load or a store.
     std::size_t others(bool is_store) const { return is_store ? noted : stores; }
   };
-  void compare(const Warp &w, const std::vector<Trace> &earlier, const Trace &now);
+  void compare(const std::vector<Trace> &earlier, const Trace &now);
 
+  const DecodedKernel &decoded_;
+  std::uint64_t block_ = 0;
+  const Clock *clock_ = nullptr;
   std::map<std::uint32_t, std::unordered_map<std::int64_t, Element>> global_; ///< by parameter, then by element
   std::unordered_map<std::int64_t, Element> shared_;                          ///< by shadow unit
   std::map<std::pair<int, int>, std::size_t> seen_; ///< for each ordered pair of sources: its index in `pairs_`

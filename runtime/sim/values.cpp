@@ -72,13 +72,13 @@ std::optional<Range> within(DType dtype, Wide low, Wide high) {
 
 } // namespace
 
-Values::Values(const Lanes &handlers, Program &program) : handlers_(handlers), program_(program) {
+Values::Values(const HandlerTable &handlers, DecodedKernel &decoded) : handlers_(handlers), decoded_(decoded) {
   scopes.emplace_back();
-  program_.frame_bytes = 64; // holds the registers at the start of every frame
+  decoded_.frame_bytes = 64; // holds the registers at the start of every frame
   auto init = [&](std::uint32_t reg, std::uint64_t bits) {
     FrameInit init{reg, 8, std::vector<std::byte>(8)};
     std::memcpy(init.content.data(), &bits, 8);
-    program_.inits.push_back(std::move(init));
+    decoded_.inits.push_back(std::move(init));
   };
   init(zero_register, 0);
   init(all_lanes_register, ~std::uint64_t{0});
@@ -116,18 +116,18 @@ ValueId Values::table(DType dtype, std::vector<std::int64_t> content) {
 }
 
 ValueId Values::thread_index(int axis, DType dtype) {
-  auto [x, y, z] = program_.block;
-  std::vector<std::int64_t> content(std::size_t{program_.warps} * warp_size);
+  auto [x, y, z] = decoded_.block;
+  std::vector<std::int64_t> content(std::size_t{decoded_.warps} * warp_size);
   for (std::size_t t = 0; t < content.size(); ++t) {
     // A lane without a thread computes the same as the first lane of its warp.
-    auto thread = static_cast<std::int64_t>(t < program_.threads ? t : t / warp_size * warp_size);
+    auto thread = static_cast<std::int64_t>(t < decoded_.threads ? t : t / warp_size * warp_size);
     content[t] = axis == 0 ? thread % x : axis == 1 ? thread / x % y : thread / (x * y);
   }
   return table(dtype, std::move(content));
 }
 
 ValueId Values::block_index(int axis, DType dtype) {
-  std::int64_t extent = program_.grid[static_cast<std::size_t>(axis)];
+  std::int64_t extent = decoded_.grid[static_cast<std::size_t>(axis)];
   if (extent == 1)
     return constant(dtype, 0);
   return make({.dtype = dtype, .range = Range{0, extent - 1}, .recipe = Recipe::block_index, .imm = axis});
@@ -191,7 +191,7 @@ ValueId Values::fold(BinaryOp op, ValueId a, ValueId b) {
   DType dtype = values_[a].dtype, result = yields_boolean(op) ? DType::boolean : dtype;
   if (values_[a].constant && values_[b].constant)
     return constant(result, apply(op, dtype, *values_[a].constant, *values_[b].constant));
-  std::vector<std::int64_t> content(std::size_t{program_.warps} * warp_size);
+  std::vector<std::int64_t> content(std::size_t{decoded_.warps} * warp_size);
   for (std::size_t t = 0; t < content.size(); ++t)
     content[t] = apply(op, dtype, at(a, t), at(b, t));
   return table(result, std::move(content));

@@ -6,7 +6,7 @@
 
 #include "dsl/expr/ops.h"
 #include "dsl/expr/simplify.h"
-#include "runtime/sim/lanes.h"
+#include "runtime/sim/handlers.h"
 
 #include <map>
 #include <optional>
@@ -68,7 +68,7 @@ struct CodeScope {
 
 class Values {
 public:
-  Values(const Lanes &handlers, Program &program);
+  Values(const HandlerTable &handlers, DecodedKernel &decoded);
 
   const Value &operator[](ValueId id) const { return values_[id]; }
 
@@ -119,8 +119,8 @@ private:
   void emit_recipe(ValueId id);
   void set_init(ValueId id);
 
-  const Lanes &handlers_;
-  Program &program_;
+  const HandlerTable &handlers_;
+  DecodedKernel &decoded_;
   std::vector<Value> values_;
   std::map<Key, ValueId> known_;
   std::map<std::pair<DType, Sum>, ValueId> sums_;

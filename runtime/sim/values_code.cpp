@@ -14,8 +14,8 @@ std::uint32_t Values::register_bytes(DType dtype, bool uniform) {
 }
 
 std::uint32_t Values::allocate_array(std::uint32_t bytes) {
-  std::uint32_t reg = program_.frame_bytes;
-  program_.frame_bytes += (bytes + 63) / 64 * 64;
+  std::uint32_t reg = decoded_.frame_bytes;
+  decoded_.frame_bytes += (bytes + 63) / 64 * 64;
   return reg;
 }
 
@@ -60,7 +60,7 @@ void Values::set_init(ValueId id) {
   std::uint32_t bytes = register_bytes(v.dtype, v.uniform);
   v.reg = allocate(bytes);
   FrameInit init{v.reg, bytes, {}};
-  std::size_t copies = v.constant ? 1 : program_.warps;
+  std::size_t copies = v.constant ? 1 : decoded_.warps;
   init.content.resize(copies * bytes);
   for (std::size_t warp = 0; warp < copies; ++warp) {
     std::byte *to = init.content.data() + warp * bytes;
@@ -81,7 +81,7 @@ void Values::set_init(ValueId id) {
     if (v.dtype == DType::boolean)
       std::memcpy(to, &mask, sizeof(mask));
   }
-  program_.inits.push_back(std::move(init));
+  decoded_.inits.push_back(std::move(init));
 }
 
 /// Adds the terms one by one, from the outermost scope to the innermost. So a sum of terms that rarely change

@@ -1,5 +1,5 @@
 #pragma once
-/// The decoded kernel: flat code over 32-lane registers, and the state on which it operates.
+/// The decoded kernel: flat code over 32-lane registers.
 ///
 /// All registers of a warp are stored in one array of bytes, its *frame*. A *uniform* register holds one 64-bit
 /// value for the whole warp (i32 sign-extended, other types zero-extended). A *lane* register holds 32 values,
@@ -7,17 +7,14 @@
 /// lanes is a mask of 32 bits. In inactive lanes, registers have undefined values, because only memory accesses
 /// are masked.
 
-#include "runtime/sim/arrivals.h"
-#include "runtime/sim/shadow.h"
-#include "runtime/sim/simulate.h"
+#include "lowering/kernel.h"
 
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <string>
+#include <variant>
 #include <vector>
 
 namespace nestsmith::sim {
@@ -39,6 +36,15 @@ struct Instr {
   std::int64_t imm = 0; ///< an integer operand; for a jump: distance in instructions
   const Access *access = nullptr;
 };
+
+/// The alternative that the variant is known to hold. Not checked, because the handlers select it at each
+/// access.
+template <class T, class... Ts> const T &alternative(const std::variant<Ts...> &of) {
+  const T *held = std::get_if<T>(&of);
+  if (!held)
+    __builtin_unreachable();
+  return *held;
+}
 
 /// The part of an address that depends on the thread only, for the lanes of one warp.
 struct Pattern {
@@ -67,47 +73,91 @@ struct Site {
   Expr made = {};               ///< `load`, if the decoder made it and the kernel does not contain it
 };
 
-enum class AddressKind : std::uint8_t { uniform, pattern, lanes };
+/// A register, in which a value is uniform or has one element for each lane.
+struct Register {
+  std::uint32_t at = 0;
+  bool uniform = false;
+};
 
-/// One load or store. The address of a lane, in elements, is the value of `base` + `constant` + the lane's
-/// offset in `patterns` or `lanes`. If `wraps` is set, the sum wraps at 32 bits.
+/// The memory of a shared buffer.
+struct SharedStorage {
+  std::int64_t byte_offset = 0;   ///< offset of the buffer in the shared memory of a block
+  std::int64_t shadow_offset = 0; ///< index of the buffer's first shadow entry
+  std::int64_t units = 1;         ///< shadow entries per element
+  bool overlaps = false;          ///< another buffer has bytes in common with this one
+
+  /// The first shadow entry of an element.
+  std::size_t unit(std::int64_t at) const { return static_cast<std::size_t>(shadow_offset + at * units); }
+};
+
+/// The registers of a local buffer: a lane register for each element.
+struct LocalStorage {
+  std::uint32_t first = 0;         ///< register of element 0
+  std::uint32_t stride = 0;        ///< bytes between the registers of two consecutive elements
+  std::uint32_t first_written = 0; ///< register with the mask of the lanes that have written element 0
+
+  std::uint32_t element(std::int64_t at) const { return first + stride * static_cast<std::uint32_t>(at); }
+  std::uint32_t written(std::int64_t at) const { return first_written + 4 * static_cast<std::uint32_t>(at); }
+};
+
+/// The storage of a buffer.
+struct Storage {
+  std::uint32_t slot = 0;    ///< index in the list of parameters, of shared buffers, or of local buffers
+  std::int64_t elements = 0; ///< number of elements
+  std::variant<std::monostate, SharedStorage, LocalStorage> memory = {}; ///< by scope; global: no more to know
+
+  const SharedStorage &shared() const { return alternative<SharedStorage>(memory); }
+  const LocalStorage &local() const { return alternative<LocalStorage>(memory); }
+  /// Offset of the buffer in the shared memory of a block; 0 for a buffer in other memory.
+  std::int64_t byte_offset() const {
+    const auto *in_shared = std::get_if<SharedStorage>(&memory);
+    return in_shared ? in_shared->byte_offset : 0;
+  }
+};
+
+/// An address in elements, for the lanes of a warp: the value of `base` + `constant` + an offset for each lane.
+struct Address {
+  /// The offset depends on the thread only. The array has one pattern for each warp of a block.
+  using Patterns = const Pattern *;
+  /// The offsets are computed.
+  struct LaneOffsets {
+    std::uint32_t reg = 0; ///< lane register
+    bool wide = false;     ///< of i64 values; otherwise of i32 values
+  };
+
+  std::uint32_t base = zero_register; ///< uniform register: the part of the address that all lanes share
+  std::int64_t constant = 0;
+  bool wraps = false;                                                   ///< the sum wraps at 32 bits
+  std::variant<std::monostate, Patterns, LaneOffsets> lane_offset = {}; ///< none: 0 for all lanes
+
+  bool is_uniform() const { return std::holds_alternative<std::monostate>(lane_offset); }
+  bool has_pattern() const { return std::holds_alternative<Patterns>(lane_offset); }
+  bool is_computed() const { return std::holds_alternative<LaneOffsets>(lane_offset); }
+  const Pattern &pattern(std::uint32_t warp) const { return alternative<Patterns>(lane_offset)[warp]; }
+};
+
+/// One load or store.
 struct Access {
   std::uint32_t site = 0;
   Buffer buffer;
   bool is_store = false;
   bool checked = true; ///< the simulator checks the access for races and reads of unwritten memory
-  /// Index of the buffer in the list of parameters, of shared buffers, or of local buffers.
-  std::uint32_t slot = 0;
-  std::int64_t elements = 0; ///< number of elements of the buffer
-
-  AddressKind kind = AddressKind::uniform;
-  bool wraps = false;
-  bool lanes_wide = false;            ///< `lanes` holds i64 values; otherwise i32 values
-  std::uint32_t base = zero_register; ///< uniform register: the part of the address that all lanes share
-  std::int64_t constant = 0;
-  /// Array with one pattern for each warp of a block; used if `kind` is pattern.
-  const Pattern *patterns = nullptr;
-  std::uint32_t lanes = 0; ///< lane register with the offset of each lane; used if `kind` is lanes
+  Storage storage;     ///< of the buffer
+  Address address;
 
   /// Register with a mask; only the active lanes in this mask perform the access.
   std::uint32_t mask = all_lanes_register;
-  bool counted = false;               ///< the access has its own mask, so each execution increments a counter
-  std::int64_t bytes = 0;             ///< access size of one lane: all elements of a vector
-  std::uint32_t value = 0;            ///< register: destination of a load, source of a store
-  bool value_uniform = false;         ///< `value` is a uniform register
-  std::uint32_t fill = zero_register; ///< register with the value of a load in lanes where the mask is false
-  bool fill_uniform = true;           ///< `fill` is a uniform register; otherwise a lane register
+  bool counted = false;   ///< the access has its own mask, so each execution increments a counter
+  std::int64_t bytes = 0; ///< access size of one lane: all elements of a vector
+  Register value;         ///< destination of a load, source of a store
+  Register fill = {.at = zero_register, .uniform = true}; ///< value of a load in lanes where the mask is false
 
-  // Shared memory.
-  std::int64_t byte_offset = 0;   ///< offset of the buffer in the shared memory of a block
-  std::int64_t shadow_offset = 0; ///< index of the buffer's first shadow entry
-  std::int64_t units = 1;         ///< shadow entries per element
-  bool overlaps = false;          ///< another buffer has bytes in common with this one
-  std::int64_t vector_lanes = 1;  ///< lanes of the vector that starts with this element
-  bool lanes_aligned = false;     ///< the thread's part of the address is a multiple of `vector_lanes`
-  // Local memory. `first`: register of element 0. `stride`: bytes between the registers of two consecutive
-  // elements. `first_written`: register with the mask of the lanes that have written element 0.
-  std::uint32_t first = 0, stride = 0, first_written = 0;
+  /// Of the first element of a vector.
+  struct Vector {
+    std::int64_t lanes = 1;
+    bool aligned = false; ///< the thread's part of the address is a multiple of `lanes`
+  };
+  Vector vector = {};
 };
 
 /// The elements that the lanes of a warp take from registers of all lanes: offsets in the frame, in bytes.
@@ -157,7 +207,7 @@ struct FrameInit {
   std::vector<std::byte> content;
 };
 
-struct Program {
+struct DecodedKernel {
   std::vector<Instr> code;
   std::vector<std::unique_ptr<Access>> accesses;
   std::vector<std::unique_ptr<std::vector<Pattern>>> patterns;
@@ -187,67 +237,9 @@ struct Program {
 };
 
 /// The mask of a warp's lanes that have a thread.
-inline std::uint32_t live_lanes(const Program &program, std::uint32_t warp) {
-  std::uint32_t left = program.threads - warp * warp_size;
+inline std::uint32_t live_lanes(const DecodedKernel &decoded, std::uint32_t warp) {
+  std::uint32_t left = decoded.threads - warp * warp_size;
   return left >= warp_size ? ~std::uint32_t{0} : (1u << left) - 1;
 }
-
-/// The memory of a parameter. If the kernel stores to the buffer and checks are enabled, `writes` and `reads`
-/// have shadow entries (shadow.h); otherwise they are empty.
-struct GlobalBuffer {
-  std::byte *data = nullptr;
-  std::int64_t elements = 0;
-  bool starts_written = true;        ///< the elements are initialised before the launch
-  std::vector<std::uint8_t> written; ///< for each element: whether a kernel stored it
-  std::vector<std::atomic<std::uint64_t>> writes, reads;
-  bool counts_arrivals = false; ///< the buffer is counters of arrivals
-  ArrivalLog arrivals;
-  /// In a kernel with arrivals: the reads of the elements whose entry in `reads` has the flag `many_blocks`.
-  BlockReads block_reads;
-};
-
-/// Block number in an error if several blocks read the element.
-inline constexpr std::uint64_t unknown_block = ~std::uint64_t{0};
-
-/// An error, as observed by the first thread that encounters it.
-struct Event {
-  ErrorKind kind;
-  std::uint32_t site;
-  std::int64_t element = 0;
-  std::uint64_t block = 0;
-  std::uint32_t thread = 0;
-  std::vector<std::int64_t> iteration;
-  std::uint64_t other_block = 0; ///< for a race: number of the block of the earlier access
-  std::string detail;            ///< for an error of a barrier, a call or a copy: the complete message
-  std::optional<kernel::Hazard> hazard = std::nullopt; ///< for an access in flight
-};
-
-/// An access to an arrival counter that is no arrival. It races with the arrivals of other blocks at the
-/// counter unless all of them happened before.
-struct CounterAccess {
-  Event event;
-  std::uint32_t counters; ///< index of the parameter
-  std::size_t ordered;    ///< arrivals of other blocks that happened before
-};
-
-class Machine;
-
-struct Warp {
-  enum class State : std::uint8_t { ready, waiting, finished, failed };
-
-  std::byte *frame = nullptr;
-  Machine *machine = nullptr;
-  /// Masks of lanes: `active` lanes execute the current code, and `live` lanes have a thread.
-  std::uint32_t active = 0, live = 0;
-  /// An access uses the fast path if its mask of active lanes equals `full`. The value is `live`, or 0 to
-  /// disable the fast path (if all accesses are traced).
-  std::uint32_t full = 0;
-  std::uint32_t entry = 0;       ///< shadow entry that lane 0 would write now (shadow.h)
-  std::uint32_t floor_entry = 0; ///< smallest shadow entry since the last block barrier
-  std::uint32_t index = 0;
-  State state = State::ready;
-  /// The instruction at which the warp stopped: a barrier, or an instruction of an observer.
-  const Instr *pc = nullptr;
-};
 
 } // namespace nestsmith::sim

@@ -1,13 +1,13 @@
 #pragma once
 /// The instruction handlers. There is one version for each supported instruction set of the host.
 
-#include "runtime/sim/program.h"
+#include "runtime/sim/decoded_kernel.h"
 
 namespace nestsmith::sim {
 
-/// A uniform register and a lane register are defined in program.h. A boolean in a lane register is a mask.
-/// `dst`, `a`, `b`, `c` and `imm` are the fields of `Instr`.
-struct Lanes {
+/// A uniform register and a lane register are defined in decoded_kernel.h. A boolean in a lane register is a
+/// mask. `dst`, `a`, `b`, `c` and `imm` are the fields of `Instr`.
+struct HandlerTable {
   /// dst = a op b. The operands and the result are all uniform or all in lane registers. Booleans support the
   /// logical operators, eq and ne.
   Handler (*binary)(BinaryOp op, DType dtype, bool uniform);
@@ -27,8 +27,9 @@ struct Lanes {
   Handler check_written;
   /// Marks the local element of `access` as written by the active lanes, after a direct load into it.
   Handler mark_written;
-  Handler (*gather)(DType dtype); ///< dst = in each lane, the element that `Program::gathers[imm]` gives it
-  Handler block_index;            ///< dst = blockIdx on axis imm
+  Handler (*gather)(
+      DType dtype);    ///< dst = in each lane, the element that `DecodedKernel::gathers[imm]` gives it
+  Handler block_index; ///< dst = blockIdx on axis imm
 
   Handler loop_begin; ///< dst = 0; jumps by imm unless dst < a. b: region
   Handler loop_next;  ///< dst += c; jumps by imm while dst < a. b: region
@@ -42,10 +43,10 @@ struct Lanes {
 };
 
 /// The fastest version that this host supports.
-const Lanes &host_lanes();
-extern const Lanes baseline_lanes;
+const HandlerTable &host_handlers();
+extern const HandlerTable baseline_handlers;
 #if defined(__x86_64__)
-extern const Lanes avx2_lanes;
+extern const HandlerTable avx2_handlers;
 #endif
 
 } // namespace nestsmith::sim

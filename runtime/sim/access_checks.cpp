@@ -1,0 +1,162 @@
+#include "runtime/sim/access_checks.h"
+
+namespace nestsmith::sim {
+
+namespace {
+
+void check_shared(const LaneAccess &s) {
+  Machine &m = s.machine();
+  Now now = s.now();
+  const SharedStorage &shared = s.access.storage.shared();
+  std::size_t first = shared.unit(s.at);
+  for (std::size_t unit = first; unit < first + static_cast<std::size_t>(shared.units); ++unit) {
+    std::uint32_t &write = m.writes[unit], &read = m.reads[unit];
+    if (write == in_flight) {
+      meet_copy(s, unit);
+      continue;
+    }
+    if (!s.access.is_store && write == 0)
+      s.report(ErrorKind::unwritten_read);
+    else if (!s.access.is_store && shared.overlaps && m.owners[unit] != s.access.storage.slot)
+      m.report_overwritten(s.w, s.access, s.lane, s.at, m.owners[unit]);
+    if (now.conflicts(write) || (s.access.is_store && now.conflicts(read)))
+      s.report(ErrorKind::race, m.block);
+    if (s.access.is_store) {
+      write = now.entry();
+      m.rows[unit / warp_size] = 0;
+      if (shared.overlaps)
+        m.owners[unit] = s.access.storage.slot;
+    } else {
+      read = now.after_read(read);
+    }
+  }
+}
+
+/// Reports a race with the access that `entry` records. An access of another block conflicts unless arrivals
+/// order it. An access of this block may conflict.
+void check_global_entry(const LaneAccess &s, std::uint64_t entry) {
+  std::uint64_t block = s.machine().block;
+  bool many = (entry & many_blocks) != 0;
+  if (entry == 0 || (!many && s.machine().happened_before(entry)))
+    return;
+  if (block_of(entry) != block)
+    s.report(ErrorKind::race, block_of(entry));
+  else if (many)
+    s.report(ErrorKind::race, unknown_block);
+  else if (s.now().conflicts(local_entry(entry)))
+    s.report(ErrorKind::race, block);
+}
+
+/// The same for the reads of an element. If several blocks read it, and arrivals may order them, each counts.
+void check_reads(const LaneAccess &s, const GlobalBuffer &buffer, std::uint64_t entry) {
+  auto each = (entry & many_blocks) != 0 ? buffer.block_reads.find(s.at) : buffer.block_reads.end();
+  if (each == buffer.block_reads.end())
+    return check_global_entry(s, entry);
+  check_global_entry(s, entry & ~many_blocks);
+  for (auto [block, read] : each->second)
+    check_global_entry(s, global_entry(block, read));
+}
+
+void note_global_read(const LaneAccess &s, GlobalBuffer &buffer) {
+  auto at = static_cast<std::size_t>(s.at);
+  std::uint64_t block = s.machine().block;
+  Now now = s.now();
+  std::uint64_t old = buffer.reads[at].load(), next = 0;
+  do {
+    if (old == 0)
+      next = global_entry(block, now.entry());
+    else if (block_of(old) != block || (old & many_blocks) != 0)
+      next = old | many_blocks;
+    else
+      next = global_entry(block, now.after_read(local_entry(old)));
+  } while (!buffer.reads[at].compare_exchange_weak(old, next));
+  if ((next & many_blocks) == 0 || s.machine().decoded.arrivals.empty())
+    return;
+  std::uint32_t &own = buffer.block_reads[s.at][block];
+  own = now.after_read(own);
+}
+
+/// A store marks its write before it looks for reads, and a load marks its read before it looks for writes.
+/// Both are sequentially consistent, so at least one of two conflicting blocks sees the other.
+void check_global(const LaneAccess &s, GlobalBuffer &buffer) {
+  auto at = static_cast<std::size_t>(s.at);
+  if (buffer.counts_arrivals)
+    s.machine().note_counter_access(s.w, s.access, s.lane, s.at);
+  if (s.access.is_store) {
+    if (FlightLane copy = copy_from(s.machine().flights, s.access.storage.slot, s.at); copy.flight)
+      s.report_in_flight(InFlight::How::source, copy);
+    check_global_entry(s, buffer.writes[at].exchange(global_entry(s.machine().block, s.now().entry())));
+    if (!buffer.reads.empty())
+      check_reads(s, buffer, buffer.reads[at].load());
+    return;
+  }
+  note_global_read(s, buffer);
+  check_global_entry(s, buffer.writes[at].load());
+}
+
+} // namespace
+
+void LaneAccess::report_in_flight(InFlight::How how, FlightLane copy) const {
+  machine().report_in_flight(
+      {how, copy, &access, w.index * warp_size + lane, at, machine().iteration(w, access.site)});
+}
+
+bool in_bounds(const LaneAccess &s) {
+  if (s.at >= 0 && s.at < s.access.storage.elements)
+    return true;
+  s.report(ErrorKind::out_of_bounds);
+  return false;
+}
+
+void check_element(const LaneAccess &s) {
+  if (!s.access.checked && s.access.buffer->scope != Scope::global)
+    return;
+  Machine &m = s.machine();
+  switch (s.access.buffer->scope) {
+  case Scope::shared:
+    check_shared(s);
+    break;
+  case Scope::global: {
+    GlobalBuffer &buffer = m.globals[s.access.storage.slot];
+    auto at = static_cast<std::size_t>(s.at);
+    if (s.access.checked && !s.access.is_store && !buffer.starts_written && buffer.written[at] == 0)
+      s.report(ErrorKind::unwritten_read);
+    if (!buffer.writes.empty())
+      check_global(s, buffer);
+    break;
+  }
+  case Scope::local:
+  case Scope::warp: { // a kernel that runs has local buffers in place of fragments
+    std::uint32_t &written = reg<std::uint32_t>(s.w, s.access.storage.local().written(s.at));
+    std::uint32_t mine = std::uint32_t{1} << s.lane;
+    if (!s.access.is_store && (written & mine) == 0)
+      s.report(ErrorKind::unwritten_read);
+    return;
+  }
+  }
+  if (m.tracer && s.access.checked)
+    m.tracer->note(s.w, s.access, s.lane, s.at);
+}
+
+void meet_copy(const LaneAccess &s, std::size_t unit) {
+  FlightLane copy = copy_to(s.machine().flights, unit);
+  if (!copy.flight)
+    return;
+  if (s.now().conflicts(copy.flight->entry + copy.lane))
+    s.report(ErrorKind::race, s.machine().block);
+  else
+    s.report_in_flight(s.access.is_store ? InFlight::How::overwritten : InFlight::How::read, copy);
+}
+
+void read_until_now(const LaneAccess &source, const std::vector<std::int64_t> &iteration) {
+  Machine &m = source.machine();
+  GlobalBuffer &buffer = m.globals[source.access.storage.slot];
+  if (!source.access.checked || source.at >= source.access.storage.elements)
+    return;
+  if (!buffer.reads.empty())
+    note_global_read(source, buffer);
+  if (m.tracer)
+    m.tracer->note(source.w, source.access, source.lane, source.at, &iteration);
+}
+
+} // namespace nestsmith::sim

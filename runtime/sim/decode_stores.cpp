@@ -1,0 +1,149 @@
+/// Stores, and asynchronous copies with their groups.
+
+#include "dsl/expr/error.h"
+#include "runtime/sim/copies.h"
+#include "runtime/sim/decoder.h"
+
+#include <utility>
+
+namespace nestsmith::sim {
+
+void Decoder::store(const kernel::Store &node) {
+  internal_check(node.indices.size() == 1, "an access of a kernel has one index, an element offset");
+  if (node.async && computes())
+    return copy(node);
+  if (node.lanes > 1)
+    return store_vector(node);
+  ValueId index = value(node.indices[0]);
+  bool local = node.buffer->scope == Scope::local;
+  std::int64_t element = values_[index].constant.value_or(-1);
+  bool fixed = local && element >= 0 && element < storage_.at(node.buffer).elements;
+  if (!computes()) {
+    (void)value(node.value);
+    if (!local) {
+      Access &access = make_store(node.buffer, index);
+      count(access, false);
+    }
+    return;
+  }
+  if (fixed && accumulate(node, element))
+    return;
+  if (fixed)
+    hint_ = storage_.at(node.buffer).local().element(element);
+  ValueId stored = value(node.value);
+  std::uint32_t hint = std::exchange(hint_, no_register);
+  if (fixed)
+    written_.insert({node.buffer, element});
+
+  Access &access = make_store(node.buffer, index);
+  if (!local && access.address.has_pattern())
+    stored = values_.splat(stored);
+  access.value = in_register(stored);
+  count(access, false);
+  if (fixed && access.value.at == hint)
+    values_.emit({.run = handlers_.mark_written, .access = &access});
+  else
+    values_.emit({.run = handlers_.store(access), .access = &access});
+}
+
+/// Computes all elements of the vector, then stores them one by one.
+void Decoder::store_vector(const kernel::Store &node) {
+  ValueId first = value(node.indices[0]);
+  std::vector<ValueId> lanes = vector(node.value);
+  for (std::size_t n = 0; n < (computes() ? lanes.size() : 1); ++n) {
+    ValueId step = values_.constant(values_[first].dtype, static_cast<std::int64_t>(n));
+    Access &access = make_store(node.buffer, values_.binary(BinaryOp::add, first, step));
+    access.bytes *= n == 0 ? node.lanes : 1;
+    if (n == 0)
+      count(access, false);
+    if (!computes())
+      return;
+    ValueId stored = access.address.has_pattern() ? values_.splat(lanes[n]) : lanes[n];
+    access.value = in_register(stored);
+    if (n == 0)
+      first_of_vector(access, node.lanes);
+    values_.emit({.run = handlers_.store(access), .access = &access});
+  }
+}
+
+/// Decodes `local[c] = local[c] + a * b` as one multiply-add. Returns false if the store has another form.
+bool Decoder::accumulate(const kernel::Store &node, std::int64_t element) {
+  const auto *add = node.value.as<Binary>();
+  DType dtype = node.buffer->dtype;
+  if (!add || add->op != BinaryOp::add || (dtype != DType::f32 && dtype != DType::u32))
+    return false;
+  auto is_old = [&](const Expr &e) {
+    const Load *old = e.as<Load>();
+    return old && old->buffer == node.buffer && !old->mask.exists() && same(old->indices[0], node.indices[0]);
+  };
+  auto product = [](const Expr &e) {
+    const auto *mul = e.as<Binary>();
+    return mul && mul->op == BinaryOp::mul ? mul : nullptr;
+  };
+  bool first = is_old(add->a);
+  const Binary *mul = product(first ? add->b : add->a);
+  if (!mul || !is_old(first ? add->a : add->b))
+    return false;
+  ValueId old = value(first ? add->a : add->b), a = value(mul->a), b = value(mul->b);
+  if (values_[b].uniform)
+    std::swap(a, b);
+  std::uint32_t slot = storage_.at(node.buffer).local().element(element);
+  ++decoded_.regions[region_].multiply_adds;
+  if (!values_[b].uniform && values_.reg(a) != slot && values_.reg(b) != slot) {
+    values_.emit({.run = handlers_.accumulate(dtype, values_[a].uniform),
+                  .dst = slot,
+                  .a = values_.reg(a),
+                  .b = values_.reg(b)});
+  } else {
+    ValueId sum = values_.multiply_add(old, a, b);
+    Access &access = make_store(node.buffer, values_.constant(DType::i64, element));
+    access.value = in_register(sum);
+    values_.emit({.run = handlers_.store(access), .access = &access});
+  }
+  written_.insert({node.buffer, element});
+  return true;
+}
+
+/// The source is loaded at once, and the value is kept until the wait.
+void Decoder::copy(const kernel::Store &node) {
+  const auto &source = *node.value.as<Load>();
+  ValueId first = value(node.indices[0]);
+  for (int n = 0; n < node.lanes; ++n) {
+    std::size_t before = decoded_.accesses.size();
+    ValueId loaded = load_element(source, {}, n);
+    bool tracked = decoded_.accesses.size() > before && decoded_.stored[storage_.at(source.buffer).slot];
+    const Access *from = tracked ? decoded_.accesses.back().get() : nullptr;
+    ValueId step = values_.constant(values_[first].dtype, n);
+    Access &access = make_store(node.buffer, values_.binary(BinaryOp::add, first, step));
+    if (n == 0) {
+      access.bytes *= node.lanes;
+      count(access, false);
+    }
+    access.value = in_register(loaded);
+    if (n == 0 && node.lanes > 1)
+      first_of_vector(access, node.lanes);
+    values_.emit(
+        {.run = issue_copy, .c = static_cast<std::uint32_t>(decoded_.copies.size()), .access = &access});
+    decoded_.copies.push_back(from);
+  }
+}
+
+void Decoder::commit() {
+  if (computes())
+    values_.emit({.run = commit_copies});
+}
+
+void Decoder::wait(const kernel::Wait &node) {
+  ++epoch_;
+  if (!computes())
+    return;
+  std::uint32_t at = site(nullptr);
+  for (const Buffer &buffer : copied_) { // for explanations
+    Access &access = make_access(buffer, nullptr, values_.constant(DType::i64, 0));
+    access.site = at;
+    access.is_store = true;
+  }
+  values_.emit({.run = wait_copies, .c = static_cast<std::uint32_t>(node.pending), .imm = at});
+}
+
+} // namespace nestsmith::sim

@@ -1,0 +1,201 @@
+#include "runtime/sim/decoder.h"
+
+#include "dsl/expr/error.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace nestsmith::sim {
+
+// ---- threads and buffers -------------------------------------------------------------------------
+
+void Decoder::shape() {
+  decoded_.grid = kernel_.grid();
+  decoded_.block = kernel_.block();
+  decoded_.blocks = decoded_.grid[0] * decoded_.grid[1] * decoded_.grid[2];
+  decoded_.threads = static_cast<std::uint32_t>(kernel_.threads());
+  decoded_.warps = (decoded_.threads + warp_size - 1) / warp_size;
+  decoded_.regions.emplace_back();
+  for (const kernel::ThreadIndex &index : kernel_.indices) {
+    int axis = static_cast<int>(index.axis);
+    variables_[index.var] =
+        is_thread(index.axis) ? values_.thread_index(axis - static_cast<int>(Axis::thread_x), index.var->dtype)
+                              : values_.block_index(axis, index.var->dtype);
+  }
+}
+
+void Decoder::bind_scalars(std::span<const Scalar> scalars) {
+  internal_check(scalars.size() == kernel_.scalars.size(),
+                 "a kernel is simulated with the wrong number of scalars");
+  for (std::size_t n = 0; n < scalars.size(); ++n) {
+    internal_check(scalars[n].dtype == kernel_.scalars[n]->dtype,
+                   "a scalar of another dtype than the kernel's");
+    auto bits = static_cast<std::int64_t>(scalars[n].bits);
+    if (scalars[n].dtype == DType::i8)
+      bits = static_cast<std::int8_t>(bits);
+    if (scalars[n].dtype == DType::i32)
+      bits = static_cast<std::int32_t>(bits);
+    variables_[kernel_.scalars[n]] = values_.constant(scalars[n].dtype, bits);
+  }
+}
+
+static std::int64_t elements_of(const kernel::Allocation &allocation) {
+  std::int64_t elements = 1;
+  for (const Expr &extent : allocation.buffer->shape) {
+    auto constant = as_int(extent);
+    internal_check(constant.has_value(), "an allocation whose size is not constant");
+    elements *= *constant;
+  }
+  return elements;
+}
+
+static std::int64_t end_of(const kernel::Allocation &a) {
+  return a.byte_offset + elements_of(a) * byte_size(a.buffer->dtype);
+}
+
+void Decoder::place_shared() {
+  // Buffers may overlap in the arena, so the shadow covers the arena, in units of the smallest element.
+  std::int64_t unit = 0;
+  decoded_.shared_bytes = kernel_.shared_bytes;
+  for (const kernel::Allocation &a : kernel_.shared) {
+    unit = std::gcd(unit, std::gcd(std::int64_t{byte_size(a.buffer->dtype)}, a.byte_offset));
+    decoded_.shared_bytes = std::max(decoded_.shared_bytes, end_of(a));
+  }
+  unit = std::max<std::int64_t>(unit, 1);
+  for (const kernel::Allocation &a : kernel_.shared) {
+    bool overlaps = std::ranges::any_of(kernel_.shared, [&](const kernel::Allocation &b) {
+      return a.buffer != b.buffer && a.byte_offset < end_of(b) && b.byte_offset < end_of(a);
+    });
+    storage_[a.buffer] = {.slot = static_cast<std::uint32_t>(decoded_.shared.size()),
+                          .elements = elements_of(a),
+                          .memory = SharedStorage{a.byte_offset, a.byte_offset / unit,
+                                                  byte_size(a.buffer->dtype) / unit, overlaps}};
+    decoded_.shares_memory = decoded_.shares_memory || overlaps;
+    decoded_.shared.push_back(a.buffer);
+  }
+  decoded_.shadow_units = (decoded_.shared_bytes + unit - 1) / unit;
+  if (!computes())
+    decoded_.shared_bytes = decoded_.shadow_units = 0;
+}
+
+void Decoder::place_local() {
+  std::uint32_t written = 0;
+  decoded_.locals_begin = decoded_.frame_bytes;
+  std::vector<LocalStorage> locals;
+  for (const kernel::Allocation &a : kernel_.local) {
+    LocalStorage &local = locals.emplace_back();
+    local.stride = Values::register_bytes(a.buffer->dtype, false);
+    if (!computes())
+      continue;
+    auto elements = static_cast<std::uint32_t>(elements_of(a));
+    local.first = values_.allocate_array(local.stride * elements);
+    local.first_written = written;
+    written += 4 * elements;
+  }
+  decoded_.locals_end = decoded_.frame_bytes;
+  decoded_.written_begin = values_.allocate_array(written);
+  decoded_.written_end = decoded_.written_begin + written;
+  for (std::size_t n = 0; n < locals.size(); ++n) {
+    const kernel::Allocation &a = kernel_.local[n];
+    locals[n].first_written += decoded_.written_begin;
+    storage_[a.buffer] = {
+        .slot = static_cast<std::uint32_t>(n), .elements = elements_of(a), .memory = locals[n]};
+    decoded_.local.push_back(a.buffer);
+  }
+}
+
+void Decoder::find_uses() {
+  decoded_.stored.resize(kernel_.params.size());
+  decoded_.loaded.resize(kernel_.params.size());
+  for (std::size_t n = 0; n < kernel_.params.size(); ++n)
+    storage_[kernel_.params[n]] = {.slot = static_cast<std::uint32_t>(n), .elements = buffers_[n].elements};
+  auto slot = [&](const Buffer &buffer) { return storage_.at(buffer).slot; };
+  kernel::walk(kernel_.body, [&](const kernel::Stmt &s) {
+    const auto *node = kernel::as<kernel::Store>(s);
+    if (node && node->async && std::ranges::find(copied_, node->buffer) == copied_.end())
+      copied_.push_back(node->buffer);
+    if (node && node->buffer->scope == Scope::global)
+      decoded_.stored[slot(node->buffer)] = true;
+    if (const auto *arrive = kernel::as<kernel::Arrive>(s))
+      decoded_.stored[slot(arrive->counters)] = true;
+  });
+  walk_exprs(kernel_.body, [&](const Expr &e) {
+    const Load *node = e.as<Load>();
+    if (node && node->buffer->scope == Scope::global)
+      decoded_.loaded[slot(node->buffer)] = true;
+  });
+}
+
+DecodedKernel Decoder::decode(std::span<const Scalar> scalars) {
+  shape();
+  bind_scalars(scalars);
+  place_shared();
+  place_local();
+  find_uses();
+  stmt(kernel_.body);
+  if (options_.observer)
+    options_.observer->kernel_decoded(values_, decoded_);
+  values_.emit({.run = handlers_.end});
+  CodeScope &all = values_.scopes.front();
+  decoded_.code = std::move(all.head);
+  decoded_.code.insert(decoded_.code.end(), all.body.begin(), all.body.end());
+  return std::move(decoded_);
+}
+
+// ---- statements ----------------------------------------------------------------------------------
+
+void Decoder::stmt(const kernel::Stmt &s) {
+  stmt_ = s;
+  std::size_t mark = values_.mark();
+  kernel::visit(s, Overloaded{
+                       [&](const kernel::Declare &node) { declare(node); },
+                       [&](const kernel::Loop &node) { loop(node); },
+                       [&](const kernel::If &node) { branch(node); },
+                       [&](const kernel::Seq &node) {
+                         for (const kernel::Stmt &child : node.stmts)
+                           stmt(child);
+                       },
+                       [&](const kernel::Store &node) { store(node); },
+                       [&](const kernel::Call &node) { call(node); },
+                       [&](const kernel::Barrier &node) { barrier(node); },
+                       [&](const kernel::Commit &) { commit(); },
+                       [&](const kernel::Wait &node) { wait(node); },
+                       [&](const kernel::Arrive &node) { arrive(node); },
+                   });
+  // A declared value lives until the end of the sequence that contains it.
+  if (!kernel::as<kernel::Declare>(s) && !kernel::as<kernel::Arrive>(s))
+    values_.release(mark);
+}
+
+void Decoder::declare(const kernel::Declare &node) {
+  if (node.var->lanes == 1) {
+    variables_[node.var] = keep(value(node.value));
+    return;
+  }
+  std::vector<ValueId> lanes;
+  for (ValueId id : vector(node.value))
+    lanes.push_back(keep(id));
+  vectors_[node.var] = std::move(lanes);
+}
+
+/// Returns the value in a form that later stores do not change: a value in a register of a local array is
+/// copied.
+ValueId Decoder::keep(ValueId id) {
+  const Value v = values_[id];
+  if (!v.pinned || !computes())
+    return id;
+  std::uint32_t reg = values_.reg(id);
+  if (reg >= decoded_.locals_begin && reg < decoded_.locals_end) {
+    std::uint32_t copy = values_.allocate_temporary(v.dtype, v.uniform);
+    values_.emit({.run = handlers_.copy(v.dtype), .dst = copy, .a = reg});
+    reg = copy;
+  }
+  return values_.given({.dtype = v.dtype, .uniform = v.uniform, .pinned = true, .scope = v.scope, .reg = reg});
+}
+
+DecodedKernel decode(const kernel::Kernel &kernel, std::span<const Scalar> scalars,
+                     const std::vector<GlobalBuffer> &buffers, const DecodeOptions &options) {
+  return Decoder(kernel, buffers, options).decode(scalars);
+}
+
+} // namespace nestsmith::sim

@@ -1,0 +1,48 @@
+#pragma once
+/// The state of a warp, and what is computed from its registers.
+
+#include "runtime/sim/decoded_kernel.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace nestsmith::sim {
+
+class Machine;
+
+/// A warp in execution. Only handlers use its machine.
+struct Warp {
+  enum class State : std::uint8_t { ready, waiting, finished, failed };
+
+  std::byte *frame = nullptr;
+  Machine *machine = nullptr;
+  /// Masks of lanes: `active` lanes execute the current code, and `live` lanes have a thread.
+  std::uint32_t active = 0, live = 0;
+  /// An access uses the fast path if its mask of active lanes equals `full`. The value is `live`, or 0 to
+  /// disable the fast path (if all accesses are traced).
+  std::uint32_t full = 0;
+  std::uint32_t entry = 0;       ///< shadow entry that lane 0 would write now (shadow.h)
+  std::uint32_t floor_entry = 0; ///< smallest shadow entry since the last block barrier
+  std::uint32_t index = 0;
+  State state = State::ready;
+  /// The instruction at which the warp stopped: a barrier, or an instruction of an observer.
+  const Instr *pc = nullptr;
+};
+
+template <class T> T &reg(const Warp &w, std::uint32_t offset) {
+  return *reinterpret_cast<T *>(w.frame + offset);
+}
+template <class T> T *lanes(const Warp &w, std::uint32_t offset) {
+  return reinterpret_cast<T *>(__builtin_assume_aligned(w.frame + offset, 64));
+}
+
+/// The offset of the element that a lane accesses, for the current registers of the warp.
+std::int64_t address(const Access &access, const Warp &w, std::uint32_t lane);
+/// The current iteration of the loops around a site.
+std::vector<std::int64_t> iteration_of(const DecodedKernel &decoded, const Warp &w, std::uint32_t site);
+/// The bits of one lane of a register.
+std::uint64_t get_lane(const Warp &w, DType dtype, Register from, std::uint32_t lane);
+void set_lane(const Warp &w, DType dtype, std::uint32_t to, std::uint32_t lane, std::uint64_t bits);
+
+} // namespace nestsmith::sim
