@@ -42,12 +42,12 @@ std::string step_text(const FragmentGemm &t) {
 
 TEST(StepOfPipeline, HasTheNestsOfTheJoinedLoopAroundThoseWithALaterOrder) {
   FragmentGemm apart(8, 8, 48, 16), last(8, 8, 48, 16), first(8, 8, 48, 16), spread(8, 8, 48, 16);
-  apart.pipeline_outer(3, false);
-  EXPECT_EQ(step_text(apart), "A_shared 0 B_shared 0 A_shared_local 2 ");
-  last.join(3, false);
-  EXPECT_EQ(step_text(last), "A_shared 0 B_shared 0 | A_shared_local 2.0 B_shared_local 2.0 AB 2.1 ");
-  first.join(3, false, 0);
-  EXPECT_EQ(step_text(first), "| A_shared_local 2.0 B_shared_local 2.0 A_shared 0 B_shared 0 AB 2.1 ");
+  apart.pipeline_outer(2, false);
+  EXPECT_EQ(step_text(apart), "A_shared 0 B_shared 0 A_shared_local 1 ");
+  last.join(2, false);
+  EXPECT_EQ(step_text(last), "A_shared 0 B_shared 0 | A_shared_local 1.0 B_shared_local 1.0 AB 1.1 ");
+  first.join(2, false, 0);
+  EXPECT_EQ(step_text(first), "| A_shared_local 1.0 B_shared_local 1.0 A_shared 0 B_shared 0 AB 1.1 ");
   spread.join_and_spread(2, false);
   EXPECT_EQ(step_text(spread), "| A_shared_local 1.0 B_shared_local 1.0 A_shared 0* B_shared 0* AB 1.1 ");
 }
