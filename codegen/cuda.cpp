@@ -7,6 +7,7 @@
 #include "dsl/expr/error.h"
 #include "dsl/ir/allocation.h"
 #include "dsl/ir/intrinsic.h"
+#include "lowering/notes.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -54,7 +55,7 @@ private:
   void array(std::string_view qualifier, const kernel::Allocation &allocation);
   void tenant(const kernel::Allocation &allocation);
   std::int64_t alignment_of(const kernel::Allocation &allocation) const;
-  std::string note_of(const kernel::Allocation &allocation) const;
+  std::string note_of_shared(const kernel::Allocation &allocation) const;
   void arena();
   void statement(const kernel::Stmt &stmt);
   void nested(const kernel::Stmt &stmt) {
@@ -143,7 +144,7 @@ void KernelWriter::array(std::string_view qualifier, const kernel::Allocation &a
   std::string aligned = alignment ? fmt::format("__align__({}) ", alignment) : "";
   out_.line(fmt::format("{}{}{} {}[{}];", qualifier, aligned, c_type(allocation.buffer->dtype),
                         names_[allocation.buffer], extents),
-            allocation.note);
+            note_of(allocation));
 }
 
 /// The alignment that the array and the arrays in its memory need; 0: that of its type is sufficient.
@@ -167,13 +168,15 @@ void KernelWriter::tenant(const kernel::Allocation &allocation) {
     begin += fmt::format(" + {}", at / byte_size(host->dtype));
   if (allocation.buffer->dtype != host->dtype)
     begin = fmt::format("({} *){}", type, allocation.tenancy->at == 0 ? begin : "(" + begin + ")");
-  out_.line(fmt::format("{} *const {} = {};", type, names_[allocation.buffer], begin), note_of(allocation));
+  out_.line(fmt::format("{} *const {} = {};", type, names_[allocation.buffer], begin),
+            note_of_shared(allocation));
 }
 
-std::string KernelWriter::note_of(const kernel::Allocation &allocation) const {
+std::string KernelWriter::note_of_shared(const kernel::Allocation &allocation) const {
+  std::string note = note_of(allocation);
   if (!allocation.tenancy)
-    return allocation.note;
-  return fmt::format("{}{}while {} is not in use", allocation.note, allocation.note.empty() ? "" : ", ",
+    return note;
+  return fmt::format("{}{}while {} is not in use", note, note.empty() ? "" : ", ",
                      names_[kernel_.shared[allocation.tenancy->host].buffer]);
 }
 
@@ -192,7 +195,7 @@ void KernelWriter::arena() {
     std::string begin =
         allocation.byte_offset == 0 ? whole : fmt::format("({} + {})", whole, allocation.byte_offset);
     out_.line(fmt::format("{} *const {} = ({} *){};", type, names_[allocation.buffer], type, begin),
-              note_of(allocation));
+              note_of_shared(allocation));
   }
 }
 
@@ -231,7 +234,7 @@ void KernelWriter::allocations() {
     for (const auto &[store, scalar] : locals_.definitions)
       defined |= scalar == buffer;
     if (!defined)
-      out_.line(fmt::format("{} {};", c_type(buffer->dtype), names_[buffer]), allocation.note);
+      out_.line(fmt::format("{} {};", c_type(buffer->dtype), names_[buffer]), note_of(allocation));
   }
 }
 
@@ -241,21 +244,18 @@ void KernelWriter::store(const kernel::Store &store) {
     const auto &source = *store.value.as<Load>();
     std::string mask = is_true(source.mask) ? "" : ", " + spell(source.mask);
     out_.line(fmt::format("copy_async_{}(&{}, &{}{});", store.lanes * byte_size(store.buffer->dtype), target,
-                          element(source), mask),
-              store.note);
+                          element(source), mask));
     return;
   }
   auto defined = locals_.definitions.find(&store);
   if (defined != locals_.definitions.end()) {
     std::string_view qualifier = locals_.constants.count(store.buffer) ? "const " : "";
-    out_.line(fmt::format("{}{} {} = {};", qualifier, c_type(store.buffer->dtype), target, spell(store.value)),
-              store.note);
+    out_.line(fmt::format("{}{} {} = {};", qualifier, c_type(store.buffer->dtype), target, spell(store.value)));
     return;
   }
   if (store.lanes > 1) {
     out_.line(
-        fmt::format("{} = {};", vector_at(target, store.buffer->dtype, store.lanes, ""), spell(store.value)),
-        store.note);
+        fmt::format("{} = {};", vector_at(target, store.buffer->dtype, store.lanes, ""), spell(store.value)));
     return;
   }
   // Print x = x + e as x += e.
@@ -264,8 +264,7 @@ void KernelWriter::store(const kernel::Store &store) {
   bool updates = old && old->buffer == store.buffer && is_true(old->mask) &&
                  same(old->indices.front(), store.indices.front());
   out_.line(updates ? fmt::format("{} += {};", target, spell(sum->b))
-                    : fmt::format("{} = {};", target, spell(store.value)),
-            store.note);
+                    : fmt::format("{} = {};", target, spell(store.value)));
 }
 
 void KernelWriter::call(const kernel::Call &call) {
@@ -303,7 +302,7 @@ void KernelWriter::statement(const kernel::Stmt &stmt) {
                            },
                            [&](const kernel::Loop &node) { loop(node); },
                            [&](const kernel::If &branch) {
-                             out_.open(fmt::format("if ({})", spell(branch.condition)), branch.note);
+                             out_.open(fmt::format("if ({})", spell(branch.condition)), note_of(stmt));
                              nested(branch.body);
                              if (branch.otherwise) {
                                mark(nullptr);
@@ -320,11 +319,11 @@ void KernelWriter::statement(const kernel::Stmt &stmt) {
                            [&](const kernel::Call &node) { call(node); },
                            [&](const kernel::Barrier &barrier) {
                              bool block = barrier.scope == kernel::SyncScope::block;
-                             out_.line(block ? "__syncthreads();" : "__syncwarp();", barrier.note);
+                             out_.line(block ? "__syncthreads();" : "__syncwarp();", note_of(stmt));
                            },
-                           [&](const kernel::Commit &commit) { out_.line("commit_copies();", commit.note); },
+                           [&](const kernel::Commit &) { out_.line("commit_copies();", note_of(stmt)); },
                            [&](const kernel::Wait &wait) {
-                             out_.line(fmt::format("wait_copies<{}>();", wait.pending), wait.note);
+                             out_.line(fmt::format("wait_copies<{}>();", wait.pending), note_of(stmt));
                            },
                            [&](const kernel::Arrive &arrive) {
                              internal_check(arrive.fence && arrive.barrier, "an arrival without its order");

@@ -1,17 +1,15 @@
 #include "lowering/copies_in_flight.h"
 
 #include <algorithm>
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 
 namespace nestsmith {
 
-std::string names_of(const std::vector<const Block *> &copies) {
-  std::vector<std::string> names;
+std::vector<Buffer> tiles_of(const std::vector<const Block *> &copies) {
+  std::vector<Buffer> tiles;
   for (const Block *copy : copies)
-    if (std::ranges::find(names, copy->body.buffer->name) == names.end())
-      names.push_back(copy->body.buffer->name);
-  return fmt::format("{}", fmt::join(names, ", "));
+    if (std::ranges::find(tiles, copy->body.buffer) == tiles.end())
+      tiles.push_back(copy->body.buffer);
+  return tiles;
 }
 
 void add_reads(std::vector<kernel::Hazard> &hazards, const Block &copy, const Stmt &stmt,
@@ -19,8 +17,7 @@ void add_reads(std::vector<kernel::Hazard> &hazards, const Block &copy, const St
   const Buffer &tile = copy.body.buffer;
   for (const Block *reader : blocks_of(stmt))
     if (reads(*reader, tile)) {
-      kernel::add_hazards(
-          hazards, {{kernel::Hazard::Kind::read_after_write, tile->name, reader->body.buffer->name, "", 0}});
+      kernel::add_hazards(hazards, {{kernel::Hazard::Kind::read_after_write, tile, reader->body.buffer}});
       ordered.insert(ordered.end(), {&copy, reader});
     }
 }
@@ -50,8 +47,7 @@ void CopiesInFlight::land(std::span<const Stmt> rest, std::vector<kernel::Stmt> 
   for (const Block *copy : blocks)
     for (const Stmt &stmt : rest)
       add_reads(hazards, *copy, stmt, ordered);
-  stmts.push_back(
-      kernel::make(kernel::Wait{0, kernel::describe(hazards, "copied"), hazards}, origin_of(ordered)));
+  stmts.push_back(kernel::make(kernel::Wait{0, hazards}, origin_of(ordered)));
   blocks.clear();
 }
 

@@ -5,13 +5,12 @@
 #include "lowering/hazards.h"
 
 #include <span>
-#include <string>
 #include <vector>
 
 namespace nestsmith {
 
-/// The tiles that the blocks copy, for a comment.
-std::string names_of(const std::vector<const Block *> &copies);
+/// The tiles that the blocks copy, without duplicates.
+std::vector<Buffer> tiles_of(const std::vector<const Block *> &copies);
 
 /// Adds the reads of the tile of `copy` below `stmt`, and the copy and its readers to `ordered`.
 void add_reads(std::vector<kernel::Hazard> &hazards, const Block &copy, const Stmt &stmt,

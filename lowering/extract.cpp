@@ -2,7 +2,6 @@
 #include "dsl/hardware/async_copy.h"
 #include "dsl/hardware/shared_plan.h"
 #include "dsl/ir/allocation.h"
-#include "dsl/ir/printer.h"
 #include "lowering/copies_in_flight.h"
 #include "lowering/launch_axes.h"
 #include "lowering/pipelines.h"
@@ -10,8 +9,6 @@
 #include "lowering/warp_buffers.h"
 
 #include <algorithm>
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <map>
 #include <span>
 
@@ -66,12 +63,14 @@ private:
     if (placement.slots.count > 1)
       shape.emplace_back(placement.slots.count);
     shape.insert(shape.end(), tile.begin(), tile.end());
-    std::string layout = describe(buffer->layout);
     auto shrunk = std::make_shared<const BufferNode>(
         BufferNode{buffer->name, buffer->dtype, shape, buffer->scope, Role::temporary, buffer->layout});
     (buffer->scope == Scope::shared ? kernel_.shared : kernel_.local)
-        .push_back({shrunk, 0, note_of(buffer, tile, layout, placement.slots.count), tile, 0,
-                    placement.slots.count, origin_of({OriginPart(buffer)})});
+        .push_back({.buffer = shrunk,
+                    .tile = tile,
+                    .slots = placement.slots.count,
+                    .origin = origin_of({OriginPart(buffer)}),
+                    .content = content_of(buffer, tile)});
     shrunk_[buffer] = shrunk;
     placements_.emplace(buffer, placement);
     if (buffer->scope == Scope::shared)
@@ -90,25 +89,16 @@ private:
       kernel_.shared[n].tenancy = plan.arrays[n].tenancy;
   }
 
-  /// "64 x 8 tile of A" if a copy of A fills the buffer, "… part of C" if a copy writes it to C.
-  std::string note_of(const Buffer &buffer, const std::vector<std::int64_t> &tile, const std::string &layout,
-                      std::int64_t slots) const {
-    return what_it_holds(buffer, tile) + (layout.empty() ? "" : ", " + layout) +
-           (slots > 1 ? fmt::format(", for {} iterations in flight", slots) : "");
-  }
-
-  std::string what_it_holds(const Buffer &buffer, const std::vector<std::int64_t> &tile) const {
+  kernel::Content content_of(const Buffer &buffer, const std::vector<std::int64_t> &box) const {
+    using Kind = kernel::Content::Kind;
     for (const Block *block : blocks_of(program_.body)) {
       const auto *access = block->body.value.as<Load>();
       if (access && block->body.buffer == buffer)
-        return fmt::format("{} tile of {}", fmt::join(tile, " x "), source_of(access->buffer)->name);
+        return {Kind::tile, box, source_of(access->buffer)};
       if (access && access->buffer == buffer)
-        return fmt::format("{} part of {}", fmt::join(tile, " x "), block->body.buffer->name);
+        return {Kind::part, box, block->body.buffer};
     }
-    return fmt::format("{} results of one {}", fmt::join(tile, " x "),
-                       buffer->scope == Scope::local  ? "thread"
-                       : buffer->scope == Scope::warp ? "warp"
-                                                      : "block");
+    return {Kind::results, box};
   }
 
   /// The source of a tile that is copied through registers.
@@ -141,7 +131,7 @@ private:
       if (issues) {
         copies.add(children[n]);
         if (n + 1 == children.size() || !is_async_nest(children[n + 1]))
-          stmts.push_back(kernel::make(kernel::Commit{names_of(copies.blocks)}, origin_of(copies.blocks)));
+          stmts.push_back(kernel::make(kernel::Commit{tiles_of(copies.blocks)}, origin_of(copies.blocks)));
       }
       const auto *loop = as<For>(children[n]);
       if (!loop || !loop->last_block() || n + 1 == children.size())
@@ -151,7 +141,7 @@ private:
       Origin origin = origin_of(std::vector{loop});
       stmts.push_back(kernel::make(arrive, origin));
       stmts.push_back(kernel::make(
-          kernel::If{arrive.last, "all blocks of " + loop->var->name + " have arrived", rest}, origin));
+          kernel::If{arrive.last, rest, nullptr, {kernel::Purpose::Kind::arrived, {loop->var}}}, origin));
       break;
     }
     copies.land({}, stmts);
@@ -298,9 +288,9 @@ private:
     kernel::Stmt store =
         kernel::make(kernel::Store{storage(block.body.buffer),
                                    indices(block.body.buffer, block.body.indices, bindings, axes),
-                                   block.async ? with_masked_address(stored) : stored, "", 1, block.async},
+                                   block.async ? with_masked_address(stored) : stored, 1, block.async},
                      origin);
-    stmts.push_back(guard.exists() ? kernel::make(kernel::If{guard, "", store}, origin) : store);
+    stmts.push_back(guard.exists() ? kernel::make(kernel::If{guard, store}, origin) : store);
     return kernel::make_seq(std::move(stmts));
   }
 

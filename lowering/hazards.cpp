@@ -1,24 +1,9 @@
 #include "lowering/hazards.h"
 
 #include <algorithm>
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-#include <map>
 #include <tuple>
 
 namespace nestsmith::kernel {
-
-std::string_view name(Hazard::Kind kind) {
-  switch (kind) {
-  case Hazard::Kind::read_after_write:
-    return "read after write";
-  case Hazard::Kind::write_after_read:
-    return "write after read";
-  case Hazard::Kind::write_after_write:
-    return "write after write";
-  }
-  return "";
-}
 
 void Accesses::add(std::vector<SharedAccess> &list, const SharedAccess &access) {
   if (std::find(list.begin(), list.end(), access) == list.end())
@@ -105,9 +90,8 @@ std::vector<Hazard> hazards_between(const SearchedBuffers &searched, const Acces
         bool same = a.buffer == b.buffer;
         if (b.landing || (kind == Kind::write_after_write && same) || !meet(searched, a, b))
           continue;
-        std::string reader = kind == Kind::write_after_read ? a.by : kind == Kind::read_after_write ? b.by : "";
-        add_hazards(hazards, {{kind, b.buffer->name, reader, later.loop ? later.loop->name : "", later.distance,
-                               same ? "" : a.buffer->name}});
+        Buffer reader = kind == Kind::write_after_read ? a.by : kind == Kind::read_after_write ? b.by : nullptr;
+        add_hazards(hazards, {{kind, b.buffer, reader, later.loop, later.distance, same ? nullptr : a.buffer}});
       }
   };
   compare(Kind::read_after_write, before.writes, after.reads);
@@ -126,81 +110,32 @@ void add_hazards(std::vector<Hazard> &known, const std::vector<Hazard> &more) {
       known.push_back(hazard);
 }
 
-namespace {
-
-/// Text for the hazards between two arrays that share memory, one for each pair of arrays: "C_shared: takes the
-/// memory of A_shared, read above by AB". Hazards after reads come first, because the other ones follow from
-/// them.
-std::string describe_tenants(const std::vector<Hazard> &hazards, std::string_view written) {
-  struct Change {
-    std::string when;
-    std::vector<std::string> readers;
-  };
-  std::vector<std::pair<std::pair<std::string, std::string>, Change>> changes;
-  for (const Hazard &hazard : hazards) {
-    if (hazard.tenant.empty())
-      continue;
-    auto same = [&](const auto &entry) { return entry.first == std::pair(hazard.buffer, hazard.tenant); };
-    auto change = std::ranges::find_if(changes, same);
-    if (change == changes.end()) {
-      std::string when = hazard.loop.empty()    ? ""
-                         : hazard.distance == 1 ? " in the next " + hazard.loop
-                                                : fmt::format(" in {} + {}", hazard.loop, hazard.distance);
-      change = changes.insert(changes.end(), {{hazard.buffer, hazard.tenant}, {when, {}}});
-    }
-    if (hazard.kind == Hazard::Kind::write_after_read)
-      change->second.readers.push_back(hazard.reader);
-  }
-  std::string text;
-  for (const auto &[arrays, change] : changes)
-    text += fmt::format("{}{}: takes the memory of {}{}, {} above{}{}", text.empty() ? "" : "; ", arrays.first,
-                        arrays.second, change.when, change.readers.empty() ? written : "read",
-                        change.readers.empty() ? "" : " by ", fmt::join(change.readers, ", "));
-  return text;
+OfProgram::OfProgram(const Kernel &kernel) {
+  for (const auto *list : {&kernel.shared, &kernel.local})
+    for (const Allocation &allocation : *list)
+      if (allocation.origin)
+        buffers_.emplace(allocation.buffer, std::get<Buffer>(allocation.origin->front()));
+  walk(kernel.body, [&](const Stmt &stmt) {
+    const auto *loop = as<Loop>(stmt);
+    const Var *source = loop && stmt->origin ? std::get_if<Var>(&stmt->origin->front()) : nullptr;
+    if (source)
+      loops_.emplace(loop->var, *source);
+  });
 }
 
-} // namespace
+Buffer OfProgram::operator()(const Buffer &buffer) const {
+  auto found = buffers_.find(buffer);
+  return found == buffers_.end() ? buffer : found->second;
+}
 
-std::string describe(const std::vector<Hazard> &hazards, std::string_view written) {
-  struct Names {
-    std::vector<std::string> buffers, readers;
-  };
-  std::map<std::tuple<std::string, std::int64_t, Hazard::Kind>, Names> groups; // by loop, distance and kind
-  auto add = [](std::vector<std::string> &names, const std::string &name) {
-    if (std::find(names.begin(), names.end(), name) == names.end())
-      names.push_back(name);
-  };
-  for (const Hazard &hazard : hazards) {
-    if (!hazard.tenant.empty())
-      continue;
-    Names &names = groups[{hazard.loop, hazard.distance, hazard.kind}];
-    add(names.buffers, hazard.buffer);
-    if (hazard.reader.rfind(hazard.buffer, 0) != 0) // registers named after the tile add no information
-      add(names.readers, hazard.reader);
-  }
-  std::string text, said;
-  std::vector<std::string> subject;
-  for (const auto &[key, names] : groups) {
-    const auto &[loop, distance, kind] = key;
-    text += text.empty() ? "" : "; ";
-    if (names.buffers != subject)
-      text += fmt::format("{}: ", fmt::join(names.buffers, ", "));
-    std::string when = distance == 1 ? "the next " + loop : fmt::format("{} + {}", loop, distance);
-    std::string iteration = names.buffers == subject && when == said ? "it" : when;
-    std::string readers = fmt::format("{}", fmt::join(names.readers, ", "));
-    std::string by = readers.empty() ? "" : " by " + readers;
-    if (kind == Hazard::Kind::write_after_read)
-      text += fmt::format("read above{}, overwritten {}", by, loop.empty() ? "below" : "by " + iteration);
-    else if (loop.empty())
-      text += fmt::format("{} above, read below{}", written, by);
-    else
-      text += fmt::format("{} above, read{} {}", written, by,
-                          readers.empty() ? "by " + iteration : "of " + iteration);
-    subject = names.buffers;
-    said = loop.empty() ? "" : when;
-  }
-  std::string tenants = describe_tenants(hazards, written);
-  return text + (text.empty() || tenants.empty() ? "" : "; ") + tenants;
+Hazard OfProgram::operator()(const Hazard &hazard) const {
+  auto loop = loops_.find(hazard.loop);
+  return {hazard.kind,
+          (*this)(hazard.buffer),
+          (*this)(hazard.reader),
+          loop == loops_.end() ? hazard.loop : loop->second,
+          hazard.distance,
+          (*this)(hazard.tenant)};
 }
 
 } // namespace nestsmith::kernel

@@ -3,9 +3,9 @@
 
 #include "lowering/kernel.h"
 
+#include <map>
 #include <optional>
 #include <set>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -28,11 +28,11 @@ struct Until {
 };
 
 /// An access to a shared buffer. `slot` is the accessed copy, or none if the copy is unknown. `by` is the
-/// destination buffer of the statement that makes the access.
+/// destination of the statement that makes the access; null for a wait.
 struct SharedAccess {
   Buffer buffer;
   std::optional<Slot> slot;
-  std::string by;
+  Buffer by;
   /// The access occurs only in these iterations; none: in every iteration.
   std::optional<Until> until = std::nullopt;
   /// A write by an asynchronous copy, at the wait for it. The copy may write from the moment when it is issued,
@@ -71,9 +71,10 @@ struct SearchedBuffers {
   std::set<std::pair<Buffer, Buffer>> overlapping; ///< between accesses to two buffers that share memory
 };
 
-/// The hazards between two regions. Two writes to the same copy of a buffer are not a hazard. Either the two
-/// writing blocks are an init and its update, which execute in order in the same threads for the same elements,
-/// or each element is written only once. Writes to two buffers that share memory are a hazard.
+/// The hazards between two regions, in symbols of the kernel. Two writes to the same copy of a buffer are not a
+/// hazard. Either the two writing blocks are an init and its update, which execute in order in the same threads
+/// for the same elements, or each element is written only once. Writes to two buffers that share memory are a
+/// hazard.
 std::vector<Hazard> hazards_between(const SearchedBuffers &searched, const Accesses &before,
                                     const Accesses &after, const Later &later = {});
 
@@ -81,9 +82,17 @@ std::vector<Hazard> hazards_between(const SearchedBuffers &searched, const Acces
 /// reader, this hazard is not replaced. So callers add the hazard with the smallest distance first.
 void add_hazards(std::vector<Hazard> &known, const std::vector<Hazard> &more);
 
-/// Text for a comment: "A_shared, B_shared: written above, read below by AB". Omits a reader if its name begins
-/// with the name of the buffer, for example the registers to which a thread copies elements of the buffer.
-/// `written` is the word for a write.
-std::string describe(const std::vector<Hazard> &hazards, std::string_view written = "written");
+/// The buffers and the loops of the program from which those of a kernel were made, by their origins. A symbol
+/// without an origin stands for itself.
+class OfProgram {
+public:
+  explicit OfProgram(const Kernel &kernel);
+  Buffer operator()(const Buffer &buffer) const;
+  Hazard operator()(const Hazard &hazard) const; ///< of a hazard in symbols of the kernel
+
+private:
+  std::map<Buffer, Buffer> buffers_;
+  std::map<Var, Var> loops_;
+};
 
 } // namespace nestsmith::kernel

@@ -1,7 +1,7 @@
 #include "lowering/unit.h"
 
 #include <algorithm>
-#include <set>
+#include <optional>
 
 namespace nestsmith::kernel {
 
@@ -25,7 +25,7 @@ Stmt guarded(const Conjuncts &conjuncts, Stmt body, const Origin &origin) {
   Expr condition;
   for (const Expr &e : conjuncts)
     condition = condition.exists() ? condition && e : e;
-  return condition.exists() ? make(If{condition, "", std::move(body)}, origin) : body;
+  return condition.exists() ? make(If{condition, std::move(body)}, origin) : body;
 }
 
 /// The conjuncts of the guard of a statement, and the body of the guard. If there is no guard, or if it has an
@@ -82,40 +82,34 @@ Stmt hoisted(const Stmt &stmt) {
   return guarded(outside, make(std::move(copy), inner->origin), body.origin);
 }
 
-/// The note for a condition `loop + n < extent`, which tests whether a later iteration exists; else empty.
-std::string note_on_later(const Binary &less) {
+/// The purpose of a condition `loop + n < extent`, which tests whether a later iteration exists.
+std::optional<Purpose> purpose_of_later(const Binary &less) {
   const auto *sum = less.a.as<Binary>();
   const Var *loop =
       sum && sum->op == BinaryOp::add && as_int(sum->b) && as_int(less.b) ? sum->a.as<Var>() : nullptr;
-  if (!loop)
-    return "";
-  std::int64_t last = *as_int(sum->b);
-  std::string iterations = last == 1 ? "iteration" : std::to_string(last) + " iterations";
-  return "not in the last " + iterations + " of " + (*loop)->name;
+  return loop ? std::optional(Purpose{Purpose::Kind::not_last, {*loop}, *as_int(sum->b)}) : std::nullopt;
 }
 
-/// Adds notes to guards: "tail of i", "not in the last iteration of k".
-Stmt annotate(const Stmt &stmt) {
-  Stmt inner = map_children(stmt, annotate);
+/// States the purpose of guards that compare indices.
+Stmt with_purposes(const Stmt &stmt) {
+  Stmt inner = map_children(stmt, with_purposes);
   const auto *branch = as<If>(inner);
-  if (!branch || branch->otherwise || !branch->note.empty())
+  if (!branch || branch->otherwise || branch->purpose.kind != Purpose::Kind::none)
     return inner;
-  std::set<std::string> names;
-  std::string list, next;
+  Purpose tail{Purpose::Kind::tail}, next;
   for (const Expr &e : conjuncts_of(branch->condition))
     if (const auto *less = e.as<Binary>()) {
-      if (std::string later = note_on_later(*less); !later.empty())
-        next = later;
-      if (const Var *var = less->a.as<Var>(); var && names.insert((*var)->name).second)
-        list += (list.empty() ? "" : ", ") + (*var)->name;
+      next = purpose_of_later(*less).value_or(next);
+      if (const Var *var = less->a.as<Var>())
+        tail.of.push_back(*var);
     }
   If copy = *branch;
-  copy.note = list.empty() ? next : "tail of " + list;
+  copy.purpose = tail.of.empty() ? next : tail;
   return make(std::move(copy), inner->origin);
 }
 
 } // namespace
 
-void hoist_guards(Unit &unit) { unit.kernel.body = annotate(hoisted(unit.kernel.body)); }
+void hoist_guards(Unit &unit) { unit.kernel.body = with_purposes(hoisted(unit.kernel.body)); }
 
 } // namespace nestsmith::kernel

@@ -44,11 +44,11 @@ public:
   /// copies that is not in `lazy`, the pass inserts a barrier at once. So this barrier also orders the reads of
   /// the step before before the copies that follow the wait.
   Inserter(const Kernel &kernel, SyncScope scope, const SearchedBuffers &searched, const std::set<Stmt> &lazy)
-      : uniform_(kernel), scope_(scope), searched_(searched), lazy_(lazy) {
+      : uniform_(kernel), of_program_(kernel), scope_(scope), searched_(searched), lazy_(lazy) {
     for (const auto &[one, other] : searched.overlapping)
       tenants_.insert(one);
     for (const Allocation &allocation : kernel.shared) {
-      names_.push_back(allocation.buffer->name);
+      arrays_.push_back(of_program_(allocation.buffer));
       if (searched.buffers.contains(allocation.buffer) || tenants_.contains(allocation.buffer))
         slots_[allocation.buffer] = allocation.slots;
     }
@@ -56,7 +56,7 @@ public:
       Buffer written = written_by(stmt);
       for (const OriginPart &part : written && stmt->origin ? *stmt->origin : std::vector<OriginPart>())
         if (std::holds_alternative<BlockId>(part))
-          writers_[written->name].push_back(part);
+          writers_[of_program_(written)].push_back(part);
     });
   }
 
@@ -95,15 +95,15 @@ private:
   }
 
   static Segment barrier(const Stmt &stmt) { return {stmt, {}, {}, true, {{stmt, {}}}, {{stmt, {}}}}; }
-  Segment new_barrier() const { return barrier(make(Barrier{scope_, ""})); }
+  Segment new_barrier() const { return barrier(make(Barrier{scope_})); }
 
   Segment rewrite_wait(const Stmt &stmt, const Wait &wait) {
     Accesses landing;
     bool read_by_others = false;
     for (const Hazard &hazard : wait.hazards)
       for (const auto &[buffer, count] : slots_)
-        if (buffer->name == hazard.buffer) {
-          Accesses::add(landing.writes, {buffer, std::nullopt, "", std::nullopt, true});
+        if (of_program_(buffer) == hazard.buffer) {
+          Accesses::add(landing.writes, {buffer, std::nullopt, nullptr, std::nullopt, true});
           read_by_others = read_by_others || searched_.buffers.contains(buffer);
         }
     Segment result{stmt, landing, landing};
@@ -117,7 +117,7 @@ private:
     return result;
   }
 
-  SharedAccess access(const Buffer &buffer, const std::vector<Expr> &indices, const std::string &by) const {
+  SharedAccess access(const Buffer &buffer, const std::vector<Expr> &indices, const Buffer &by) const {
     std::int64_t count = slots_.at(buffer);
     if (count == 1)
       return {buffer, std::nullopt, by};
@@ -134,7 +134,7 @@ private:
   }
 
   Accesses accesses_of(const Store &store) const {
-    const std::string &by = store.buffer->name;
+    const Buffer &by = store.buffer;
     Accesses result;
     auto note_reads = [&](const Expr &e) {
       walk(e, [&](const Expr &node) {
@@ -328,13 +328,14 @@ private:
     if (const auto *barrier = as<Barrier>(stmt)) {
       std::vector<Hazard> hazards = barrier->hazards;
       if (auto it = certificates_.find(stmt); it != certificates_.end())
-        add_hazards(hazards, it->second);
+        for (const Hazard &hazard : it->second)
+          add_hazards(hazards, {of_program_(hazard)});
       internal_check(!hazards.empty(), "a barrier without a hazard");
       if (!barrier->hazards.empty()) // of the block, with hazards of both kinds of buffers
         std::ranges::stable_sort(hazards, {}, [&](const Hazard &hazard) {
-          return std::ranges::find(names_, hazard.buffer) - names_.begin();
+          return std::ranges::find(arrays_, hazard.buffer) - arrays_.begin();
         });
-      return make(Barrier{barrier->scope, describe(hazards), hazards}, blocks_of(hazards));
+      return make(Barrier{barrier->scope, hazards}, blocks_of(hazards));
     }
     return map_children(stmt, [&](const Stmt &child) { return with_certificates(child); });
   }
@@ -343,16 +344,17 @@ private:
   Origin blocks_of(const std::vector<Hazard> &hazards) const {
     std::vector<OriginPart> blocks;
     for (const Hazard &hazard : hazards)
-      for (const std::string &buffer : {hazard.buffer, hazard.reader})
+      for (const Buffer &buffer : {hazard.buffer, hazard.reader})
         if (auto it = writers_.find(buffer); it != writers_.end())
           blocks.insert(blocks.end(), it->second.begin(), it->second.end());
     return origin_of(std::move(blocks));
   }
 
   UniformValues uniform_;
+  OfProgram of_program_;
   SyncScope scope_;
-  std::vector<std::string> names_;                         ///< of all shared buffers, in order
-  std::map<std::string, std::vector<OriginPart>> writers_; ///< the blocks that write each buffer
+  std::vector<Buffer> arrays_;                        ///< all shared buffers of the program, in order
+  std::map<Buffer, std::vector<OriginPart>> writers_; ///< the blocks that write each buffer of the program
   const SearchedBuffers &searched_;
   std::set<Buffer> tenants_;             ///< share memory with others
   std::map<Buffer, std::int64_t> slots_; ///< of the buffers for which barriers are inserted

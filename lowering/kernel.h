@@ -62,12 +62,29 @@ struct Loop {
   bool partitioned() const;
 };
 
+/// The purpose of a guard, for a comment (lowering/notes.h).
+struct Purpose {
+  enum class Kind : std::uint8_t {
+    none,
+    tail,       ///< excludes what is past the ends of the axes `of`
+    not_last,   ///< excludes the last `iterations` of the loop `of`
+    part,       ///< selects the steps that execute a part of the spread loop `of`
+    arrived,    ///< selects the last block of the loop `of`
+    full_tiles, ///< selects the blocks in which all tiles are full
+    no_edge,    ///< selects the blocks in which no tile is at an edge
+    divergent,  ///< selects one side of a branch for each lane
+  };
+  Kind kind = Kind::none;
+  std::vector<Var> of = {};
+  std::int64_t iterations = 0;
+};
+
 /// `if (condition) body`, or `if (condition) body else otherwise`.
 struct If {
   Expr condition;
-  std::string note; ///< purpose of the guard, for a comment in the CUDA text
   Stmt body;
   Stmt otherwise = nullptr; ///< statement of the else side; null if there is none
+  Purpose purpose = {};
 };
 
 struct Seq {
@@ -77,8 +94,7 @@ struct Seq {
 struct Store {
   Buffer buffer;
   std::vector<Expr> indices;
-  Expr value; ///< has `lanes` lanes
-  std::string note;
+  Expr value;    ///< has `lanes` lanes
   int lanes = 1; ///< more than 1: a vector store of consecutive elements
   /// `cp.async`: the value is a load from global memory, the buffer is in shared memory, and the thread
   /// continues before the data is there. Where the mask of the load is false, the copy writes zeros.
@@ -106,38 +122,36 @@ std::string to_string(const Call &call); ///< "mma_m16n8k16(C[8], A[0], B[4])"
 /// (`__syncwarp`).
 enum class SyncScope : std::uint8_t { block, warp };
 
-/// Two accesses to shared memory by different threads that must execute in program order.
+/// Two accesses to shared memory by different threads that must execute in program order. The buffers and the
+/// loop are those of the program, like origins, so that no pass needs to rewrite them.
 struct Hazard {
   enum class Kind : std::uint8_t { read_after_write, write_after_read, write_after_write };
   Kind kind = Kind::read_after_write;
-  std::string buffer;
-  /// Destination buffer of the statement that reads; empty if there is none or if it is not a store.
-  std::string reader;
-  std::string loop; ///< name of the loop that carries the dependence; empty: a dependence within one iteration
+  Buffer buffer = {};
+  /// Destination of the statement that reads; null if there is none or if it is not a store.
+  Buffer reader = {};
+  Var loop = {};             ///< the loop that carries the dependence; null: a dependence within one iteration
   std::int64_t distance = 0; ///< dependence distance in iterations of `loop`
-  /// The array of the earlier access, if it is another one that shares memory with `buffer`; otherwise empty.
-  std::string tenant = {};
+  /// The array of the earlier access, if it is another one that shares memory with `buffer`; otherwise null.
+  Buffer tenant = {};
   bool operator==(const Hazard &) const = default;
 };
-std::string_view name(Hazard::Kind kind); ///< "read after write"
 
 struct Barrier {
   SyncScope scope = SyncScope::block;
-  std::string note;                 ///< text of the hazards, for a comment in the CUDA text
   std::vector<Hazard> hazards = {}; ///< certificate: exactly the hazards that this barrier prevents
 };
 
 /// Ends a group: the asynchronous copies that the thread has issued since its previous commit. A group may be
 /// empty.
 struct Commit {
-  std::string note; ///< names of the tiles, for a comment in the CUDA text
+  std::vector<Buffer> tiles = {}; ///< of the program, to which the group copies
 };
 
 /// Waits until at most `pending` of the thread's latest groups are in flight. Groups complete in order, so all
 /// older groups of the thread are then in shared memory. Other threads see their data only after a barrier.
 struct Wait {
   std::int64_t pending = 0;
-  std::string note;                 ///< text of the hazards, for a comment in the CUDA text
   std::vector<Hazard> hazards = {}; ///< certificate: exactly the reads for which the data must be there
 };
 
@@ -189,20 +203,29 @@ void walk_exprs(const Stmt &stmt, FunctionRef<void(const Expr &)> f);
 /// one dynamic array instead: the host must opt in to its size and pass the size at launch.
 inline constexpr std::int64_t static_shared_limit = 49152;
 
+/// What a buffer inside the kernel holds, for a comment: elements of `of`, which a copy brings from there
+/// (`tile`) or takes there (`part`), or other results.
+struct Content {
+  enum class Kind : std::uint8_t { results, tile, part };
+  Kind kind = Kind::results;
+  std::vector<std::int64_t> box; ///< extents of the elements that are live at one time
+  Buffer of = {};
+};
+
 /// A buffer inside the kernel. The *arena* is the shared memory of a block; each shared buffer is a part of it,
 /// at `byte_offset`. Shared buffers that are not live at the same time may overlap. Local buffers are in the
 /// registers of a thread, or in its local memory if an index is not constant.
 struct Allocation {
-  Buffer buffer;                ///< shape: one constant extent, the number of elements
-  std::int64_t byte_offset = 0; ///< offset in the arena, in bytes; 0 for local buffers
-  std::string note; ///< description of the content, for a comment in the CUDA text: "64 x 8 tile of A"
-  std::vector<std::int64_t> tile; ///< extents of the array in memory, for the CUDA text only
+  Buffer buffer;                       ///< shape: one constant extent, the number of elements
+  std::int64_t byte_offset = 0;        ///< offset in the arena, in bytes; 0 for local buffers
+  std::vector<std::int64_t> tile = {}; ///< extents of the array in memory, for the CUDA text only
   /// Required alignment in bytes; 0: the alignment of the element type is sufficient.
   std::int64_t alignment = 0;
   std::int64_t slots = 1; ///< number of copies for a pipelined loop; if not 1, the first dimension of the array
   Origin origin = nullptr; ///< the buffer of the program
   /// The part of another shared buffer in which this shared buffer lies; none: it has memory of its own.
   std::optional<Tenancy> tenancy = {};
+  std::optional<Content> content = {};
 };
 
 /// The index of a thread or of a thread block on one axis.

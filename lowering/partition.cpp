@@ -312,7 +312,7 @@ private:
   /// Null if nothing remains of the iteration.
   Stmt part_if(const Loop &loop, const Expr &iteration, const Expr &condition) const {
     Stmt body = part(loop, iteration, 1).stmt;
-    return !body || is_true(condition) ? body : make(If{condition, "", body, nullptr}, origin_);
+    return !body || is_true(condition) ? body : make(If{condition, body}, origin_);
   }
 
   Edges edges_of(const Loop &loop) const {
@@ -410,7 +410,7 @@ private:
     Stmt full = fast.rewrite(body), edge = slow.rewrite(body);
     if (fast.conditions == slow.conditions)
       return body;
-    return make(If{condition, tiles ? "all tiles are full" : "no tile is at an edge", full, edge},
+    return make(If{condition, full, edge, {tiles ? Purpose::Kind::full_tiles : Purpose::Kind::no_edge}},
                 joined(loops));
   }
 

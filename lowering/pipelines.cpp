@@ -48,7 +48,7 @@ private:
         std::ranges::copy(blocks_of(x.nest.stmt), std::back_inserter(copies));
         last = &x;
       }
-    auto commit = [&] { stmts.push_back(kernel::make(kernel::Commit{names_of(copies)}, origin_of(copies))); };
+    auto commit = [&] { stmts.push_back(kernel::make(kernel::Commit{tiles_of(copies)}, origin_of(copies))); };
     wait_for_stages(number, false, stmts);
     for (const StepNest &x : var ? before_joined() : std::span<const StepNest>(step_.nests)) {
       if (!x.inner_stage && x.nest.stage <= number)
@@ -151,7 +151,8 @@ private:
     body.push_back(emit_body());
     several.body = kernel::make_seq(std::move(body));
     if (!proves(exists, bounds_))
-      several.body = kernel::make(kernel::If{exists, "a part of " + spread.var->name, several.body}, origin);
+      several.body = kernel::make(
+          kernel::If{exists, several.body, nullptr, {kernel::Purpose::Kind::part, {spread.var}}}, origin);
     stmts.push_back(each == 1 ? several.body : kernel::make(std::move(several), origin));
   }
 
@@ -177,7 +178,6 @@ private:
       return;
     internal_check(*pending >= 0, "a tile is read in the step in which it is copied");
     wait.pending = *pending;
-    wait.note = kernel::describe(wait.hazards, "copied");
     stmts.push_back(kernel::make(std::move(wait), origin_of(ordered)));
   }
 
@@ -195,7 +195,7 @@ private:
     kernel::Stmt stmt = emit_(nest);
     if (step)
       bounds_.set_extent(*step, loop_.extent);
-    return guarded ? kernel::make(kernel::If{exists, "", stmt}, origin_of(blocks_of(nest))) : stmt;
+    return guarded ? kernel::make(kernel::If{exists, stmt}, origin_of(blocks_of(nest))) : stmt;
   }
 
   const For &loop_;

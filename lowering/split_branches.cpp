@@ -48,8 +48,9 @@ Stmt split(const Stmt &stmt, int &stores) {
                            }),
                  stores);
   };
-  std::string note = "a warp whose lanes differ runs both sides";
-  return make(If{choice->condition, note, side(choice->when_true), side(choice->when_false)}, stmt->origin);
+  return make(
+      If{choice->condition, side(choice->when_true), side(choice->when_false), {Purpose::Kind::divergent}},
+      stmt->origin);
 }
 
 Stmt with_branches_split(const Stmt &stmt) {

@@ -91,7 +91,6 @@ private:
       made.indices = {at(x.indices[0], n)};
       made.value = at(x.value, n);
       stmts.push_back(make(made, origin_));
-      made.note.clear();
     }
     return make_seq(std::move(stmts));
   }
@@ -116,8 +115,7 @@ private:
       return make_seq(std::move(stmts));
     }
     for (std::int64_t n = 0; n < lanes_; ++n)
-      stmts.push_back(
-          make(Store{x.buffer, {at(x.indices[0], n)}, at(x.value, n), n == 0 ? x.note : ""}, origin_));
+      stmts.push_back(make(Store{x.buffer, {at(x.indices[0], n)}, at(x.value, n)}, origin_));
     return make_seq(std::move(stmts));
   }
 

@@ -288,6 +288,10 @@ std::vector<std::int64_t> Placement::box() const {
   return extents;
 }
 
+std::string_view owner_of(Scope scope) {
+  return scope == Scope::local ? "thread" : scope == Scope::warp ? "warp" : "block";
+}
+
 std::vector<Stmt> nests_of(const Stmt &root) {
   const auto *seq = as<Seq>(root);
   return seq ? seq->stmts : std::vector<Stmt>{root};

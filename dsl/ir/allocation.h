@@ -6,6 +6,7 @@
 #include "dsl/ir/region.h"
 
 #include <map>
+#include <string_view>
 #include <vector>
 
 namespace nestsmith {
@@ -38,6 +39,9 @@ struct Placement {
 
   std::vector<std::int64_t> box() const; ///< allocated extent of each dimension of `region`
 };
+
+/// The group of threads that has a copy of its own of a temporary: "thread", "warp" or "block".
+std::string_view owner_of(Scope scope);
 
 /// Places one temporary. For a local buffer, the box covers the accesses of one thread, and the gaps between
 /// runs are not allocated. For any other buffer, the box covers the accesses of all threads of a block or, for

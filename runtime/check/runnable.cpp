@@ -58,9 +58,7 @@ private:
     return found;
   }
 
-  static Stmt barrier_after(const Stmt &stmt) {
-    return make_seq({stmt, make(Barrier{SyncScope::block, "before the next store"})});
-  }
+  static Stmt barrier_after(const Stmt &stmt) { return make_seq({stmt, make(Barrier{SyncScope::block})}); }
   static Stmt followed(const Stmt &stmt) { return shares(stmt) ? barrier_after(stmt) : stmt; }
 
   UniformValues uniform_;
@@ -88,7 +86,7 @@ private:
     copy.layout = nullptr;
     copy.shape.insert(copy.shape.begin(), Expr(ceildiv(kernel_.extent(Axis::thread_x), lanes_per_warp)));
     copy.serial = {};
-    kernel_.shared.push_back({std::make_shared<const BufferNode>(std::move(copy)), 0, "", {}});
+    kernel_.shared.push_back({std::make_shared<const BufferNode>(std::move(copy))});
     moved_[allocation.buffer] = kernel_.shared.back().buffer;
     return true;
   }
@@ -118,8 +116,8 @@ private:
     }
     if (!form || form->intrinsic.get().group != Group::warp)
       return result;
-    Stmt fence = make(Barrier{SyncScope::warp, "around a call"});
-    return make_seq({fence, make(If{equal(thread_ % lanes_per_warp, 0), "", result}), fence});
+    Stmt fence = make(Barrier{SyncScope::warp});
+    return make_seq({fence, make(If{equal(thread_ % lanes_per_warp, 0), result}), fence});
   }
 
   Kernel &kernel_;

@@ -50,7 +50,7 @@ Stmt Promoter::promote(const kernel::Loop &loop) {
     kernel::Loop inner = loop;
     inner.body = guard->body;
     Stmt body = promote(inner);
-    return body ? kernel::make(kernel::If{guard->condition, guard->note, body}) : nullptr;
+    return body ? kernel::make(kernel::If{guard->condition, body, nullptr, guard->purpose}) : nullptr;
   }
   for (const Stmt &child : children(loop.body))
     if (is_sum(child, loop))
@@ -86,7 +86,7 @@ Stmt Promoter::moved(const kernel::Loop &loop, const Stmt &sum) {
   const auto &store = *kernel::as<kernel::Store>(sum);
   auto sum_buffer = std::make_shared<const BufferNode>(
       BufferNode{store.buffer->name + "_sum", store.buffer->dtype, {Expr(1)}, Scope::local, Role::temporary});
-  result_.kernel.local.push_back({sum_buffer, 0, "", {1}});
+  result_.kernel.local.push_back({sum_buffer, 0, {1}});
   if (std::ranges::find(result_.buffers, store.buffer->name) == result_.buffers.end())
     result_.buffers.push_back(store.buffer->name);
 
@@ -94,9 +94,9 @@ Stmt Promoter::moved(const kernel::Loop &loop, const Stmt &sum) {
     const Load *load = node.as<Load>();
     return load && load->buffer == store.buffer ? nestsmith::load(sum_buffer, {0}) : Expr();
   });
-  Stmt add = kernel::make(kernel::Store{sum_buffer, {0}, in_register, ""});
-  Stmt before = kernel::make(kernel::Store{sum_buffer, {0}, nestsmith::load(store.buffer, store.indices), ""});
-  Stmt after = kernel::make(kernel::Store{store.buffer, store.indices, nestsmith::load(sum_buffer, {0}), ""});
+  Stmt add = kernel::make(kernel::Store{sum_buffer, {0}, in_register});
+  Stmt before = kernel::make(kernel::Store{sum_buffer, {0}, nestsmith::load(store.buffer, store.indices)});
+  Stmt after = kernel::make(kernel::Store{store.buffer, store.indices, nestsmith::load(sum_buffer, {0})});
   for (const Stmt &made : {add, before, after})
     result_.origin.emplace(made.get(), sum);
   std::vector<Stmt> body = children(loop.body);

@@ -2,6 +2,7 @@
 
 #include "dsl/expr/error.h"
 #include "dsl/ir/printer.h"
+#include "lowering/notes.h"
 
 #include <bit>
 #include <fmt/format.h>
@@ -41,9 +42,10 @@ std::string statement_text(const kernel::Stmt &stmt) {
                 [](const kernel::Seq &) { return std::string(); },
                 [](const kernel::Store &s) { return store_text(s); },
                 [](const kernel::Call &s) { return kernel::to_string(s); },
-                [](const kernel::Barrier &s) {
+                [&](const kernel::Barrier &s) {
                   std::string call = s.scope == kernel::SyncScope::block ? "__syncthreads()" : "__syncwarp()";
-                  return s.note.empty() ? call : call + " (" + s.note + ")";
+                  std::string note = note_of(stmt);
+                  return note.empty() ? call : call + " (" + note + ")";
                 },
                 [](const kernel::Commit &) { return std::string("commit copies"); },
                 [](const kernel::Wait &s) { return fmt::format("wait for copies, {} pending", s.pending); },
@@ -69,23 +71,22 @@ const Access &access_of(const DecodedKernel &decoded, std::uint32_t site) {
   internal_error("a site without an access");
 }
 
-/// The hazard of two accesses in one block.
+/// The hazard of two accesses in one block, in symbols of the kernel.
 kernel::Hazard hazard_of(const DecodedKernel &decoded, const Accessed &first, const Accessed &second) {
   using Kind = kernel::Hazard::Kind;
   kernel::Hazard hazard;
-  hazard.buffer = second.access->buffer->name;
+  hazard.buffer = second.access->buffer;
   if (first.access->buffer != second.access->buffer)
-    hazard.tenant = first.access->buffer->name;
+    hazard.tenant = first.access->buffer;
   const Site &at_first = decoded.sites[first.access->site], &at_second = decoded.sites[second.access->site];
   if (first.access->is_store && second.access->is_store) {
     hazard.kind = Kind::write_after_write;
   } else {
     hazard.kind = first.access->is_store ? Kind::read_after_write : Kind::write_after_read;
-    Buffer reader = kernel::written_by((first.access->is_store ? at_second : at_first).stmt);
-    hazard.reader = reader ? reader->name : "";
+    hazard.reader = kernel::written_by((first.access->is_store ? at_second : at_first).stmt);
   }
   if (Dependence apart = dependence(decoded, first, second); apart.distance != 0) {
-    hazard.loop = at_first.loops[apart.depth].loop->name;
+    hazard.loop = at_first.loops[apart.depth].loop;
     hazard.distance = apart.distance;
   }
   return hazard;

@@ -1,6 +1,7 @@
 #include "runtime/sim/simulate.h"
 
 #include "dsl/expr/error.h"
+#include "lowering/hazards.h"
 #include "runtime/sim/decode.h"
 #include "runtime/sim/machine.h"
 #include "runtime/sim/observer.h"
@@ -261,6 +262,10 @@ std::vector<Diagnostic> Simulation::explain(const std::vector<Event> &events) {
     else
       diagnostics.push_back(describe(decoded_, event));
   }
+  kernel::OfProgram of_program(kernel_);
+  for (Diagnostic &diagnostic : diagnostics)
+    if (diagnostic.hazard)
+      diagnostic.hazard = of_program(*diagnostic.hazard);
   return diagnostics;
 }
 

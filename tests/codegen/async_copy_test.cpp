@@ -24,7 +24,7 @@ std::string text_of(std::int64_t k, std::int64_t stages) {
 
 /// A wait without a copy still calls its function.
 TEST(CudaCopies, HaveTheFunctionsOfEachWait) {
-  for (const kernel::Stmt &stmt : {kernel::make(kernel::Wait{0, ""}), kernel::make(kernel::Commit{})}) {
+  for (const kernel::Stmt &stmt : {kernel::make(kernel::Wait{0}), kernel::make(kernel::Commit{})}) {
     kernel::Elementwise x;
     EXPECT_THAT(cuda_kernel(x.kernel({stmt, kernel::set(x.out, x.i, kernel::get(x.a, x.i))})),
                 HasSubstr("static __device__ __forceinline__ void commit_copies() {"));

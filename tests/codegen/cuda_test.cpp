@@ -92,8 +92,10 @@ TEST(CudaKernel, BitwiseOperandsStandInParentheses) {
 
 TEST(CudaKernel, AnIfHasItsElse) {
   Elementwise e;
-  kernel::If branch{Expr(e.i) < i32(9), "why", set(e.out, e.i, 1.0F), set(e.out, e.i, 2.0F)};
-  EXPECT_THAT(cuda_kernel(e.kernel({make(std::move(branch))})), HasSubstr(R"(  if (i < 9) {  // why
+  kernel::If branch{
+      Expr(e.i) < i32(9), set(e.out, e.i, 1.0F), set(e.out, e.i, 2.0F), {Purpose::Kind::full_tiles}};
+  EXPECT_THAT(cuda_kernel(e.kernel({make(std::move(branch))})),
+              HasSubstr(R"(  if (i < 9) {  // all tiles are full
     out[i] = 1.0f;
   } else {
     out[i] = 2.0f;
@@ -156,7 +158,7 @@ TEST(CudaKernel, AScalarIsDeclaredByItsFirstAssignment) {
   Buffer x = storage("x", Scope::local, 1);
   auto text = [&](std::vector<kernel::Stmt> body) {
     Kernel k = e.kernel(std::move(body));
-    k.local = {{x, 0, "", {1}}};
+    k.local = {{x, 0, {1}}};
     return cuda_kernel(k);
   };
   Expr zero = i32(0);
@@ -165,14 +167,12 @@ TEST(CudaKernel, AScalarIsDeclaredByItsFirstAssignment) {
   EXPECT_THAT(text({set(x, zero, e.at_a()), set(x, zero, get(x, zero) + e.at_b()), out}),
               HasSubstr("\n  float x = a[i];\n  x += b[i];\n"));
   Expr small = Expr(e.i) < i32(9);
-  EXPECT_THAT(text({when(small, "", {set(x, zero, e.at_a()), out})}),
-              HasSubstr("\n    const float x = a[i];\n"));
+  EXPECT_THAT(text({when(small, {set(x, zero, e.at_a()), out})}), HasSubstr("\n    const float x = a[i];\n"));
   // Read after the branch that assigns it: declared before it.
-  EXPECT_THAT(text({when(small, "", {set(x, zero, e.at_a())}), out}),
+  EXPECT_THAT(text({when(small, {set(x, zero, e.at_a())}), out}),
               HasSubstr("\n  float x;\n\n  if (i < 9) {\n    x = a[i];\n  }\n  out[i] = x;\n"));
   // The condition reads it before the body assigns it.
-  EXPECT_THAT(text({when(get(x, zero) < Expr(1.0f), "", {set(x, zero, e.at_a())})}),
-              HasSubstr("\n  float x;\n"));
+  EXPECT_THAT(text({when(get(x, zero) < Expr(1.0f), {set(x, zero, e.at_a())})}), HasSubstr("\n  float x;\n"));
   // Its value lives on from one iteration to the next: declared outside of the loop.
   EXPECT_THAT(text({loop(index("k"), 3, kernel::Serial{}, {set(x, zero, get(x, zero) + e.at_a()), out})}),
               HasSubstr("\n  float x;\n\n  for (int k = 0; k < 3; ++k) {\n    x += a[i];\n"));
@@ -214,9 +214,9 @@ TEST(CudaKernel, ASerialLoopCanBeUnrolledByANumber) {
 
 TEST(CudaKernel, BarriersSayWhatTheyAreFor) {
   Elementwise e;
-  std::string text = cuda_kernel(e.kernel({make(Barrier{SyncScope::block, "the tile is filled"}),
-                                           make(Barrier{SyncScope::warp, ""}), set(e.out, e.i, e.at_a())}));
-  EXPECT_THAT(text, HasSubstr("\n  __syncthreads();  // the tile is filled\n  __syncwarp();\n"));
+  std::string text = cuda_kernel(e.kernel({make(Barrier{SyncScope::block, {{.buffer = e.a}}}),
+                                           make(Barrier{SyncScope::warp}), set(e.out, e.i, e.at_a())}));
+  EXPECT_THAT(text, HasSubstr("\n  __syncthreads();  // a: written above, read below\n  __syncwarp();\n"));
 }
 
 TEST(CudaKernel, NoLineIsLongerThanAHundredColumns) {

@@ -20,14 +20,14 @@ inline Expr i32(std::int64_t value) { return int_imm(value, DType::i32); }
 inline Var index(std::string name) { return make_var(std::move(name), DType::i32); }
 inline Stmt let(const Var &var, Expr value) { return make(Declare{var, std::move(value)}); }
 inline Stmt set(const Buffer &buffer, Expr at, Expr value) {
-  return make(Store{buffer, {std::move(at)}, std::move(value), ""});
+  return make(Store{buffer, {std::move(at)}, std::move(value)});
 }
 inline Expr get(const Buffer &buffer, Expr at) { return load(buffer, {std::move(at)}); }
 inline Stmt loop(const Var &var, std::int64_t extent, LoopForm form, std::vector<Stmt> body) {
   return make(Loop{var, i32(extent), form, make_seq(std::move(body))});
 }
-inline Stmt when(Expr condition, std::string note, std::vector<Stmt> body) {
-  return make(If{std::move(condition), std::move(note), make_seq(std::move(body))});
+inline Stmt when(Expr condition, std::vector<Stmt> body) {
+  return make(If{std::move(condition), make_seq(std::move(body))});
 }
 
 /// One thread for each of the 100 elements: `out[i] = value(i)`, with `a` and `b` to read, all of one type.
@@ -73,8 +73,12 @@ inline Kernel tile1d(std::int64_t m, std::int64_t n, std::int64_t k) {
                     {Axis::block_x, j_outer, ceil(n, 64)},
                     {Axis::thread_y, i_thread, 8},
                     {Axis::thread_x, j_thread, 64}};
-  result.shared = {{A_shared, 0, "64 x 8 tile of A", {64, 8}}, {B_shared, 2048, "8 x 64 tile of B", {8, 64}}};
-  result.local = {{AB, 0, "8 results", {8, 1}}, {B_local, 0, "", {1}}};
+  using Content = Content::Kind;
+  result.shared = {
+      {.buffer = A_shared, .tile = {64, 8}, .content = {{Content::tile, {64, 8}, A}}},
+      {.buffer = B_shared, .byte_offset = 2048, .tile = {8, 64}, .content = {{Content::tile, {8, 64}, B}}}};
+  result.local = {{.buffer = AB, .tile = {8, 1}, .content = {{Content::results, {8}}}},
+                  {.buffer = B_local, .tile = {1}}};
   result.shared_bytes = 4096;
   Expr a_column = Expr(k_outer) * i32(8) + Expr(column), b_row = Expr(k_outer) * i32(8) + Expr(i_thread);
   Expr c_at = (Expr(i) + Expr(last)) * i32(n) + Expr(j);
@@ -89,7 +93,8 @@ inline Kernel tile1d(std::int64_t m, std::int64_t n, std::int64_t k) {
                  load(A, {Expr(row) * i32(k) + a_column}, Expr(row) < i32(m) && a_column < i32(k), zero_f32)),
              set(B_shared, thread,
                  load(B, {b_row * i32(n) + Expr(j)}, b_row < i32(k) && Expr(j) < i32(n), zero_f32)),
-             make(Barrier{SyncScope::block, "A_shared and B_shared are filled"}),
+             make(Barrier{SyncScope::block,
+                          {{.buffer = A_shared, .reader = AB}, {.buffer = B_shared, .reader = AB}}}),
              loop(k_inner, 8, Unrolled{},
                   {set(B_local, i32(0), get(B_shared, Expr(k_inner) * i32(64) + Expr(j_thread))),
                    loop(inner, 8, Unrolled{},
@@ -97,10 +102,14 @@ inline Kernel tile1d(std::int64_t m, std::int64_t n, std::int64_t k) {
                              get(AB, inner) + get(A_shared, (Expr(i_thread) * i32(8) + Expr(inner)) * i32(8) +
                                                                 Expr(k_inner)) *
                                                   get(B_local, i32(0)))})}),
-             make(Barrier{SyncScope::block, "all threads have read A_shared and B_shared"})}),
+             make(Barrier{SyncScope::block,
+                          {{Hazard::Kind::write_after_read, A_shared, AB, k_outer, 1},
+                           {Hazard::Kind::write_after_read, B_shared, AB, k_outer, 1}}})}),
        loop(last, 8, Unrolled{},
-            {when(Expr(i) + Expr(last) < i32(m) && Expr(j) < i32(n), "tiles at the edge of C are partial",
-                  {set(C, c_at, Expr(alpha) * get(AB, last) + Expr(beta) * get(C, c_at))})})});
+            {make(If{Expr(i) + Expr(last) < i32(m) && Expr(j) < i32(n),
+                     set(C, c_at, Expr(alpha) * get(AB, last) + Expr(beta) * get(C, c_at)),
+                     nullptr,
+                     {Purpose::Kind::tail, {i, j}}})})});
   return result;
 }
 

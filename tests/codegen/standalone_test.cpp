@@ -46,7 +46,7 @@ Product product(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t ter
   kernel.params = p.params;
   kernel.scalars = p.scalars;
   kernel.indices = {{Axis::block_y, i, m}, {Axis::thread_x, j, n}};
-  kernel.local = {{total, 0, "", {1}}};
+  kernel.local = {{total, 0, {1}}};
   Expr term =
       get(p.params[0], Expr(i) * i32(k) + Expr(inner)) * get(p.params[1], Expr(inner) * i32(n) + Expr(j));
   kernel.body = kernel::make_seq(
@@ -95,7 +95,7 @@ TEST(Standalone, AnElementThatNobodyWritesIsFound) {
   Elementwise e;
   kernel::Stmt all = set(e.out, e.i, e.at_a() + e.at_b());
   EXPECT_EQ(run_on_host(emit_standalone({}, e.kernel({all}), program)), 0);
-  EXPECT_EQ(run_on_host(emit_standalone({}, e.kernel({when(Expr(e.i) < i32(99), "", {all})}), program)), 1);
+  EXPECT_EQ(run_on_host(emit_standalone({}, e.kernel({when(Expr(e.i) < i32(99), {all})}), program)), 1);
 }
 
 /// X, C and Y have rows that lie 12, 16 and 20 apart.

@@ -47,29 +47,29 @@ kernel::Kernel of_types(DType first, DType last, std::int64_t at) {
   Buffer y = buffer("y", last, 16, Scope::global), small = buffer("small", first, 16, Scope::shared),
          large = buffer("large", last, 64, Scope::shared);
   kernel.params = {y};
-  kernel.shared = {{small, at, "", {}}, {large, 0, "a tile", {}}};
+  kernel.shared = {{small, at}, {.buffer = large, .content = {{kernel::Content::Kind::tile, {64}, y}}}};
   kernel.shared[0].tenancy = Tenancy{1, at, 16 * byte_size(first)};
   kernel.shared_bytes = 64 * byte_size(last);
-  kernel.body = kernel::make_seq({kernel::make(kernel::Store{small, {tid}, constant(first, 1), ""}),
+  kernel.body = kernel::make_seq({kernel::make(kernel::Store{small, {tid}, constant(first, 1)}),
                                   kernel::make(kernel::Barrier{}),
-                                  kernel::make(kernel::Store{large, {tid}, constant(last, 1), ""}),
-                                  kernel::make(kernel::Store{y, {tid}, load(large, {tid}), ""})});
+                                  kernel::make(kernel::Store{large, {tid}, constant(last, 1)}),
+                                  kernel::make(kernel::Store{y, {tid}, load(large, {tid})})});
   return kernel;
 }
 
 TEST(Tenants, OfOtherTypesAreCastAndAligned) {
   EXPECT_THAT(cuda_kernel(of_types(DType::i32, DType::f32, 0)),
-              HasSubstr("  __shared__ float large[64];  // a tile\n"
+              HasSubstr("  __shared__ float large[64];  // 64 tile of y\n"
                         "  int *const small = (int *)large;  // while large is not in use\n"));
   EXPECT_THAT(cuda_kernel(of_types(DType::u16, DType::f32, 32)),
-              HasSubstr("  __shared__ float large[64];  // a tile\n"
+              HasSubstr("  __shared__ float large[64];  // 64 tile of y\n"
                         "  unsigned short *const small = (unsigned short *)(large + 8);"));
   EXPECT_THAT(cuda_kernel(of_types(DType::f32, DType::u8, 0)),
-              HasSubstr("  __shared__ __align__(4) unsigned char large[64];  // a tile\n"
+              HasSubstr("  __shared__ __align__(4) unsigned char large[64];  // 64 tile of y\n"
                         "  float *const small = (float *)large;"));
   kernel::Kernel vectors = of_types(DType::f32, DType::f32, 64);
   vectors.shared[0].alignment = 16;
-  EXPECT_THAT(cuda_kernel(vectors), HasSubstr("  __shared__ __align__(16) float large[64];  // a tile\n"
+  EXPECT_THAT(cuda_kernel(vectors), HasSubstr("  __shared__ __align__(16) float large[64];  // 64 tile of y\n"
                                               "  float *const small = large + 16;"));
 }
 

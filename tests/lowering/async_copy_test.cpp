@@ -225,10 +225,10 @@ TEST(VerifyKernel, RefusesAsynchronousStoresThatAreNoCopies) {
 
 TEST(VerifyKernel, RefusesWaitsThatOnlySomeThreadsReach) {
   kernel::Kernel kernel = lower(copied(12, 2).s).only();
-  for (const kernel::Stmt &stmt : {kernel::make(kernel::Wait{0, ""}), kernel::make(kernel::Commit{})}) {
+  for (const kernel::Stmt &stmt : {kernel::make(kernel::Wait{0}), kernel::make(kernel::Commit{})}) {
     kernel::Kernel changed = kernel;
     Expr some = Expr(kernel.indices.back().var) < int_imm(1, DType::i32);
-    changed.body = kernel::make_seq({kernel::make(kernel::If{some, "", stmt}), kernel.body});
+    changed.body = kernel::make_seq({kernel::make(kernel::If{some, stmt}), kernel.body});
     EXPECT_TRUE(contains(kernel::find_breach(changed, true).value_or(""),
                          "stands below a guard that differs between the threads of a block"));
   }

@@ -13,10 +13,10 @@ Buffer buffer(const char *name, Scope scope) {
 struct Example {
   Buffer x = buffer("x", Scope::global), tile = buffer("tile", Scope::shared);
   Var tid = make_var("tid", DType::i32), i = make_var("i", DType::i32), k = make_var("k", DType::i32);
-  Stmt store = make(Store{x, {Expr(i)}, load(tile, {Expr(k)}), "the result"});
-  Stmt guard = make(If{Expr(i) < int_imm(50, DType::i32), "tail of i", store});
+  Stmt store = make(Store{x, {Expr(i)}, load(tile, {Expr(k)})});
+  Stmt guard = make(If{Expr(i) < int_imm(50, DType::i32), store, nullptr, {Purpose::Kind::tail, {i}}});
   Stmt loop = make(Loop{k, int_imm(4, DType::i32), Unrolled{}, guard});
-  Stmt barrier = make(Barrier{SyncScope::block, "tile: written above, read below"});
+  Stmt barrier = make(Barrier{SyncScope::block, {{.buffer = tile, .reader = x}}});
   Stmt declare = make(Declare{i, Expr(tid) + int_imm(1, DType::i32)});
 
   Kernel kernel() const {
@@ -25,7 +25,11 @@ struct Example {
     result.params = {x};
     result.scalars = {make_var("alpha", DType::f32)};
     result.indices = {{Axis::block_y, make_var("row", DType::i32), 3}, {Axis::thread_x, tid, 64}};
-    result.shared = {{tile, 128, "a tile", {64}}};
+    result.shared = {{.buffer = tile,
+                      .byte_offset = 128,
+                      .tile = {64},
+                      .origin = origin_of({OriginPart(tile)}),
+                      .content = Content{Content::Kind::tile, {64}, x}}};
     result.body = make_seq({declare, barrier, loop});
     return result;
   }
@@ -35,12 +39,12 @@ TEST(Kernel, PrintShowsEveryKindOfStatement) {
   EXPECT_EQ(print(Example().kernel()), "kernel example(x[64]: f32, alpha: f32):\n"
                                        "  let row: i32 = blockIdx.y of 3\n"
                                        "  let tid: i32 = threadIdx.x of 64\n"
-                                       "  shared tile[64]: f32 at byte 128  # a tile\n"
+                                       "  shared tile[64]: f32 at byte 128  # 64 tile of x\n"
                                        "  let i: i32 = tid + 1\n"
-                                       "  sync block  # tile: written above, read below\n"
+                                       "  sync block  # tile: written above, read below by x\n"
                                        "  for k < 4 unrolled:\n"
                                        "    if i < 50:  # tail of i\n"
-                                       "      x[i] = tile[k]  # the result\n");
+                                       "      x[i] = tile[k]\n");
 }
 
 TEST(Kernel, PrintTellsSymbolsOfOneNameApart) {
@@ -94,7 +98,7 @@ TEST(Kernel, MapChildrenReplacesAndDrops) {
 TEST(Kernel, MapChildrenKeepsTheSideOfAnIfThatIsLeft) {
   Example e;
   Expr condition = Expr(e.tid) < int_imm(5, DType::i32);
-  Stmt either = make(If{condition, "", e.store, e.guard});
+  Stmt either = make(If{condition, e.store, e.guard});
   auto without = [&](const Stmt &gone) {
     return map_children(either, [&](const Stmt &stmt) { return stmt == gone ? nullptr : stmt; });
   };
@@ -131,7 +135,6 @@ TEST(Kernel, MapExprsReachesEveryExpressionOfOneStatementOnly) {
     return substitute(expr, [&](const Var &var) { return var == e.i ? Expr(e.tid) : Expr(); });
   });
   EXPECT_TRUE(same(as<Store>(moved)->indices[0], Expr(e.tid)));
-  EXPECT_EQ(as<Store>(moved)->note, "the result");
 }
 
 TEST(Kernel, WalkIsInPreOrder) {

@@ -3,9 +3,11 @@
 #include "lowering/lower.h"
 
 #include "dsl/hardware/verify.h"
+#include "lowering/notes.h"
 #include "lowering/unit.h"
 #include "tests/dsl/support.h"
 
+#include <algorithm>
 #include <functional>
 #include <gtest/gtest.h>
 #include <llvm/ADT/StringRef.h>
@@ -59,9 +61,9 @@ Counts count(const kernel::Kernel &kernel) {
   Counts counts;
   kernel::walk(kernel.body, [&](const kernel::Stmt &stmt) {
     counts.guards += kernel::as<kernel::If>(stmt) != nullptr;
-    if (const auto *barrier = kernel::as<kernel::Barrier>(stmt)) {
+    if (kernel::as<kernel::Barrier>(stmt)) {
       ++counts.barriers;
-      counts.notes.push_back(barrier->note);
+      counts.notes.push_back(kernel::note_of(stmt));
     }
   });
   kernel::walk_exprs(kernel.body, [&](const Expr &node) {
@@ -291,6 +293,23 @@ TEST(Barriers, SeparateASumFromTheThreadsThatReadIt) {
                                                     "AB: read above by C, overwritten by the next i"}));
 }
 
+/// Also after passes that replace the arrays and the variables of the kernel.
+TEST(Barriers, NameBuffersAndLoopsOfTheProgram) {
+  Schedule s = shared_tiles(8, 8, 12);
+  std::vector<Buffer> buffers = temporaries(s.program());
+  std::size_t carried = 0;
+  kernel::walk(lower(s).only().body, [&](const kernel::Stmt &stmt) {
+    if (const auto *barrier = kernel::as<kernel::Barrier>(stmt))
+      for (const kernel::Hazard &hazard : barrier->hazards) {
+        EXPECT_EQ(std::ranges::count(buffers, hazard.buffer), 1) << hazard.buffer->name;
+        EXPECT_EQ(std::ranges::count(buffers, hazard.reader), 1) << hazard.reader->name;
+        EXPECT_TRUE(!hazard.loop || find_loop(s.program().body, hazard.loop)) << hazard.loop->name;
+        carried += hazard.loop != nullptr;
+      }
+  });
+  EXPECT_EQ(carried, 2U);
+}
+
 TEST(Indices, AreNarrowWhereTheyFit) {
   std::string small = kernel::print(lower(one_thread_an_element(500, 500, 500)));
   EXPECT_FALSE(contains(small, "i64")) << small;
@@ -347,7 +366,7 @@ TEST(Lower, PlansSharedMemoryAndTheGrid) {
   EXPECT_EQ(kernel.shared[0].byte_offset, 0);
   EXPECT_EQ(kernel.shared[1].byte_offset, 64);
   EXPECT_EQ(kernel.shared_bytes, 128);
-  EXPECT_EQ(kernel.shared[0].note, "4 x 4 tile of A");
+  EXPECT_EQ(note_of(kernel.shared[0]), "4 x 4 tile of A");
   EXPECT_EQ(kernel.shared[0].tile, (std::vector<std::int64_t>{4, 4}));
   ASSERT_EQ(kernel.local.size(), 1U);
   EXPECT_EQ(as_int(kernel.local[0].buffer->shape[0]), 1);

@@ -24,7 +24,7 @@ Stmt loop(const Var &k, Stmt body) { return make(Loop{k, Expr(4), Serial{}, std:
 Stmt store(const Expr &index) {
   static const Buffer x =
       std::make_shared<const BufferNode>(BufferNode{"x", DType::f32, {Expr(64)}, Scope::global, Role::inout});
-  return make(Store{x, {index}, Expr(1.0F), ""});
+  return make(Store{x, {index}, Expr(1.0F)});
 }
 
 TEST(PlaceDeclarations, MovesThemOutToWhereTheirValueIsKnown) {
@@ -49,11 +49,11 @@ TEST(PlaceDeclarations, WhatHoldsNothingElseGoes) {
             "  x[tid] = 1.0\n");
   EXPECT_EQ(placed([&](const Var &tid, const Var &k) {
               Expr guard = Expr(tid) < Expr(5);
-              return make_seq({loop(k, make(If{guard, "", declare(Expr(k))})), store(Expr(tid))});
+              return make_seq({loop(k, make(If{guard, declare(Expr(k))})), store(Expr(tid))});
             }),
             "  x[tid] = 1.0\n");
   EXPECT_EQ(placed([&](const Var &tid, const Var &k) {
-              return loop(k, make(If{Expr(tid) < Expr(5), "", declare(Expr(k)), store(Expr(tid))}));
+              return loop(k, make(If{Expr(tid) < Expr(5), declare(Expr(k)), store(Expr(tid))}));
             }),
             "  for k < 4:\n"
             "    if not (tid < 5):\n"

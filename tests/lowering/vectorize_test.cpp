@@ -105,9 +105,9 @@ TEST(LowerVectors, TheVerifierRefusesWhatIsNoVector) {
     if (scope == Scope::global)
       kernel.params = {buffer}, kernel.aligned[buffer] = 16;
     else
-      kernel.local = {{buffer, 0, "", {}}};
+      kernel.local = {{buffer, 0, {}}};
     kernel.body = kernel::make_seq({kernel::make(kernel::Declare{v, load(buffer, {Expr(0)}, {}, {}, lanes)}),
-                                    kernel::make(kernel::Store{buffer, {Expr(0)}, value(v), "", 4})});
+                                    kernel::make(kernel::Store{buffer, {Expr(0)}, value(v), 4})});
     return kernel::find_breach(kernel).value_or("");
   };
   auto whole = [](const Var &v) { return Expr(v); };

@@ -30,17 +30,16 @@ struct Example {
     kernel.name = "example";
     kernel.params = {x};
     kernel.indices = {{Axis::block_x, block, Expr(blocks)}, {Axis::thread_x, tid, 64}};
-    kernel.shared = {{s, 0, "", {}, 16}, {t, 1024, "", {}}};
+    kernel.shared = {{s, 0, {}, 16}, {t, 1024, {}}};
     kernel.shared_bytes = 1280;
     kernel.aligned = {{x, 16}};
   }
 
   std::string breach() {
     kernel.body = make_seq(
-        {make(Declare{v, load(x, {offset}, {}, {}, 4)}), make(Store{s, {Expr(tid) * number(4)}, v, "", 4}),
-         make(Store{t, {tid}, Expr(1.0F), ""}), make(Barrier{}),
-         make(Loop{n, extent, Serial{},
-                   make_seq({make(Store{x, {offset}, load(t, {n}), ""}), make(Barrier{})})})});
+        {make(Declare{v, load(x, {offset}, {}, {}, 4)}), make(Store{s, {Expr(tid) * number(4)}, v, 4}),
+         make(Store{t, {tid}, Expr(1.0F)}), make(Barrier{}),
+         make(Loop{n, extent, Serial{}, make_seq({make(Store{x, {offset}, load(t, {n})}), make(Barrier{})})})});
     return find_breach(kernel).value_or("");
   }
 };
@@ -73,13 +72,13 @@ struct Phases {
     kernel.name = "phases";
     kernel.params = {x};
     kernel.indices = {{Axis::thread_x, tid, 64}};
-    kernel.shared = {{s, 0, "", {}}, {t, 1024, "", {}}, {u, 512, "", {}}};
+    kernel.shared = {{s, 0, {}}, {t, 1024, {}}, {u, 512, {}}};
     kernel.shared[2].tenancy = Tenancy{0, 512, 256};
     kernel.shared_bytes = 1280;
   }
 
   Stmt copy(const Buffer &to, const Buffer &from) const {
-    return make_seq({make(Store{to, {tid}, load(from, {tid}), ""}), make(Barrier{})});
+    return make_seq({make(Store{to, {tid}, load(from, {tid})}), make(Barrier{})});
   }
   std::string breach(std::vector<Stmt> stmts, bool twice = false) {
     kernel.body = make_seq(std::move(stmts));
@@ -112,8 +111,8 @@ TEST(VerifyKernel, RefusesArraysThatShareMemoryWhileBothAreLive) {
 
 TEST(VerifyKernel, FollowsBothSidesOfABranch) {
   Phases p;
-  Stmt branch = make(If{Expr(p.tid) < number(3), "", make(Store{p.u, {p.tid}, Expr(1.0F), ""}),
-                        make(Store{p.t, {p.tid}, Expr(1.0F), ""})});
+  Stmt branch = make(If{Expr(p.tid) < number(3), make(Store{p.u, {p.tid}, Expr(1.0F)}),
+                        make(Store{p.t, {p.tid}, Expr(1.0F)})});
   EXPECT_EQ(p.breach({p.copy(p.s, p.x), branch, p.copy(p.x, p.s)}),
             "s is read after u, which lies in the same memory, was written");
   EXPECT_EQ(p.breach({p.copy(p.s, p.x), branch, p.copy(p.s, p.x), p.copy(p.x, p.s)}), "");
@@ -169,7 +168,7 @@ std::string breach_of(DType dtype, const std::function<Expr(const Expr &)> &valu
   Buffer x = param("x", dtype, Role::input);
   Expr stored = value(load(x, {number(0)}));
   Buffer y = param("y", stored.dtype(), Role::output);
-  kernel.body = make(Store{y, {number(0)}, stored, ""});
+  kernel.body = make(Store{y, {number(0)}, stored});
   return find_breach(kernel).value_or("");
 }
 
@@ -208,7 +207,7 @@ struct Arrival {
     kernel.name = "example";
     kernel.params = {counters};
     kernel.indices = {{Axis::block_x, block, 10}, {Axis::block_y, part, 4}, {Axis::thread_x, tid, 64}};
-    kernel.body = make(If{condition, "", make(arrive)});
+    kernel.body = make(If{condition, make(arrive)});
     return find_breach(kernel).value_or("");
   }
 };

@@ -29,7 +29,7 @@ void weaken(Kernel &kernel, Chooser &chooser) {
   on_stmts(kernel, chooser, [](const Stmt &stmt) {
     const auto *barrier = kernel::as<Barrier>(stmt);
     return barrier && barrier->scope == kernel::SyncScope::block
-               ? std::vector{kernel::make(Barrier{kernel::SyncScope::warp, ""})}
+               ? std::vector{kernel::make(Barrier{kernel::SyncScope::warp})}
                : std::vector<Stmt>{};
   });
 }
@@ -71,7 +71,7 @@ void in_one_iteration(Kernel &kernel, Chooser &chooser) {
         continue;
       std::vector<Stmt> stmts = body->stmts;
       stmts[n] =
-          kernel::make(kernel::If{binary(BinaryOp::lt, loop->var, int_imm(1, loop->var->dtype)), "", stmts[n]});
+          kernel::make(kernel::If{binary(BinaryOp::lt, loop->var, int_imm(1, loop->var->dtype)), stmts[n]});
       Loop copy = *loop;
       copy.body = kernel::make_seq(std::move(stmts));
       result.push_back(kernel::make(std::move(copy)));
@@ -83,7 +83,7 @@ void in_one_iteration(Kernel &kernel, Chooser &chooser) {
 void under_a_thread(Kernel &kernel, Chooser &chooser) {
   Expr condition = first_thread(kernel);
   on_stmts(kernel, chooser, [&](const Stmt &stmt) {
-    return kernel::as<Barrier>(stmt) ? std::vector{kernel::make(kernel::If{condition, "", stmt})}
+    return kernel::as<Barrier>(stmt) ? std::vector{kernel::make(kernel::If{condition, stmt})}
                                      : std::vector<Stmt>{};
   });
 }
@@ -98,7 +98,7 @@ void under_a_guard(Kernel &kernel, Chooser &chooser) {
     if (const auto *before = kernel::as<kernel::If>(stmts[at - 1]); before && !before->otherwise)
       guard = before->condition && guard;
     std::vector<Stmt> changed(stmts.begin(), stmts.begin() + static_cast<std::ptrdiff_t>(at) - 1);
-    changed.push_back(kernel::make(kernel::If{guard, "", kernel::make_seq({stmts[at - 1], stmts[at]})}));
+    changed.push_back(kernel::make(kernel::If{guard, kernel::make_seq({stmts[at - 1], stmts[at]})}));
     changed.insert(changed.end(), stmts.begin() + static_cast<std::ptrdiff_t>(at) + 1, stmts.end());
     if (!kernel::as<kernel::Declare>(stmts[at - 1]))
       result.push_back(std::move(changed));

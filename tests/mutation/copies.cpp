@@ -14,7 +14,7 @@ namespace {
 void relax(Kernel &kernel, Chooser &chooser) {
   on_stmts(kernel, chooser, [](const Stmt &stmt) {
     const auto *wait = kernel::as<Wait>(stmt);
-    return wait ? std::vector{kernel::make(Wait{wait->pending + 1, wait->note})} : std::vector<Stmt>{};
+    return wait ? std::vector{kernel::make(Wait{wait->pending + 1})} : std::vector<Stmt>{};
   });
 }
 

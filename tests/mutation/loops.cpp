@@ -192,7 +192,7 @@ void by_one_thread(Kernel &kernel, Chooser &chooser) {
       first = binary(BinaryOp::lt, index.var, int_imm(1, index.var->dtype));
   on_stmts(kernel, chooser, [&](const Stmt &stmt) {
     return kernel::as<kernel::Store>(stmt) && first.exists()
-               ? std::vector{kernel::make(kernel::If{first, "", stmt})}
+               ? std::vector{kernel::make(kernel::If{first, stmt})}
                : std::vector<Stmt>{};
   });
 }

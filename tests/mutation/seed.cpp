@@ -2,6 +2,7 @@
 
 #include "dsl/hardware/intrinsics.h"
 #include "dsl/ir/printer.h"
+#include "lowering/notes.h"
 
 #include <fmt/format.h>
 
@@ -204,9 +205,9 @@ std::string brief(const Stmt &stmt) {
             return fmt::format("{}[{}] = {}", x.buffer->name, to_string(x.indices[0]), to_string(x.value));
           },
           [](const kernel::Call &x) { return kernel::to_string(x); },
-          [](const kernel::Barrier &x) { return "barrier (" + x.note + ")"; },
-          [](const kernel::Commit &x) { return "commit (" + x.note + ")"; },
-          [](const kernel::Wait &x) { return fmt::format("wait, {} pending ({})", x.pending, x.note); },
+          [&](const kernel::Barrier &) { return "barrier (" + note_of(stmt) + ")"; },
+          [&](const kernel::Commit &) { return "commit (" + note_of(stmt) + ")"; },
+          [&](const kernel::Wait &x) { return fmt::format("wait, {} pending ({})", x.pending, note_of(stmt)); },
           [](const kernel::Arrive &x) {
             return fmt::format("arrival {} at {}[{}]", to_string(x.arrivals), x.counters->name,
                                to_string(x.index));

@@ -1,3 +1,4 @@
+#include "lowering/notes.h"
 #include "tools/pages/pictures.h"
 
 #include <algorithm>
@@ -94,8 +95,8 @@ std::string caption(const OwnerGrid &grid, const KernelAnalysis &kernel, Languag
   if (!grid.replicas.empty())
     text += fmt::format("; {}", say(Label::copies, language, std::to_string(grid.replicas.size() + 1)));
   for (const kernel::Allocation &tile : kernel.kernel.shared)
-    if (tile.buffer->name == grid.name && !tile.note.empty())
-      text += " (" + tile.note + ")";
+    if (std::string note = note_of(tile); tile.buffer->name == grid.name && !note.empty())
+      text += " (" + note + ")";
   return text;
 }
 

@@ -2,6 +2,7 @@
 
 #include "dsl/expr/simplify.h"
 #include "dsl/ir/allocation.h"
+#include "lowering/notes.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -38,13 +39,13 @@ const kernel::Loop *find_loop(const kernel::Kernel &kernel, const Var &var) {
 }
 
 std::string text_of(const kernel::Hazard &hazard) {
-  std::string text = fmt::format("{} of {}", name(hazard.kind), hazard.buffer);
-  if (!hazard.reader.empty())
-    text += fmt::format(", which {} reads", hazard.reader);
-  if (hazard.loop.empty())
+  std::string text = fmt::format("{} of {}", name(hazard.kind), hazard.buffer->name);
+  if (hazard.reader)
+    text += fmt::format(", which {} reads", hazard.reader->name);
+  if (!hazard.loop)
     return text + ", in the same iteration";
   return text + fmt::format(", {} iteration{} of {} later", hazard.distance, hazard.distance == 1 ? "" : "s",
-                            hazard.loop);
+                            hazard.loop->name);
 }
 
 /// Executes the control flow of a kernel around one loop.

@@ -35,12 +35,12 @@ struct TwoKernels {
     first.name = "first";
     first.params = {x, t};
     first.indices = {{Axis::thread_x, i, made}};
-    first.body = kernel::make(kernel::Store{t, {i}, load(x, {i}) + load(x, {i}), ""});
+    first.body = kernel::make(kernel::Store{t, {i}, load(x, {i}) + load(x, {i})});
     second.name = "second";
     second.params = {y, t};
     second.scalars = {factor};
     second.indices = {{Axis::block_x, j, n}};
-    second.body = kernel::make(kernel::Store{y, {j}, load(t, {j}) * Expr(factor), ""});
+    second.body = kernel::make(kernel::Store{y, {j}, load(t, {j}) * Expr(factor)});
     plan.kernels = {first, second};
     for (std::int64_t at = 0; at < n; ++at)
       arrays[0].view<float>()[static_cast<std::size_t>(at)] = static_cast<float>(at);
@@ -77,12 +77,12 @@ TEST(SimulatedPlan, FindsAnOutputThatIsReadBeforeItIsWritten) {
   good.plan.kernels[0].params = {good.plan.params[0], good.plan.params[1]};
   Expr i = good.plan.kernels[0].indices[0].var;
   good.plan.kernels[0].body =
-      kernel::make(kernel::Store{good.plan.params[1], {i}, load(good.plan.params[0], {i}), ""});
+      kernel::make(kernel::Store{good.plan.params[1], {i}, load(good.plan.params[0], {i})});
   Expr j = good.plan.kernels[1].indices[0].var;
   good.plan.kernels[1].params = {good.plan.params[1]};
   good.plan.kernels[1].scalars = {};
   good.plan.kernels[1].body =
-      kernel::make(kernel::Store{good.plan.params[1], {j}, load(good.plan.params[1], {j}) + Expr(1.0F), ""});
+      kernel::make(kernel::Store{good.plan.params[1], {j}, load(good.plan.params[1], {j}) + Expr(1.0F)});
   EXPECT_EQ(SimExecutor().run(good.plan, good.arrays, good.scalars).diagnostics, std::vector<std::string>());
   EXPECT_EQ(good.arrays[1].view<float>()[5], 6);
 }
@@ -167,7 +167,7 @@ TEST_F(GpuPlanTest, CountersAreZeroBeforeAndAfterALaunch) {
   kernel.name = "counts";
   kernel.params = {y, counters};
   kernel.indices = {{Axis::thread_x, i, n}};
-  kernel.body = kernel::make(kernel::Store{y, {i}, Expr(0.0F), ""});
+  kernel.body = kernel::make(kernel::Store{y, {i}, Expr(0.0F)});
   kernel::Plan plan;
   plan.name = "counts";
   plan.params = {y};

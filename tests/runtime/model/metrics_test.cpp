@@ -145,7 +145,7 @@ TEST(Metrics, CountAsynchronousCopiesAndLdmatrixAsAnH200Does) {
   AccessCounts copy = access(Scope::global, false), tile = access(Scope::shared, true), load = copy;
   const Expr value_of_copy = nestsmith::load(copy.buffer, {int_imm(0)}, {}, {});
   copy.load = value_of_copy.as<Load>();
-  copy.stmt = tile.stmt = kernel::make(kernel::Store{tile.buffer, {int_imm(0)}, value_of_copy, "", 1, true});
+  copy.stmt = tile.stmt = kernel::make(kernel::Store{tile.buffer, {int_imm(0)}, value_of_copy, 1, true});
   copy.requests = tile.requests = 10;
   copy.sectors = 160;
   load.requests = 2;

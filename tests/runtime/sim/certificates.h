@@ -2,6 +2,7 @@
 /// Takes the barriers of a kernel away, one at a time, and compares what the simulator reports with what the
 /// barrier said that it is for.
 
+#include "lowering/notes.h"
 #include "runtime/check/check.h"
 #include "runtime/sim/simulate.h"
 
@@ -37,11 +38,11 @@ inline std::vector<Hazard> hazards_found(const Program &source, const kernel::Ke
   return found;
 }
 
-using HazardKinds = std::set<std::pair<std::string, std::string>>; ///< buffer, kind
+using HazardKinds = std::set<std::pair<Buffer, Hazard::Kind>>;
 inline HazardKinds kinds_of(const std::vector<Hazard> &hazards) {
   HazardKinds kinds;
   for (const Hazard &hazard : hazards)
-    kinds.emplace(hazard.buffer, std::string(name(hazard.kind)));
+    kinds.emplace(hazard.buffer, hazard.kind);
   return kinds;
 }
 
@@ -55,16 +56,17 @@ inline int expect_certificates(const Program &source, const kernel::Kernel &kern
     if (left >= 0)
       return n;
     std::vector<Hazard> found = hazards_found(source, changed);
-    EXPECT_EQ(kinds_of(found), kinds_of(removed.hazards)) << removed.note;
+    std::string note = note_of(kernel::make(removed));
+    EXPECT_EQ(kinds_of(found), kinds_of(removed.hazards)) << note;
     for (const Hazard &promised : removed.hazards)
       EXPECT_TRUE(std::any_of(found.begin(), found.end(),
                               [&](Hazard hazard) {
-                                if (hazard.reader.empty()) // into a vector, which is taken apart later
+                                if (!hazard.reader) // into a vector, which is taken apart later
                                   hazard.reader = promised.reader;
                                 return hazard == promised;
                               }))
-          << removed.note << "\n  promised: " << name(promised.kind) << " " << promised.buffer << " "
-          << promised.reader << " " << promised.loop << " + " << promised.distance;
+          << note << "\n  promised: " << name(promised.kind) << " " << promised.buffer->name << " + "
+          << promised.distance;
   }
 }
 
@@ -73,7 +75,7 @@ inline int expect_certificates(const Program &source, const kernel::Kernel &kern
 inline kernel::Stmt with_wait(const kernel::Stmt &stmt, int &n, std::int64_t more, kernel::Wait &changed) {
   if (const auto *wait = kernel::as<kernel::Wait>(stmt); wait && n-- == 0) {
     changed = *wait;
-    return more < 0 ? kernel::make_seq({}) : kernel::make(kernel::Wait{wait->pending + more, wait->note});
+    return more < 0 ? kernel::make_seq({}) : kernel::make(kernel::Wait{wait->pending + more});
   }
   return kernel::map_children(stmt,
                               [&](const kernel::Stmt &child) { return with_wait(child, n, more, changed); });
@@ -85,7 +87,7 @@ inline kernel::Stmt with_wait(const kernel::Stmt &stmt, int &n, std::int64_t mor
 /// relaxed wait leaves only the latest ones in flight. Gives the number of waits.
 inline int expect_wait_certificates(const Program &source, const kernel::Kernel &kernel,
                                     bool one_stage = true) {
-  using Read = std::pair<std::string, std::string>; // buffer, reader
+  using Read = std::pair<Buffer, Buffer>; // buffer, reader
   for (int n = 0;; ++n)
     for (std::int64_t more : {1, -1}) {
       kernel::Kernel changed = kernel;
@@ -95,23 +97,23 @@ inline int expect_wait_certificates(const Program &source, const kernel::Kernel 
       if (left >= 0)
         return n;
       std::set<Read> found, promised;
-      std::set<std::string> tiles;
+      std::set<Buffer> tiles;
       for (const Hazard &hazard : wait.hazards) {
         promised.emplace(hazard.buffer, hazard.reader);
         tiles.insert(hazard.buffer);
       }
       for (Hazard &hazard : hazards_found(source, changed)) {
-        EXPECT_TRUE(tiles.contains(hazard.buffer)) << hazard.buffer;
+        EXPECT_TRUE(tiles.contains(hazard.buffer)) << hazard.buffer->name;
         for (const auto &[buffer, reader] : promised)
-          if (hazard.reader.empty() && buffer == hazard.buffer) // into a vector, which is taken apart later
+          if (!hazard.reader && buffer == hazard.buffer) // into a vector, which is taken apart later
             hazard.reader = reader;
         if (hazard.kind == Hazard::Kind::read_after_write)
           found.emplace(hazard.buffer, hazard.reader);
       }
       if (more > 0 && !one_stage)
-        EXPECT_TRUE(!found.empty() && std::ranges::includes(promised, found)) << wait.note;
+        EXPECT_TRUE(!found.empty() && std::ranges::includes(promised, found)) << note_of(kernel::make(wait));
       else
-        EXPECT_EQ(found, promised) << wait.note << (more < 0 ? ", removed" : ", relaxed");
+        EXPECT_EQ(found, promised) << note_of(kernel::make(wait)) << (more < 0 ? ", removed" : ", relaxed");
     }
 }
 

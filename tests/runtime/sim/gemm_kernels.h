@@ -52,10 +52,10 @@ inline kernel::Kernel shared_gemm(GemmShape s, bool before_use = true, bool befo
             load(g.B, {(ko * 32 + ty) * int_imm(s.N) + col}, ko * 32 + ty < int_imm(s.K) && col < int_imm(s.N),
                  zero));
     if (before_use)
-      b.sync_block("the tiles are filled");
+      b.sync_block();
     b.loop("k", 32, [&](Expr k) { b.store(acc, 0, at(acc, 0) + at(As, ty * 32 + k) * at(Bs, k * 32 + tx)); });
     if (before_refill)
-      b.sync_block("the tiles are used");
+      b.sync_block();
   });
   b.when(row < int_imm(s.M) && col < int_imm(s.N), [&] { b.store(g.C, row * int_imm(s.N) + col, at(acc, 0)); });
   return b.build();
@@ -82,7 +82,7 @@ inline kernel::Kernel tiled_gemm(GemmShape s, DType dtype = DType::f32) {
     unrolled("s", 8, [&](Expr step) {
       b.store(Bs, step * 64 + t, at(g.B, (ko * 8 + step) * int_imm(s.N) + (bx * 64 + t)));
     });
-    b.sync_block("the tiles are filled");
+    b.sync_block();
     b.loop("k", 8, [&](Expr k) {
       unrolled("i", 8, [&](Expr i) { b.store(a, i, at(As, (ty * 8 + i) * 8 + k)); });
       unrolled("j", 8, [&](Expr j) { b.store(bb, j, at(Bs, k * 64 + (tx * 8 + j))); });
@@ -90,7 +90,7 @@ inline kernel::Kernel tiled_gemm(GemmShape s, DType dtype = DType::f32) {
         unrolled("j", 8, [&](Expr j) { b.store(acc, i * 8 + j, at(acc, i * 8 + j) + at(a, i) * at(bb, j)); });
       });
     });
-    b.sync_block("the tiles are used");
+    b.sync_block();
   });
   unrolled("i", 8, [&](Expr i) {
     unrolled("j", 8, [&](Expr j) {

@@ -56,8 +56,8 @@ TEST(SimulateRace, ForgottenBarrierBeforeTheTilesAreUsed) {
                     HasSubstr("` at k_outer = 0, and thread (0, 0, 0) of block (0, 0, 0) loads it in"),
                     HasSubstr("at k_outer = 0, k = 1; no __syncthreads() lies between them")));
   for (std::size_t n : {0, 1})
-    EXPECT_EQ(diagnostics[n].hazard,
-              (kernel::Hazard{kernel::Hazard::Kind::read_after_write, n == 0 ? "As" : "Bs", "acc", "", 0}));
+    EXPECT_EQ(shown(diagnostics[n].hazard),
+              std::string("read after write of ") + (n == 0 ? "As" : "Bs") + ", read by acc");
 }
 
 TEST(SimulateRace, ForgottenBarrierBeforeTheTilesAreRefilled) {
@@ -68,8 +68,7 @@ TEST(SimulateRace, ForgottenBarrierBeforeTheTilesAreRefilled) {
               AllOf(HasSubstr("Bs[0] (shared): "), HasSubstr("loads it in `acc[0] = "),
                     HasSubstr("at k_outer = 0, k = 0"), HasSubstr("stores it in `Bs[ty*32 + tx] = "),
                     HasSubstr("at k_outer = 1"), HasSubstr("no __syncthreads() lies between them")));
-  EXPECT_EQ(diagnostics[1].hazard,
-            (kernel::Hazard{kernel::Hazard::Kind::write_after_read, "Bs", "acc", "k_outer", 1}));
+  EXPECT_EQ(shown(diagnostics[1].hazard), "write after read of Bs, read by acc, in k_outer + 1");
 }
 
 TEST(SimulateRace, LanesOfOneWarpAreNotOrderedWithoutSyncwarp) {
@@ -475,24 +474,26 @@ TEST(SimulateBarrier, LanesOfOneWarpThatDoNotArrive) {
   for (bool block : {true, false}) {
     OneBlock k(64);
     k.b.loop("n", 3, [&](Expr n) {
-      k.b.when(n < 2 || k.t < 48, [&] { block ? k.b.sync_block("the tile is filled") : k.b.sync_warp(); });
+      k.b.when(n < 2 || k.t < 48, [&] { block ? k.b.sync_block({{.buffer = k.s}}) : k.b.sync_warp(); });
     });
-    EXPECT_THAT(
-        first_finding(k.b.build(), ErrorKind::divergent_barrier),
-        AllOf(HasSubstr("thread (32, 0, 0) of block (0, 0, 0) reaches "),
-              HasSubstr(block ? "__syncthreads() (the tile is filled) at n = 2" : "__syncwarp() at n = 2"),
-              HasSubstr("thread (48, 0, 0) of the same warp does not")));
+    EXPECT_THAT(first_finding(k.b.build(), ErrorKind::divergent_barrier),
+                AllOf(HasSubstr("thread (32, 0, 0) of block (0, 0, 0) reaches "),
+                      HasSubstr(block ? "__syncthreads() (s: written above, read below) at n = 2"
+                                      : "__syncwarp() at n = 2"),
+                      HasSubstr("thread (48, 0, 0) of the same warp does not")));
   }
 }
 
 TEST(SimulateBarrier, WarpsAtDifferentBarriers) {
   OneBlock k(64);
-  k.b.when(k.t < 32, [&] { k.b.sync_block("one"); });
-  k.b.sync_block("two");
+  k.b.when(k.t < 32, [&] { k.b.sync_block({{.buffer = k.s}}); });
+  k.b.sync_block({{.kind = kernel::Hazard::Kind::write_after_read, .buffer = k.s}});
   EXPECT_THAT(first_finding(k.b.build(), ErrorKind::divergent_barrier),
               AllOf(HasSubstr("meet different barriers"),
-                    HasSubstr("warp 0 (threads (0, 0, 0) to (31, 0, 0)) waits at __syncthreads() (one)"),
-                    HasSubstr("warp 1 (threads (32, 0, 0) to (63, 0, 0)) waits at __syncthreads() (two)")));
+                    HasSubstr("warp 0 (threads (0, 0, 0) to (31, 0, 0)) waits at __syncthreads() (s: written "
+                              "above, read below)"),
+                    HasSubstr("warp 1 (threads (32, 0, 0) to (63, 0, 0)) waits at __syncthreads() (s: read "
+                              "above, overwritten below)")));
 }
 
 TEST(SimulateBarrier, WarpsInDifferentIterations) {
@@ -504,12 +505,12 @@ TEST(SimulateBarrier, WarpsInDifferentIterations) {
 
 TEST(SimulateBarrier, ThreadsThatHaveFinishedNeverArrive) {
   OneBlock k(70);
-  k.b.when(k.t < 32, [&] { k.b.sync_block("all are here"); });
-  EXPECT_THAT(
-      first_finding(k.b.build(), ErrorKind::deadlock),
-      AllOf(HasSubstr("block (0, 0, 0) is deadlocked"),
-            HasSubstr("warp 0 (threads (0, 0, 0) to (31, 0, 0)) waits at __syncthreads() (all are here)"),
-            HasSubstr("warp 2 (threads (64, 0, 0) to (69, 0, 0)) has finished")));
+  k.b.when(k.t < 32, [&] { k.b.sync_block({{.buffer = k.s}}); });
+  EXPECT_THAT(first_finding(k.b.build(), ErrorKind::deadlock),
+              AllOf(HasSubstr("block (0, 0, 0) is deadlocked"),
+                    HasSubstr("warp 0 (threads (0, 0, 0) to (31, 0, 0)) waits at __syncthreads() (s: written "
+                              "above, read below)"),
+                    HasSubstr("warp 2 (threads (64, 0, 0) to (69, 0, 0)) has finished")));
 }
 
 TEST(SimulateBarrier, UniformConditionsAreFine) {

@@ -2,7 +2,7 @@
 /// Kernels written down by hand, for the tests and benchmarks of the simulator.
 
 #include "dsl/ir/intrinsic.h"
-#include "lowering/kernel.h"
+#include "lowering/notes.h"
 #include "runtime/sim/simulate.h"
 
 #include <functional>
@@ -25,13 +25,13 @@ public:
   }
   Buffer shared(std::string name, std::int64_t elements, DType dtype = DType::f32) {
     Buffer made = buffer(std::move(name), elements, Scope::shared, Role::temporary, dtype);
-    kernel_.shared.push_back({made, kernel_.shared_bytes, "", {}});
+    kernel_.shared.push_back({made, kernel_.shared_bytes});
     kernel_.shared_bytes += (elements * byte_size(dtype) + 15) / 16 * 16;
     return made;
   }
   Buffer local(std::string name, std::int64_t elements, DType dtype = DType::f32) {
     Buffer made = buffer(std::move(name), elements, Scope::local, Role::temporary, dtype);
-    kernel_.local.push_back({made, 0, "", {}});
+    kernel_.local.push_back({made});
     return made;
   }
   Expr scalar(std::string name, DType dtype) {
@@ -44,7 +44,7 @@ public:
   }
 
   void store(const Buffer &to, Expr index, Expr value) {
-    add(kernel::make(kernel::Store{to, {std::move(index)}, std::move(value), ""}));
+    add(kernel::make(kernel::Store{to, {std::move(index)}, std::move(value)}));
   }
   Expr let(std::string name, Expr value) {
     Var var = make_var(std::move(name), value.dtype());
@@ -61,7 +61,7 @@ public:
   }
   void store_vector(const Buffer &to, Expr index, Expr value) {
     int lanes = value.lanes();
-    add(kernel::make(kernel::Store{to, {std::move(index)}, std::move(value), "", lanes}));
+    add(kernel::make(kernel::Store{to, {std::move(index)}, std::move(value), lanes}));
   }
   void loop(std::string name, Expr extent, const std::function<void(Expr)> &body, kernel::LoopForm form = {}) {
     Var var = make_var(std::move(name), index_);
@@ -72,18 +72,18 @@ public:
   }
   void when(Expr condition, const std::function<void()> &body, const std::function<void()> &otherwise = {}) {
     kernel::Stmt inner = nested(body), other = otherwise ? nested(otherwise) : nullptr;
-    add(kernel::make(kernel::If{std::move(condition), "", inner, other}));
+    add(kernel::make(kernel::If{std::move(condition), inner, other}));
   }
   void copy_async(const Buffer &to, Expr index, Expr value) {
     int lanes = value.lanes();
-    add(kernel::make(kernel::Store{to, {std::move(index)}, std::move(value), "", lanes, true}));
+    add(kernel::make(kernel::Store{to, {std::move(index)}, std::move(value), lanes, true}));
   }
   void commit() { add(kernel::make(kernel::Commit{})); }
-  void wait(std::int64_t pending) { add(kernel::make(kernel::Wait{pending, ""})); }
-  void sync_block(std::string note = {}) {
-    add(kernel::make(kernel::Barrier{kernel::SyncScope::block, std::move(note)}));
+  void wait(std::int64_t pending) { add(kernel::make(kernel::Wait{pending})); }
+  void sync_block(std::vector<kernel::Hazard> hazards = {}) {
+    add(kernel::make(kernel::Barrier{kernel::SyncScope::block, std::move(hazards)}));
   }
-  void sync_warp() { add(kernel::make(kernel::Barrier{kernel::SyncScope::warp, ""})); }
+  void sync_warp() { add(kernel::make(kernel::Barrier{kernel::SyncScope::warp})); }
 
   void call(const Intrinsic &intrinsic, std::vector<kernel::Place> places) {
     for (std::size_t n = 0; n < places.size(); ++n)
@@ -124,6 +124,19 @@ private:
   kernel::Kernel kernel_;
   std::vector<std::vector<kernel::Stmt>> open_;
 };
+
+/// "write after read of Bs, read by acc, in k_outer + 1"; with the array of the earlier access, if it is
+/// another.
+inline std::string shown(const std::optional<kernel::Hazard> &hazard) {
+  if (!hazard)
+    return "none";
+  std::string text = std::string(name(hazard->kind)) + " of " + hazard->buffer->name;
+  if (hazard->reader)
+    text += ", read by " + hazard->reader->name;
+  if (hazard->loop)
+    text += ", in " + hazard->loop->name + " + " + std::to_string(hazard->distance);
+  return hazard->tenant ? text + ", after " + hazard->tenant->name : text;
+}
 
 /// buffer[index], with less to write.
 inline Expr at(const Buffer &buffer, Expr index) { return load(buffer, {std::move(index)}); }

@@ -14,7 +14,6 @@
 namespace nestsmith {
 namespace {
 
-using kernel::Hazard;
 using sim::at;
 using test::expect_right;
 using test::scan;
@@ -271,7 +270,7 @@ sim::Diagnostic finding(const sim::Result &result, sim::ErrorKind kind) {
 TEST(SharedLifetimes, TheSimulatorSeesOneLocation) {
   EXPECT_TRUE(TwoPhases{}.run().good());
   sim::Diagnostic race = finding(TwoPhases{.barrier = false}.run(), sim::ErrorKind::race);
-  EXPECT_EQ(race.hazard, (Hazard{Hazard::Kind::write_after_read, "t", "kept", "", 0, "s"})) << race.message;
+  EXPECT_EQ(sim::shown(race.hazard), "write after read of t, read by kept, after s") << race.message;
 }
 
 TEST(SharedLifetimes, TheSimulatorFindsReadsOfOverwrittenArrays) {

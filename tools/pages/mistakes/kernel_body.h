@@ -18,7 +18,7 @@ public:
     return var;
   }
   void store(const Buffer &to, const Expr &at, const Expr &value) {
-    stmts_.push_back(kernel::make(kernel::Store{to, {at}, value, ""}));
+    stmts_.push_back(kernel::make(kernel::Store{to, {at}, value}));
   }
   void add(const Buffer &to, const Expr &at, const Expr &value) { store(to, at, load(to, {at}) + value); }
   void barrier() { stmts_.push_back(kernel::make(kernel::Barrier{})); }
@@ -33,7 +33,7 @@ public:
   void when(const Expr &condition, const std::function<void(KernelBody &)> &f) {
     KernelBody inside;
     f(inside);
-    stmts_.push_back(kernel::make(kernel::If{condition, "", inside.stmt()}));
+    stmts_.push_back(kernel::make(kernel::If{condition, inside.stmt()}));
   }
   kernel::Stmt stmt() const { return kernel::make_seq(stmts_); }
 
@@ -51,7 +51,7 @@ inline Buffer array(kernel::Kernel &kernel, Scope scope, const std::string &name
   auto buffer = std::make_shared<const BufferNode>(
       BufferNode{name, DType::f32, {Expr(elements)}, scope, Role::temporary});
   auto &list = scope == Scope::shared ? kernel.shared : kernel.local;
-  list.push_back({buffer, scope == Scope::shared ? kernel.shared_bytes : 0, "", {elements}});
+  list.push_back({buffer, scope == Scope::shared ? kernel.shared_bytes : 0, {elements}});
   if (scope == Scope::shared)
     kernel.shared_bytes += elements * byte_size(DType::f32);
   return buffer;
