@@ -21,7 +21,7 @@ using kernel::Kernel;
 class Extractor {
 public:
   explicit Extractor(const Unit &unit)
-      : program_(unit.program), schedule_(unit.schedule), copied_from_(unit.copied_from) {}
+      : program_(unit.program()), schedule_(unit.schedule), copied_from_(unit.copied_from) {}
 
   Kernel run() {
     kernel_.name = program_.name;
@@ -387,9 +387,6 @@ private:
 
 } // namespace
 
-void extract(Unit &unit) {
-  unit.kernel = Extractor(unit).run();
-  unit.extracted = true;
-}
+void extract(Unit &unit) { unit.nest = Extractor(unit).run(); }
 
 } // namespace nestsmith

@@ -126,7 +126,7 @@ private:
 } // namespace
 
 void flatten(Unit &unit) {
-  Kernel &kernel = unit.kernel;
+  Kernel &kernel = unit.kernel();
   Flattener flattener(kernel);
   for (Allocation &allocation : kernel.local)
     flattener.add(allocation);

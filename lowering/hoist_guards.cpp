@@ -110,6 +110,6 @@ Stmt with_purposes(const Stmt &stmt) {
 
 } // namespace
 
-void hoist_guards(Unit &unit) { unit.kernel.body = with_purposes(hoisted(unit.kernel.body)); }
+void hoist_guards(Unit &unit) { unit.kernel().body = with_purposes(hoisted(unit.kernel().body)); }
 
 } // namespace nestsmith::kernel

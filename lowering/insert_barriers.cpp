@@ -390,15 +390,15 @@ std::set<std::pair<Buffer, Buffer>> overlapping_buffers(const Kernel &kernel) {
 /// The barriers of the block are first: they order the accesses of the warps, too. The parts of two buffers
 /// that one warp accesses differ, so barriers of the block also separate buffers of warps that share memory.
 void insert_barriers(Unit &unit) {
-  if (unit.kernel.threads() == 1)
+  if (unit.kernel().threads() == 1)
     return;
-  SearchedBuffers of_warps{buffers_of_single_warps(unit.kernel), {}};
-  SearchedBuffers of_block{{}, overlapping_buffers(unit.kernel)};
-  for (const Allocation &allocation : unit.kernel.shared)
+  SearchedBuffers of_warps{buffers_of_single_warps(unit.kernel()), {}};
+  SearchedBuffers of_block{{}, overlapping_buffers(unit.kernel())};
+  for (const Allocation &allocation : unit.kernel().shared)
     if (!of_warps.buffers.contains(allocation.buffer))
       of_block.buffers.insert(allocation.buffer);
-  insert(unit.kernel, SyncScope::block, of_block);
-  insert(unit.kernel, SyncScope::warp, of_warps);
+  insert(unit.kernel(), SyncScope::block, of_block);
+  insert(unit.kernel(), SyncScope::warp, of_warps);
 }
 
 } // namespace nestsmith::kernel

@@ -50,7 +50,7 @@ Lowering::Lowering(const Schedule &schedule, std::vector<Pass> passes)
                     "nests with compute_at, reverse_compute_at or compute_inline",
                     nests, most_kernels));
   for (Program &nest : split_nests(schedule.program()))
-    units_.push_back({schedule, std::move(nest), {}});
+    units_.push_back({schedule, std::move(nest)});
   changed_.assign(units_.size(), true);
 }
 
@@ -58,10 +58,12 @@ const Pass &Lowering::step() {
   const Pass &pass = passes_.at(next_++);
   for (std::size_t n = 0; n < units_.size(); ++n) {
     Unit &unit = units_[n];
-    const Stmt program = unit.program.body;
-    const kernel::Stmt kernel = unit.kernel.body;
+    auto body = [&] {
+      return std::visit([](const auto &nest) { return std::shared_ptr<const void>(nest.body); }, unit.nest);
+    };
+    const std::shared_ptr<const void> before = body();
     pass.run(unit);
-    changed_[n] = unit.program.body != program || unit.kernel.body != kernel;
+    changed_[n] = body() != before;
   }
   return pass;
 }
@@ -71,7 +73,8 @@ std::optional<std::string> Lowering::breach() const {
     if (!changed_[n] && !done())
       continue;
     const Unit &unit = units_[n];
-    if (auto breach = unit.extracted ? kernel::find_breach(unit.kernel, done()) : find_breach(unit.program))
+    if (auto breach =
+            unit.extracted() ? kernel::find_breach(unit.kernel(), done()) : find_breach(unit.program()))
       return breach;
   }
   return std::nullopt;
@@ -80,7 +83,8 @@ std::optional<std::string> Lowering::breach() const {
 std::string Lowering::text() const {
   std::string text;
   for (const Unit &unit : units_)
-    text += (text.empty() ? "" : "\n") + (unit.extracted ? kernel::print(unit.kernel) : print(unit.program));
+    text +=
+        (text.empty() ? "" : "\n") + (unit.extracted() ? kernel::print(unit.kernel()) : print(unit.program()));
   return text;
 }
 
@@ -89,7 +93,7 @@ Program Lowering::program() const {
   Program all = schedule_.program();
   std::vector<Stmt> nests;
   for (const Unit &unit : units_)
-    nests.push_back(unit.program.body);
+    nests.push_back(unit.program().body);
   all.body = make_seq(std::move(nests));
   return all;
 }
@@ -104,7 +108,7 @@ kernel::Plan Lowering::plan() const {
     plan.sizes.push_back({size, size});
   plan.scalars = program.scalars;
   for (const Unit &unit : units_)
-    plan.kernels.push_back(unit.kernel);
+    plan.kernels.push_back(unit.kernel());
   for (const kernel::Kernel &kernel : plan.kernels)
     for (const Buffer &counters : kernel::counters_of(kernel))
       plan.add_workspace(counters, true);

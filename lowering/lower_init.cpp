@@ -21,13 +21,13 @@ static Var place_of_init(const Stmt &root, const Block &block) {
 }
 
 void lower_init(Unit &unit) {
-  Stmt before = unit.program.body; // keeps the blocks alive
+  Stmt before = unit.program().body; // keeps the blocks alive
   for (const Block *block : blocks_of(before)) {
     if (!block->init)
       continue;
     auto init = std::make_shared<const BlockSymbol>(BlockSymbol{block->id->name + "_init", block->id});
-    Var at = place_of_init(unit.program.body, *block);
-    unit.program.body = primitives::decompose(unit.program.body, block->id, at, init, [&](const Var &loop) {
+    Var at = place_of_init(unit.program().body, *block);
+    unit.program().body = primitives::decompose(unit.program().body, block->id, at, init, [&](const Var &loop) {
       Var copy = make_var(loop->name);
       unit.copied_from[copy] = loop;
       return copy;

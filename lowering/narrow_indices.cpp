@@ -144,14 +144,14 @@ private:
 
 void narrow_indices(Unit &unit) {
   Narrower narrower;
-  for (SizeParameter &size : unit.kernel.sizes)
+  for (SizeParameter &size : unit.kernel().sizes)
     size.var = narrower.define_size(size.size);
-  for (ThreadIndex &index : unit.kernel.indices) {
+  for (ThreadIndex &index : unit.kernel().indices) {
     narrower.define(index);
     index.var = narrower.narrowed(index.var);
   }
-  unit.kernel.body = narrower.rewrite(unit.kernel.body);
-  unit.kernel.body = with_defined_results(unit.kernel);
+  unit.kernel().body = narrower.rewrite(unit.kernel().body);
+  unit.kernel().body = with_defined_results(unit.kernel());
 }
 
 } // namespace nestsmith::kernel

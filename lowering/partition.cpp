@@ -447,8 +447,8 @@ bool compares_in_masks(const Program &program) {
 } // namespace
 
 void partition(Unit &unit) {
-  if (asks_for_it(unit.kernel))
-    Partitioner(unit.kernel, compares_in_masks(unit.schedule.program())).run();
+  if (asks_for_it(unit.kernel()))
+    Partitioner(unit.kernel(), compares_in_masks(unit.schedule.program())).run();
 }
 
 } // namespace nestsmith::kernel

@@ -105,6 +105,6 @@ private:
 
 } // namespace
 
-void place_declarations(Unit &unit) { unit.kernel.body = Placer().run(unit.kernel); }
+void place_declarations(Unit &unit) { unit.kernel().body = Placer().run(unit.kernel()); }
 
 } // namespace nestsmith::kernel

@@ -174,6 +174,6 @@ private:
 
 Stmt share_values(const Stmt &body) { return Statements()(body); }
 
-void share_values(Unit &unit) { replace_body(unit.kernel, share_values(unit.kernel.body)); }
+void share_values(Unit &unit) { replace_body(unit.kernel(), share_values(unit.kernel().body)); }
 
 } // namespace nestsmith::kernel

@@ -62,7 +62,7 @@ Stmt with_branches_split(const Stmt &stmt) {
 
 void split_branches(Unit &unit) {
   // The range of branch(false, x, 7) is that of 7, but less is known of x alone.
-  replace_body(unit.kernel, with_branches_split(unit.kernel.body));
+  replace_body(unit.kernel(), with_branches_split(unit.kernel().body));
 }
 
 } // namespace nestsmith::kernel

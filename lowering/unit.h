@@ -6,16 +6,22 @@
 #include "lowering/kernel.h"
 
 #include <map>
+#include <variant>
 #include <vector>
 
 namespace nestsmith {
 
 struct Unit {
   const Schedule &schedule;
-  Program program;                     ///< one top-level nest of the schedule's program
-  kernel::Kernel kernel;               ///< set by `extract`
-  bool extracted = false;              ///< whether `extract` has run
+  /// One top-level nest of the schedule's program; the kernel that `extract` made of it.
+  std::variant<Program, kernel::Kernel> nest;
   std::map<Var, Var> copied_from = {}; ///< for each loop that `lower_init` made: the loop that it copied
+
+  bool extracted() const { return std::holds_alternative<kernel::Kernel>(nest); }
+  Program &program() { return std::get<Program>(nest); }
+  const Program &program() const { return std::get<Program>(nest); }
+  kernel::Kernel &kernel() { return std::get<kernel::Kernel>(nest); }
+  const kernel::Kernel &kernel() const { return std::get<kernel::Kernel>(nest); }
 };
 
 /// Splits a program into one program per top-level nest, in order. Each new program has the parameters, global
@@ -32,7 +38,7 @@ void lower_init(Unit &unit);
 
 /// Fills caches with zeros past the end of their source, and removes the guards that their readers then do not
 /// need (dsl/ir/fill_tails.h).
-inline void fill_tails(Unit &unit) { unit.program = with_filled_tails(unit.program); }
+inline void fill_tails(Unit &unit) { unit.program() = with_filled_tails(unit.program()); }
 
 /// Replaces bound loops by thread and block indices, and blocks by stores. Shrinks each temporary to the part
 /// that is live at the same time, and lets shared temporaries that are not live at the same time lie in the

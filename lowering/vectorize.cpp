@@ -273,7 +273,7 @@ private:
 } // namespace
 
 void vectorize(Unit &unit) {
-  Kernel &kernel = unit.kernel;
+  Kernel &kernel = unit.kernel();
   std::map<Var, Expr> definitions;
   Bounds bounds;
   for (const ThreadIndex &index : kernel.indices)

@@ -93,13 +93,13 @@ TEST(Passes, RunInTheOrderOfTheTable) {
 
 /// What `until` leaves of the program.
 Program lowered_to(const Schedule &s, void (*until)(Unit &)) {
-  Unit unit{s, s.program(), {}};
+  Unit unit{s, s.program()};
   for (auto pass : {check_obligations, lower_init, fill_tails}) {
     pass(unit);
     if (pass == until)
       break;
   }
-  return unit.program;
+  return unit.program();
 }
 
 TEST(Passes, KeepTheMeaningUntilExtraction) {

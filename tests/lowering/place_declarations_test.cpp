@@ -10,13 +10,13 @@ namespace {
 /// 64 threads; what `body` makes of the index of the thread and of a loop below 4.
 std::string placed(const std::function<Stmt(const Var &tid, const Var &k)> &body) {
   Schedule schedule(test::gemm(4, 4, 4));
-  Unit unit{schedule, schedule.program(), {}, true};
+  Unit unit{schedule, Kernel()};
   Var tid = make_var("tid"), k = make_var("k");
-  unit.kernel.name = "example";
-  unit.kernel.indices = {{Axis::thread_x, tid, 64}};
-  unit.kernel.body = body(tid, k);
+  unit.kernel().name = "example";
+  unit.kernel().indices = {{Axis::thread_x, tid, 64}};
+  unit.kernel().body = body(tid, k);
   place_declarations(unit);
-  std::string text = print(unit.kernel);
+  std::string text = print(unit.kernel());
   return text.substr(text.find("of 64\n") + 6);
 }
 

@@ -43,7 +43,7 @@ Lowered::Lowered(const Rung &rung, const Shape &shape, DType dtype)
             std::find_if(passes.begin(), passes.end(), [](const Pass &p) { return p.name == "extract"; });
         auto seed = [state = seed_](Unit &unit) {
           if (state->kind)
-            state->kind->apply(unit.kernel, *state->chooser);
+            state->kind->apply(unit.kernel(), *state->chooser);
         };
         passes.insert(after + 1, {"seed_a_bug", seed, Form::threads});
         return passes;

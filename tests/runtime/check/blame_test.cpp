@@ -231,7 +231,7 @@ TEST(Blame, AFactorThatIsNotFilledIsTheFaultOfFillTails) {
                                             min(read->indices[1], read->buffer->shape[1] - 1)});
     return make_block(std::move(copy));
   };
-  auto harm = [&](Unit &unit) { unit.program.body = unfilled(unit.program.body); };
+  auto harm = [&](Unit &unit) { unit.program().body = unfilled(unit.program().body); };
   for (DType dtype : {DType::u32, DType::f32}) {
     Blame blame = blame_of(TiledGemm(7, 5, 11, {}, dtype).s, with_harm("fill_tails", harm));
     ASSERT_EQ(blame.fault.has_value(), dtype == DType::f32) << "other inputs are blind to it";

@@ -44,10 +44,10 @@ inline kernel::Stmt one_more(const kernel::Stmt &stmt) {
 }
 
 inline void one_more(Unit &unit) {
-  if (unit.extracted)
-    unit.kernel.body = one_more(unit.kernel.body);
+  if (unit.extracted())
+    unit.kernel().body = one_more(unit.kernel().body);
   else
-    unit.program.body = one_more(unit.program.body);
+    unit.program().body = one_more(unit.program().body);
 }
 
 /// Rewrites the statements of a kernel of kind T; null drops one.
@@ -56,7 +56,7 @@ template <class T> void rewrite_all(Unit &unit, const std::function<kernel::Stmt
     kernel::Stmt result = kernel::map_children(stmt, go);
     return result && kernel::as<T>(result) ? f(result) : result;
   };
-  unit.kernel.body = go(unit.kernel.body);
+  unit.kernel().body = go(unit.kernel().body);
 }
 
 /// A directive that changes the result: it calls itself unroll(loop), and adds one to what goes to parameters.

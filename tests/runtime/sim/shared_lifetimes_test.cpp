@@ -34,7 +34,7 @@ kernel::Kernel apart(const Schedule &s) {
   auto run = extract->run;
   extract->run = [run](Unit &unit) {
     run(unit);
-    for (kernel::Allocation &tile : unit.kernel.shared)
+    for (kernel::Allocation &tile : unit.kernel().shared)
       tile.tenancy.reset();
   };
   Lowering changed(s, passes);
