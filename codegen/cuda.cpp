@@ -385,14 +385,14 @@ static std::string write_kernels(const kernel::Plan &plan, std::string text, Mar
 static CudaText text_with_origins(const kernel::Plan &plan, std::string text) {
   CudaText result;
   Marks marks;
-  result.text = write_kernels(plan, std::move(text), &marks);
+  std::string &whole = result.traced.text = write_kernels(plan, std::move(text), &marks);
   result.begins = std::move(marks.begins);
   Origin current;
   auto next = marks.origins.begin();
-  for (std::size_t at = 0; at < result.text.size(); at = result.text.find('\n', at) + 1) {
+  for (std::size_t at = 0; at < whole.size(); at = whole.find('\n', at) + 1) {
     for (; next != marks.origins.end() && next->first <= at; ++next)
       current = next->second;
-    result.lines.push_back(current);
+    result.traced.lines.push_back(current);
   }
   return result;
 }
@@ -400,8 +400,7 @@ static CudaText text_with_origins(const kernel::Plan &plan, std::string text) {
 std::string cuda_definitions(const kernel::Plan &plan, const SourceLines &locate) {
   if (!locate)
     return write_kernels(plan, "", nullptr);
-  CudaText text = text_with_origins(plan, "");
-  return with_source_lines({std::move(text.text), std::move(text.lines)}, locate);
+  return with_source_lines(text_with_origins(plan, "").traced, locate);
 }
 
 std::string cuda_kernels(const kernel::Plan &plan, const SourceLines &locate) {
@@ -414,6 +413,7 @@ TextLine CudaText::line(const kernel::Stmt &stmt) const {
   auto found = begins.find(stmt.get());
   if (found == begins.end())
     return {};
+  const std::string &text = traced.text;
   std::string_view rest(text);
   std::size_t at = found->second;
   TextLine line;

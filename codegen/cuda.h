@@ -41,9 +41,8 @@ struct TextLine {
 
 /// The text of `cuda_kernels` with the positions of the statements.
 struct CudaText {
-  std::string text;
-  std::vector<Origin> lines; ///< origin of each line of `text`; null for braces and for the code around kernels
-  /// Offset of each statement in `text`, in bytes. If a comment precedes the statement, the offset of the
+  TracedText traced; ///< without origins of braces and of the code around kernels
+  /// Offset of each statement in the text, in bytes. If a comment precedes the statement, the offset of the
   /// comment.
   std::map<const kernel::StmtNode *, std::size_t> begins;
 

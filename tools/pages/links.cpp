@@ -37,10 +37,7 @@ LinkedText linked_program(const Program &program) { return linked(print_traced(p
 
 LinkedText linked_kernels(const kernel::Plan &plan) { return linked(kernel::print_traced(plan)); }
 
-LinkedText linked_cuda(const kernel::Plan &plan) {
-  CudaText text = cuda_text(plan);
-  return linked({std::move(text.text), std::move(text.lines)});
-}
+LinkedText linked_cuda(const kernel::Plan &plan) { return linked(cuda_text(plan).traced); }
 
 std::vector<std::size_t> same_lines(const std::string &text, const LinkedText &other) {
   auto without_numbers = [](const std::string &line) {

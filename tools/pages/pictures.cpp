@@ -11,7 +11,8 @@ Html pictures(const Page &page, std::size_t n, Language language) {
     return {};
   const std::vector<KernelAnalysis> &kernels = rung.model->analysis.kernels;
   const Scheduled &scheduled = rung.model->scheduled;
-  std::vector<std::size_t> pane_lines = same_lines(cuda_text(scheduled.plan()).text, rung.steps.back().cuda);
+  std::vector<std::size_t> pane_lines =
+      same_lines(cuda_text(scheduled.plan()).traced.text, rung.steps.back().cuda);
   std::string problem = dtype_name(scheduled.source(), scheduled.dtype) + " " + to_text(scheduled.shape);
   Html parts = element("h3", {{"id", anchor(n) + "-pictures"}},
                        {fmt::format("{}: {}", say(Label::pictures, language), problem)});
