@@ -49,4 +49,11 @@ Where Makers::where(const OriginPart &part) const {
                     part);
 }
 
+Layout layout_in(const Program &program, const Buffer &buffer) {
+  for (const Block *block : blocks_of(program.body))
+    if (const Buffer &written = block->body.buffer; written->name == buffer->name && written->layout)
+      return *written->layout;
+  return {};
+}
+
 } // namespace nestsmith

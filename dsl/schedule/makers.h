@@ -27,4 +27,16 @@ private:
   std::map<std::string, std::size_t> buffers_;
 };
 
+/// The number of the last directive that changed what `property` returns of the program, from 1; 0: none did.
+template <class F> std::size_t last_change(const Schedule &schedule, const F &property) {
+  std::size_t n = schedule.trace().size();
+  while (n > 0 && property(schedule.step(n)) == property(schedule.step(n - 1)))
+    --n;
+  return n;
+}
+
+/// The layout of the buffer, which has the same name in all steps; without a map or padding if the program does
+/// not have the buffer.
+Layout layout_in(const Program &program, const Buffer &buffer);
+
 } // namespace nestsmith

@@ -408,6 +408,36 @@ TEST(Obligations, LaunchBoundsStillHold) {
               "s.launch_bounds(32);", "");
 }
 
+/// The block C is older than its cache: the directive that gave it a result in shared memory owes.
+TEST(Obligations, ACacheIsOwedByTheDirectiveThatMadeIt) {
+  Target small;
+  small.shared_bytes_per_block = 8192;
+  Schedule s(product(64, 64, 4), small);
+  Loop outer = s.split(s.loop("i"), {infer, 64})[0];
+  s.reverse_compute_at(s.cache_write(s.block("C"), Scope::shared), outer);
+  expect_owed(s, "a block needs 16384 bytes of shared memory (C_shared 16384), but sm_80 has 8192",
+              "auto C_writeback = s.cache_write(C, Scope::shared);", "C");
+}
+
+/// Later directives with the same names of axes or kinds, about other nests and buffers, do not owe.
+TEST(Obligations, AreOwedByTheDirectiveOfTheirNest) {
+  Workload w("shifted");
+  Tensor x = w.placeholder("X", {8, 8}, DType::u32);
+  Tensor t = w.compute("T", {8, 8}, {"i", "j"}, [&](Expr i, Expr j) { return x(i, j) + 1; });
+  Tensor y = w.compute("Y", {8, 8}, {"i", "j"}, [&](Expr i, Expr j) { return t(i, j) * 3; });
+  Tensor u = w.compute("U", {8, 8}, {"i", "j"},
+                       [&](Expr i, Expr j) { return y.where(Expr(0) < i, i - 1, j) + t(i, j); });
+  Tensor v = w.compute("V", {8, 8}, {"i", "j"}, [&](Expr i, Expr j) { return x(i, j) + 1; });
+  Schedule s(w.output({y, u, v}));
+  auto [i, j] = s.loops<2>(s.block("T"));
+  Loop other = s.loops(s.block("V"))[0];
+  s.reverse_compute_at(s.block("Y"), j);
+  s.reverse_compute_at(s.block("U"), j);
+  s.bind(i, Axis::block_x);
+  s.bind(other, Axis::block_x);
+  expect_owed(s, "where nothing orders the two", "s.bind(i, Axis::block_x);", "U");
+}
+
 /// A program may come with what only a directive can set otherwise.
 TEST(Obligations, AreOwedByTheComputationWhereNoDirectiveCausedThem) {
   Program program = product(8, 8, 8);

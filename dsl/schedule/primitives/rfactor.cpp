@@ -1,6 +1,5 @@
 #include "dsl/schedule/primitives/rfactor.h"
 
-#include "dsl/schedule/between_nests.h"
 #include "dsl/schedule/primitives/edit.h"
 
 #include <algorithm>

@@ -1,0 +1,129 @@
+#include "dsl/ir/allocation.h"
+#include "dsl/ir/dependence.h"
+#include "dsl/schedule/makers.h"
+#include "dsl/schedule/obligations/rules.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+
+namespace nestsmith::owed {
+
+namespace {
+
+/// The nests that use each buffer, in order, so that the time does not depend on pairs of nests and buffers.
+using Users = std::map<const BufferNode *, std::vector<Stmt>>;
+
+Users users_of(const Program &program) {
+  Users users;
+  auto add = [&](const Buffer &buffer, const Stmt &nest) {
+    std::vector<Stmt> &nests = users[buffer.get()];
+    if (nests.empty() || nests.back() != nest)
+      nests.push_back(nest);
+  };
+  for (const Stmt &nest : nests_of(program.body))
+    for (const Block *block : blocks_of(nest)) {
+      add(block->body.buffer, nest);
+      for (const Load *load : loads_of(*block))
+        add(load->buffer, nest);
+    }
+  return users;
+}
+
+/// Whether only the last block reads the buffer, after all blocks have written it.
+bool is_read_by_last_block(const Stmt &nest, const Buffer &buffer) {
+  auto last = find_last_block(nest);
+  return last && std::ranges::all_of(blocks_of(nest), [&](const Block *block) {
+           if (!touches(*block, buffer))
+             return true;
+           bool writes = block->body.buffer == buffer;
+           return writes ? find_block(last->loop->body, block->id) != nullptr : last->is_after(*block);
+         });
+}
+
+Owed exchanged_in_nest(const Schedule &schedule, const Stmt &nest, const Buffer &buffer) {
+  const Block *writer = nullptr, *reader = nullptr;
+  for (const Block *block : blocks_of(nest))
+    if (touches(*block, buffer))
+      (block->body.buffer == buffer ? writer : reader) = block;
+  if (!writer || !reader || is_read_by_last_block(nest, buffer))
+    return std::nullopt;
+  return about_block(schedule, writer->id,
+                     fmt::format("the temporary {} is in global memory, and block {} reads it in the "
+                                 "nest in which block {} writes it, but the thread blocks of a grid "
+                                 "are unordered; move it to shared or local memory with set_scope",
+                                 buffer->name, reader->id->name, writer->id->name));
+}
+
+Owed used_in_nests(const Schedule &schedule, const std::vector<Stmt> &nests, const Buffer &buffer) {
+  std::vector<const Block *> users;
+  for (const Stmt &nest : nests)
+    for (const Block *block : blocks_of(nest))
+      if (touches(*block, buffer))
+        users.push_back(block);
+  if (nests.size() < 2)
+    return std::nullopt;
+  auto age = [&](const Block *block) { // of two blocks that one directive changed, the one that it made
+    std::size_t made = last_change(
+        schedule, [&](const Program &program) { return find_block(program.body, block->id) != nullptr; });
+    return std::pair(about_block(schedule, block->id, "").directive, made);
+  };
+  const Block *latest = *std::ranges::max_element(users, {}, age);
+  return about_block(
+      schedule, latest->id,
+      fmt::format("{} is in {} memory, which does not outlive its kernel, but the blocks {} and {} use it in "
+                  "separate nests, and each nest is a kernel; move them into one nest with compute_at or "
+                  "reverse_compute_at",
+                  buffer->name, name(buffer->scope), users.front()->id->name, users.back()->id->name));
+}
+
+/// The directive that last bound a loop of the nest to the axis.
+std::size_t last_bind(const Schedule &schedule, const Stmt &nest, Axis axis) {
+  std::size_t last = 0;
+  walk(nest, [&](const Stmt &stmt) {
+    const auto *loop = as<For>(stmt);
+    if (loop && loop->axis() && overlap(*loop->axis(), axis))
+      last = std::max(last, last_to_annotate(schedule, loop->var));
+    return true;
+  });
+  return last;
+}
+
+} // namespace
+
+std::vector<Obligation> temporaries_between_nests(const Schedule &schedule) {
+  std::vector<Obligation> found;
+  Users users = users_of(schedule.program());
+  auto add = [&](Owed owed) {
+    if (owed)
+      found.push_back(std::move(*owed));
+  };
+  for (const Buffer &buffer : temporaries(schedule.program()))
+    if (const std::vector<Stmt> &nests = users[buffer.get()]; buffer->scope == Scope::global)
+      for (const Stmt &nest : nests)
+        add(exchanged_in_nest(schedule, nest, buffer));
+    else
+      add(used_in_nests(schedule, nests, buffer));
+  return found;
+}
+
+std::vector<Obligation> races_in_global_memory(const Schedule &schedule) {
+  std::vector<Obligation> found;
+  for (const Stmt &nest : nests_of(schedule.program().body)) {
+    auto race = unordered_accesses(nest);
+    if (!race)
+      continue;
+    auto verb = [&](const BlockId &id) { return access_verb(*find_block(nest, id), race->buffer); };
+    found.push_back(
+        {fmt::format(
+             "block {} {} an element of {} that block {} {} at another index of {}, in the same kernel, "
+             "where nothing orders the two; bind the loops of both so that one index makes both "
+             "accesses, or leave the blocks in nests of their own",
+             race->second->name, verb(race->second), race->buffer->name, race->first->name, verb(race->first),
+             name(race->axis)),
+         last_bind(schedule, nest, race->axis), race->second->name});
+  }
+  return found;
+}
+
+} // namespace nestsmith::owed
