@@ -1,11 +1,11 @@
 #!/bin/sh
 # make_language.sh [ROOT]: generates docs/language.md from the headers and prints it: the grammars of dsl/expr/expr.h,
-# dsl/ir/program.h and lowering/kernel.h, and for each primitive in dsl/schedule/primitives/registry.cpp its picture, its requirements
-# and its guarantees. tests/docs_match.sh compares the output with the file.
+# dsl/ir/program.h and lowering/kernel.h, and for each primitive in dsl/schedule/primitives/list.inc its method, its picture, its
+# requirements and its guarantees. tests/docs_match.sh compares the output with the file.
 set -eu
 root=${1:-$(cd "$(dirname "$0")/.." && pwd)}
 primitives=$root/dsl/schedule/primitives
-names=$(sed -n 's/^ *primitive.*("\([a-z_]*\)", &Schedule::.*/\1/p' "$primitives/registry.cpp" | tr '\n' ' ')
+names=$(sed -n 's/^PRIMITIVE(\([a-z_]*\))$/\1/p' "$primitives/list.inc" | tr '\n' ' ')
 
 # The comment at the head of a header, as Markdown: what is indented is text as it stands.
 head_comment() {
@@ -21,7 +21,14 @@ head_comment() {
     END { if (code) print "```" }' "$1"
 }
 
-# The declarations of one primitive: comment, then the signature as a method of Schedule.
+# The method of Schedule of this name, without its last parameter, the line of the caller. A form that is a template, or
+# that is defined in the class, is for literals.
+signature() {
+  tr '\n' ' ' <"$root/dsl/schedule/schedule.h" | tr -s ' ' |
+    grep -oE "[A-Za-z:<>]+ $1\([^()]*, Where where = Where::current\(\)\);" | sed 's/, Where where = .*/)/'
+}
+
+# The comment of one primitive, after the signature.
 primitive() {
   awk '
     function flush_requires() {
@@ -59,10 +66,6 @@ primitive() {
     body_n && /[A-Za-z]/ {
       # The declaration that the comment belongs to; only those that state what they require are primitives.
       if (n_requires) {
-        signature = $0
-        while (signature !~ /;/ && (getline more) > 0) { sub(/^ +/, " ", more); signature = signature more }
-        sub(/;.*/, "", signature)
-        if (!sub(/\(Schedule &schedule, /, "(", signature)) sub(/\(Schedule &schedule/, "(", signature)
         print "\n### " name "\n\n`" signature "`\n"
         for (i = 1; i <= body_n; ++i) {
           line = body[i]
@@ -77,7 +80,7 @@ primitive() {
         flush_requires()
       }
       reset()
-    }' name="$(basename "$1" .h)" "$1"
+    }' name="$(basename "$1" .h)" signature="$(signature "$(basename "$1" .h)")" "$1"
 }
 
 cat <<'HEAD'
@@ -126,17 +129,17 @@ awk '
   text != "" && /^\/\/\/   / { sub(/^\/\/\/ +/, ""); text = text " " $0; next }
   text != "" { print text; text = "" }' "$primitives/edit.h"
 
-# Each primitive of the registry has a header that states what it requires, and each such header is in the registry.
+# Each primitive of the list has a header that states what it requires, and each such header is in the list.
 for name in $names; do
   text=
   [ ! -f "$primitives/$name.h" ] || text=$(primitive "$primitives/$name.h")
-  [ -n "$text" ] || { echo "dsl/schedule/primitives/$name.h states no requirement of a function; registry.cpp lists $name" >&2 && exit 1; }
+  [ -n "$text" ] || { echo "dsl/schedule/primitives/$name.h states no requirement of a primitive; list.inc lists $name" >&2 && exit 1; }
   printf '%s\n' "$text"
 done
-for header in $(grep -l '^namespace nestsmith::primitives' "$primitives"/*.h); do
+for header in $(grep -l '^extern const Primitive' "$primitives"/*.h); do
   name=$(basename "$header" .h)
   case " $names " in
   *" $name "*) ;;
-  *) echo "dsl/schedule/primitives/registry.cpp does not list $name" >&2 && exit 1 ;;
+  *) echo "dsl/schedule/primitives/list.inc does not list $name" >&2 && exit 1 ;;
   esac
 done

@@ -1,4 +1,5 @@
 #include "dsl/ir/printer.h"
+#include "dsl/schedule/trace.h"
 #include "lowering/unit.h"
 
 namespace nestsmith {

@@ -10,7 +10,7 @@ seconds=${1:-600}
 
 cmake --preset fuzz -DCMAKE_CXX_COMPILER="${CXX:-clang++-19}" >/dev/null
 cmake --build --preset fuzz --target $(printf 'fuzz_%s ' "$@")
-sed -n 's/^ *primitive.*("\([a-z_]*\)", &Schedule::.*/"\1"/p' dsl/schedule/primitives/registry.cpp |
+sed -n 's/^PRIMITIVE(\([a-z_]*\))$/"\1"/p' dsl/schedule/primitives/list.inc |
   cat tests/tools/inputs/words.dict - >build-fuzz/words.dict
 for target; do
   mkdir -p "build-fuzz/corpus/$target"

@@ -5,7 +5,7 @@
 #include "dsl/hardware/verify.h"
 #include "dsl/ir/printer.h"
 #include "dsl/ir/tensor.h"
-#include "dsl/schedule/primitives/registry.h"
+#include "dsl/schedule/directive.h"
 #include "dsl/schedule/schedule.h"
 
 #include <algorithm>

@@ -46,7 +46,7 @@ struct Directive {
 /// name that every trace uses (`s`, `infer`), the name with the suffix `_`.
 std::string handle_name(const std::string &name);
 
-/// One line of C++: `auto [i_outer, i_inner] = s.split(i, {infer, 32});`, with `end` after the call.
-std::string to_cpp(const Directive &directive, const char *end = ";");
+/// Throws UserError (usage) for a file that is not a trace of a schedule. `where` names it.
+[[noreturn]] void refuse_trace(const std::string &where, const std::string &message);
 
 } // namespace nestsmith

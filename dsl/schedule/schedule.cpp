@@ -2,36 +2,6 @@
 
 #include "dsl/expr/expr_text.h"
 #include "dsl/hardware/verify.h"
-#include "dsl/schedule/primitives/async_copy.h"
-#include "dsl/schedule/primitives/bind.h"
-#include "dsl/schedule/primitives/cache_read.h"
-#include "dsl/schedule/primitives/cache_write.h"
-#include "dsl/schedule/primitives/compute_at.h"
-#include "dsl/schedule/primitives/compute_inline.h"
-#include "dsl/schedule/primitives/decompose_reduction.h"
-#include "dsl/schedule/primitives/double_buffer.h"
-#include "dsl/schedule/primitives/fuse.h"
-#include "dsl/schedule/primitives/join_pipelines.h"
-#include "dsl/schedule/primitives/last_block.h"
-#include "dsl/schedule/primitives/launch_bounds.h"
-#include "dsl/schedule/primitives/partition.h"
-#include "dsl/schedule/primitives/pipeline.h"
-#include "dsl/schedule/primitives/reorder.h"
-#include "dsl/schedule/primitives/reverse_compute_at.h"
-#include "dsl/schedule/primitives/reverse_compute_inline.h"
-#include "dsl/schedule/primitives/rfactor.h"
-#include "dsl/schedule/primitives/set_scope.h"
-#include "dsl/schedule/primitives/snake.h"
-#include "dsl/schedule/primitives/split.h"
-#include "dsl/schedule/primitives/spread.h"
-#include "dsl/schedule/primitives/storage_align.h"
-#include "dsl/schedule/primitives/swizzle.h"
-#include "dsl/schedule/primitives/tensorize.h"
-#include "dsl/schedule/primitives/tile.h"
-#include "dsl/schedule/primitives/transform_layout.h"
-#include "dsl/schedule/primitives/unroll.h"
-#include "dsl/schedule/primitives/unroll_by.h"
-#include "dsl/schedule/primitives/vectorize.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -110,8 +80,8 @@ Loop Schedule::loop(const std::string &name) const {
   return found;
 }
 
-std::string Schedule::name(Loop loop) const { return loop.var ? loop.var->name : "(no loop)"; }
-std::string Schedule::name(BlockRef block) const { return block.id ? block.id->name : "(no block)"; }
+std::string Schedule::name(Loop loop) { return loop.var ? loop.var->name : "(no loop)"; }
+std::string Schedule::name(BlockRef block) { return block.id ? block.id->name : "(no block)"; }
 
 std::string Schedule::why_missing(Loop loop) const {
   if (!loop.var)
@@ -180,128 +150,6 @@ std::int64_t Schedule::extent(Loop handle) const {
   refuse(*this, fmt::format("the loop {} has {} iterations, a number known only at launch; query the extent "
                             "of a loop inside of a tile",
                             name(handle), to_string(loop->extent)));
-}
-
-std::vector<Loop> Schedule::split(Loop loop, std::vector<std::int64_t> factors, Where where) {
-  where_ = where;
-  return primitives::split(*this, loop, std::move(factors));
-}
-Loop Schedule::fuse(Loop outer, Loop inner, Where where) {
-  where_ = where;
-  return primitives::fuse(*this, outer, inner);
-}
-void Schedule::reorder(std::vector<Loop> order, Where where) {
-  where_ = where;
-  primitives::reorder(*this, std::move(order));
-}
-std::vector<Loop> Schedule::tile(Loop i, Loop j, std::vector<std::int64_t> factors, Where where) {
-  where_ = where;
-  return primitives::tile(*this, i, j, std::move(factors));
-}
-void Schedule::bind(Loop loop, Axis axis, Where where) {
-  where_ = where;
-  primitives::bind(*this, loop, axis);
-}
-void Schedule::unroll(Loop loop, Where where) {
-  where_ = where;
-  primitives::unroll(*this, loop);
-}
-void Schedule::unroll_by(Loop loop, std::int64_t factor, Where where) {
-  where_ = where;
-  primitives::unroll_by(*this, loop, factor);
-}
-void Schedule::vectorize(Loop loop, Where where) {
-  where_ = where;
-  primitives::vectorize(*this, loop);
-}
-void Schedule::tensorize(Loop loop, const std::string &intrinsic, Where where) {
-  where_ = where;
-  primitives::tensorize(*this, loop, intrinsic);
-}
-BlockRef Schedule::cache_read(BlockRef reader, const std::string &buffer, Scope scope, Where where) {
-  where_ = where;
-  return primitives::cache_read(*this, reader, buffer, scope);
-}
-BlockRef Schedule::cache_write(BlockRef writer, Scope scope, Where where) {
-  where_ = where;
-  return primitives::cache_write(*this, writer, scope);
-}
-void Schedule::set_scope(BlockRef writer, Scope scope, Where where) {
-  where_ = where;
-  primitives::set_scope(*this, writer, scope);
-}
-void Schedule::compute_at(BlockRef producer, Loop loop, Where where) {
-  where_ = where;
-  primitives::compute_at(*this, producer, loop);
-}
-void Schedule::reverse_compute_at(BlockRef consumer, Loop loop, Where where) {
-  where_ = where;
-  primitives::reverse_compute_at(*this, consumer, loop);
-}
-void Schedule::transform_layout(BlockRef writer, const IndexMap &map, Where where) {
-  where_ = where;
-  primitives::transform_layout(*this, writer, map);
-}
-void Schedule::storage_align(BlockRef writer, std::int64_t dim, std::int64_t factor, std::int64_t offset,
-                             Where where) {
-  where_ = where;
-  primitives::storage_align(*this, writer, dim, factor, offset);
-}
-void Schedule::swizzle(BlockRef writer, std::int64_t bits, std::int64_t base, std::int64_t shift, Where where) {
-  where_ = where;
-  primitives::swizzle(*this, writer, bits, base, shift);
-}
-void Schedule::launch_bounds(std::int64_t min_blocks, Where where) {
-  where_ = where;
-  primitives::launch_bounds(*this, min_blocks);
-}
-void Schedule::compute_inline(BlockRef block, Where where) {
-  where_ = where;
-  primitives::compute_inline(*this, block);
-}
-void Schedule::reverse_compute_inline(BlockRef consumer, Where where) {
-  where_ = where;
-  primitives::reverse_compute_inline(*this, consumer);
-}
-void Schedule::async_copy(BlockRef copy, Where where) {
-  where_ = where;
-  primitives::async_copy(*this, copy);
-}
-void Schedule::pipeline(Loop loop, std::vector<Stage> stages, Where where) {
-  where_ = where;
-  primitives::pipeline(*this, loop, std::move(stages));
-}
-void Schedule::double_buffer(Loop loop, Where where) {
-  where_ = where;
-  primitives::double_buffer(*this, loop);
-}
-void Schedule::join_pipelines(Loop inner, Where where) {
-  where_ = where;
-  primitives::join_pipelines(*this, inner);
-}
-void Schedule::spread(Loop loop, Where where) {
-  where_ = where;
-  primitives::spread(*this, loop);
-}
-void Schedule::snake(Loop outer, Loop inner, Where where) {
-  where_ = where;
-  primitives::snake(*this, outer, inner);
-}
-void Schedule::partition(Loop loop, Where where) {
-  where_ = where;
-  primitives::partition(*this, loop);
-}
-void Schedule::last_block(Loop loop, Where where) {
-  where_ = where;
-  primitives::last_block(*this, loop);
-}
-BlockRef Schedule::decompose_reduction(BlockRef block, Loop loop, Where where) {
-  where_ = where;
-  return primitives::decompose_reduction(*this, block, loop);
-}
-BlockRef Schedule::rfactor(Loop loop, Where where) {
-  where_ = where;
-  return primitives::rfactor(*this, loop);
 }
 
 } // namespace nestsmith

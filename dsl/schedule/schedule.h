@@ -1,7 +1,7 @@
 #pragma once
-/// A schedule: a program and the directives that were applied to it. Each primitive is declared here and
-/// defined in its own file, dsl/schedule/primitives/NAME.{h,cpp}, whose header shows the rewrite as a picture
-/// and states its requirements and guarantees. A directive that would change the result throws ScheduleError
+/// A schedule: a program and the directives that were applied to it. Each primitive is a method, defined in its
+/// own file, dsl/schedule/primitives/NAME.{h,cpp}, whose header shows the rewrite as a picture and states its
+/// requirements and guarantees. A directive that would change the result throws ScheduleError
 /// and leaves the schedule unchanged.
 
 #include "dsl/expr/error.h"
@@ -63,8 +63,8 @@ public:
   }
   /// The loops around the block that are inside of `loop`.
   std::vector<Loop> loops_below(BlockRef block, Loop loop) const;
-  std::string name(Loop loop) const;
-  std::string name(BlockRef block) const;
+  static std::string name(Loop loop);      ///< "(no loop)" for an empty handle
+  static std::string name(BlockRef block); ///< "(no block)" for an empty handle
   /// The trip count. Throws if it depends on sizes.
   std::int64_t extent(Loop loop) const;
 
@@ -151,7 +151,6 @@ private:
   Target target_;
   std::vector<Program> steps_;
   std::vector<Directive> trace_;
-  Where where_ = {}; ///< of the directive that is applied next
 };
 
 } // namespace nestsmith

@@ -158,6 +158,11 @@ const void *symbol_of(const Program &program, const std::string &name) {
 
 } // namespace
 
+std::string to_cpp(const Directive &directive, const char *end) {
+  const Primitive *primitive = find_primitive(directive.op);
+  return to_cpp(primitive ? *primitive : Primitive(), directive, end);
+}
+
 std::string trace_to_cpp(const Schedule &schedule) {
   // A rebuilt nest has new loops with the old names, so the text fetches their handles again.
   std::map<std::string, const void *> handles;
@@ -360,7 +365,7 @@ void apply(Schedule &schedule, const Directive &directive, const std::string &wh
     }
   std::vector<std::string> known;
   for (const Primitive &primitive : all_primitives())
-    known.push_back(primitive.name);
+    known.emplace_back(primitive.name);
   refuse_trace(where, fmt::format("has the unknown directive '{}', expected one of {}", directive.op,
                                   fmt::join(known, ", ")));
 }

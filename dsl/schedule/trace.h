@@ -12,6 +12,9 @@
 
 namespace nestsmith {
 
+/// One line of C++: `auto [i_outer, i_inner] = s.split(i, {infer, 32});`, with `end` after the call.
+std::string to_cpp(const Directive &directive, const char *end = ";");
+
 /// The statements that turn `Schedule s(program)` into this schedule. Handles are declared at their first use.
 std::string trace_to_cpp(const Schedule &schedule);
 

@@ -5,6 +5,7 @@
 #include "dsl/ir/printer.h"
 #include "dsl/ir/specialise.h"
 #include "dsl/ir/workload_info.h"
+#include "dsl/schedule/trace.h"
 #include "runtime/check/runnable.h"
 #include "runtime/check/sim_executor.h"
 #include "runtime/check/stored_array.h"

@@ -2,6 +2,7 @@
 /// Every directive that could be written down next, legal or not, with small parameters: for tests that try
 /// them all, or walk through them at random.
 
+#include "dsl/schedule/primitives/registry.h"
 #include "tests/dsl/support.h"
 
 #include <algorithm>
@@ -16,17 +17,12 @@
 
 namespace nestsmith::test {
 
-struct Move {
-  std::string text; ///< as the user would write it
-  std::function<void(Schedule &)> apply;
-};
-
 /// The loops of a program, outermost first.
-inline std::vector<Loop> all_loops(const Program &program) {
-  std::vector<Loop> loops;
+inline std::vector<Argument> loop_names(const Program &program) {
+  std::vector<Argument> loops;
   walk(program.body, [&](const Stmt &stmt) {
     if (const auto *loop = as<For>(stmt))
-      loops.push_back({loop->var});
+      loops.emplace_back(LoopName{loop->var->name});
     return true;
   });
   return loops;
@@ -34,86 +30,99 @@ inline std::vector<Loop> all_loops(const Program &program) {
 
 /// The nests below a loop in the program's order, the n-th in stage n, the last stages alike; none where there
 /// is one nest.
-inline std::vector<Stage> stages_of(const Program &program, Loop loop, std::int64_t stages) {
-  const auto *nests = as<Seq>(find_loop(program.body, loop.var)->body);
-  std::vector<Stage> list;
+inline std::vector<StageName> stages_of(const Schedule &schedule, const LoopName &loop, std::int64_t stages) {
+  const auto *nests = as<Seq>(find_loop(schedule.program().body, schedule.loop(loop.name).var)->body);
+  std::vector<StageName> list;
   std::int64_t order = 0;
   for (const Stmt &nest : nests ? nests->stmts : std::vector<Stmt>{}) {
     for (const Block *block : blocks_of(nest))
-      list.push_back({{block->id}, std::min(order, stages - 1), order});
+      list.push_back({block->id->name, std::min(order, stages - 1), order});
     ++order;
   }
   return list;
 }
 
-inline std::vector<Move> moves_of(const Schedule &schedule) {
-  std::vector<Move> moves;
-  auto add = [&](std::string text, std::function<void(Schedule &)> apply) {
-    moves.push_back({std::move(text), std::move(apply)});
-  };
-  std::vector<Loop> loops = all_loops(schedule.program());
-  add("launch_bounds(2)", [](Schedule &s) { s.launch_bounds(2); });
-  for (std::size_t n = 1; n < loops.size(); ++n) {
-    Loop i = loops[n - 1], j = loops[n];
-    add("tile(" + i.var->name + ", " + j.var->name + ", {2, 3})", [=](Schedule &s) { s.tile(i, j, {2, 3}); });
-  }
-  for (Loop loop : loops) {
-    const std::string &at = loop.var->name;
-    for (std::int64_t factor : {2, 3}) {
-      std::string inner = std::to_string(factor);
-      add("split(" + at + ", {infer, " + inner + "})", [=](Schedule &s) { s.split(loop, {infer, factor}); });
-      add("split(" + at + ", {" + inner + ", infer})", [=](Schedule &s) { s.split(loop, {factor, infer}); });
-    }
-    for (Axis axis : {Axis::thread_x, Axis::thread_y, Axis::block_x})
-      add("bind(" + at + ", " + std::string(name(axis)) + ")", [=](Schedule &s) { s.bind(loop, axis); });
-    add("unroll(" + at + ")", [=](Schedule &s) { s.unroll(loop); });
-    add("unroll_by(" + at + ", 2)", [=](Schedule &s) { s.unroll_by(loop, 2); });
-    add("vectorize(" + at + ")", [=](Schedule &s) { s.vectorize(loop); });
-    add("tensorize(" + at + ", dot4)", [=](Schedule &s) { s.tensorize(loop, "dot4"); });
+/// The buffers that a block reads.
+inline std::vector<Argument> buffers_read_by(const Schedule &schedule, const BlockName &block) {
+  std::set<std::string> names;
+  for (const Load *access : loads_of(*find_block(schedule.program().body, schedule.block(block.name).id)))
+    names.insert(access->buffer->name);
+  std::vector<Argument> buffers;
+  for (const std::string &name : names)
+    buffers.emplace_back(Word{name});
+  return buffers;
+}
+
+/// What the small world tries for a parameter: each loop and block, and a few values of the other kinds. `of`
+/// is the argument that the parameter refers to, or null.
+inline std::vector<Argument> choices_of(const Schedule &schedule, const primitives::Parameter &parameter,
+                                        const Argument *of) {
+  using Factors = std::vector<std::int64_t>;
+  std::vector<Argument> choices;
+  switch (parameter.kind) {
+  case ParameterKind::loop:
+  case ParameterKind::outer_loop:
+  case ParameterKind::inner_loop:
+  case ParameterKind::near_loop:
+  case ParameterKind::loop_of_nests:
+    return loop_names(schedule.program());
+  case ParameterKind::next_loop:
+    choices = loop_names(schedule.program());
+    choices.erase(choices.begin(), std::next(std::ranges::find(choices, *of)));
+    choices.resize(std::min<std::size_t>(choices.size(), 1));
+    return choices;
+  case ParameterKind::loops:
+    for (const Argument &a : loop_names(schedule.program()))
+      for (const Argument &b : loop_names(schedule.program()))
+        choices.emplace_back(std::vector{std::get<LoopName>(a), std::get<LoopName>(b)});
+    return choices;
+  case ParameterKind::block:
+    for (const Block *block : blocks_of(schedule.program().body))
+      choices.emplace_back(BlockName{block->id->name});
+    return choices;
+  case ParameterKind::stages:
     for (std::int64_t stages : {2, 3})
-      if (auto list = stages_of(schedule.program(), loop, stages); !list.empty())
-        add("pipeline(" + at + ", " + std::to_string(stages) + " stages)",
-            [=](Schedule &s) { s.pipeline(loop, list); });
-    add("partition(" + at + ")", [=](Schedule &s) { s.partition(loop); });
-    add("last_block(" + at + ")", [=](Schedule &s) { s.last_block(loop); });
-    add("double_buffer(" + at + ")", [=](Schedule &s) { s.double_buffer(loop); });
-    add("join_pipelines(" + at + ")", [=](Schedule &s) { s.join_pipelines(loop); });
-    add("spread(" + at + ")", [=](Schedule &s) { s.spread(loop); });
-    add("rfactor(" + at + ")", [=](Schedule &s) { s.rfactor(loop); });
-    for (Loop other : loops) {
-      const std::string &inner = other.var->name;
-      add("fuse(" + at + ", " + inner + ")", [=](Schedule &s) { s.fuse(loop, other); });
-      add("snake(" + at + ", " + inner + ")", [=](Schedule &s) { s.snake(loop, other); });
-      add("reorder({" + at + ", " + inner + "})", [=](Schedule &s) { s.reorder({loop, other}); });
-    }
+      if (auto list = stages_of(schedule, std::get<LoopName>(*of), stages); !list.empty())
+        choices.emplace_back(list);
+    return choices;
+  case ParameterKind::integer:
+    return {parameter.usual};
+  case ParameterKind::factors:
+    if (parameter.count == 2)
+      return {Factors{2, 3}};
+    return {Factors{infer, 2}, Factors{2, infer}, Factors{infer, 3}, Factors{3, infer}};
+  case ParameterKind::axis:
+    return {Word{"threadIdx.x"}, Word{"threadIdx.y"}, Word{"blockIdx.x"}};
+  case ParameterKind::scope:
+    return {Word{"shared"}, Word{"local"}};
+  case ParameterKind::buffer:
+    return buffers_read_by(schedule, std::get<BlockName>(*of));
+  case ParameterKind::intrinsic:
+    return {Word{"dot4"}};
+  case ParameterKind::index_map:
+    return {Word{"a, b -> b, a"}, Word{"a, b -> b//2, a, b%2"}};
   }
-  for (const Block *block : blocks_of(schedule.program().body)) {
-    BlockRef ref{block->id};
-    const std::string &at = block->id->name;
-    add("async_copy(" + at + ")", [=](Schedule &s) { s.async_copy(ref); });
-    add("compute_inline(" + at + ")", [=](Schedule &s) { s.compute_inline(ref); });
-    add("reverse_compute_inline(" + at + ")", [=](Schedule &s) { s.reverse_compute_inline(ref); });
-    std::set<std::string> buffers;
-    for (const Load *access : loads_of(*block))
-      buffers.insert(access->buffer->name);
-    for (Scope scope : {Scope::shared, Scope::local}) {
-      std::string to(name(scope));
-      for (const std::string &buffer : buffers)
-        add("cache_read(" + at + ", " + buffer + ", " + to + ")",
-            [=](Schedule &s) { s.cache_read(ref, buffer, scope); });
-      add("cache_write(" + at + ", " + to + ")", [=](Schedule &s) { s.cache_write(ref, scope); });
-      add("set_scope(" + at + ", " + to + ")", [=](Schedule &s) { s.set_scope(ref, scope); });
+  internal_error("not a kind of parameter");
+}
+
+/// Every directive of every primitive with these choices.
+inline std::vector<Directive> moves_of(const Schedule &schedule) {
+  std::vector<Directive> moves;
+  for (const Primitive &primitive : all_primitives()) {
+    std::vector<std::vector<Argument>> begun = {{}};
+    for (const primitives::Parameter &parameter : primitive.parameters()) {
+      std::vector<std::vector<Argument>> next;
+      for (const std::vector<Argument> &arguments : begun)
+        for (const Argument &choice :
+             choices_of(schedule, parameter,
+                        parameter.of.empty() ? nullptr : &arguments[primitive.position_of(parameter)])) {
+          next.push_back(arguments);
+          next.back().push_back(choice);
+        }
+      begun = std::move(next);
     }
-    for (const char *map : {"a, b -> b, a", "a, b -> b//2, a, b%2"})
-      add("transform_layout(" + at + ", " + map + ")", [=](Schedule &s) { s.transform_layout(ref, map); });
-    add("storage_align(" + at + ", 0, 4, 3)", [=](Schedule &s) { s.storage_align(ref, 0, 4, 3); });
-    add("swizzle(" + at + ", 1, 1, 2)", [=](Schedule &s) { s.swizzle(ref, 1, 1, 2); });
-    for (Loop loop : loops) {
-      std::string where = at + ", " + loop.var->name + ")";
-      add("compute_at(" + where, [=](Schedule &s) { s.compute_at(ref, loop); });
-      add("reverse_compute_at(" + where, [=](Schedule &s) { s.reverse_compute_at(ref, loop); });
-      add("decompose_reduction(" + where, [=](Schedule &s) { s.decompose_reduction(ref, loop); });
-    }
+    for (std::vector<Argument> &arguments : begun)
+      moves.push_back({std::string(primitive.name), std::move(arguments), {}});
   }
   return moves;
 }
@@ -140,10 +149,10 @@ private:
 };
 
 /// Whether the move was legal; any error but a ScheduleError comes through.
-inline bool apply(Schedule &schedule, const Move &move) {
-  Attempt::note(schedule, move.text);
+inline bool apply(Schedule &schedule, const Directive &move) {
+  Attempt::note(schedule, to_cpp(move));
   try {
-    move.apply(schedule);
+    nestsmith::apply(schedule, move, "the small world");
     return true;
   } catch (const ScheduleError &) {
     return false;
@@ -161,7 +170,7 @@ inline std::size_t for_each_schedule(const Program &program, std::size_t depth,
   for (std::size_t n = 0; n < depth; ++n) {
     std::vector<Schedule> next;
     for (std::size_t at = 0; at < level.size(); at += n + 1 < depth || n == 0 ? 1 : stride)
-      for (const Move &move : moves_of(level[at])) {
+      for (const Directive &move : moves_of(level[at])) {
         Schedule moved = level[at];
         ++tried;
         if (!apply(moved, move) || !seen.insert(print(moved.program())).second)

@@ -6,6 +6,7 @@
 #include "dsl/ir/printer.h"
 #include "dsl/ir/tensor.h"
 #include "dsl/schedule/schedule.h"
+#include "dsl/schedule/trace.h"
 
 #include <gtest/gtest.h>
 

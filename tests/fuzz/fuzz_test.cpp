@@ -75,7 +75,7 @@ TEST(Judge, SeesASumThatReadsWhatInfinitiesMakeANaN) {
   EXPECT_FALSE(judge(s, shape).infinite);
 }
 
-/// A primitive is drawn by the kinds of its arguments or by a rule: in each case it gets those that it takes.
+/// The arguments of a primitive are drawn by their kinds: it gets those that it takes.
 TEST(Fuzz, DrawsTheArgumentsOfEveryPrimitive) {
   Random random(1);
   for (const Primitive &primitive : all_primitives())
@@ -83,7 +83,7 @@ TEST(Fuzz, DrawsTheArgumentsOfEveryPrimitive) {
       Schedule s(test::gemm(4, 4, 4));
       Directive directive = directive_of(primitive, s, random);
       EXPECT_EQ(directive.op, primitive.name);
-      EXPECT_EQ(directive.arguments.size(), primitive.arguments.size()) << primitive.name;
+      EXPECT_EQ(directive.arguments.size(), primitive.count) << primitive.name;
       try {
         apply(s, directive, "the test");
       } catch (const UserError &error) { // a refusal, and no argument of another kind

@@ -1,6 +1,7 @@
 #include "tests/fuzz/shrink.h"
 
 #include "dsl/ir/printer.h"
+#include "dsl/schedule/trace.h"
 #include "schedules/workloads.h"
 #include "tests/fuzz/author.h"
 #include "tests/fuzz/commands.h"

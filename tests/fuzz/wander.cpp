@@ -5,7 +5,6 @@
 #include "dsl/ir/layout.h"
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 
 namespace nestsmith::fuzz {
@@ -33,11 +32,12 @@ public:
       return random_.pick({0, -2, 1024, 4096, std::int64_t{1} << 40});
     return random_.pick({1, 2, 2, 3, 4, 4, 5, 7, 8, 16, 32});
   }
-  std::vector<std::int64_t> factors() {
+  /// So many factors, or any number of them, of which one is mostly inferred.
+  std::vector<std::int64_t> factors(std::size_t count) {
     std::vector<std::int64_t> list;
-    for (std::size_t n = 1 + random_.below(4); n > 0; --n)
+    for (std::size_t n = count > 0 ? count : 1 + random_.below(4); n > 0; --n)
       list.push_back(factor());
-    if (!random_.chance(15))
+    if (count == 0 && !random_.chance(15))
       list[random_.chance(85) ? 0 : random_.below(list.size())] = infer;
     return list;
   }
@@ -71,45 +71,27 @@ public:
     return near.empty() ? loop() : LoopName{random_.pick(near)->var->name};
   }
   /// A loop around several nests, if there is one.
-  const For &loop_of_nests() {
+  LoopName loop_of_nests() {
     std::vector<const For *> found = loops_;
     std::erase_if(found, [](const For *loop) { return as<Seq>(loop->body) == nullptr; });
-    return found.empty() || random_.chance(10) ? any_loop() : *random_.pick(found);
+    return found.empty() || random_.chance(10) ? loop() : LoopName{random_.pick(found)->var->name};
   }
-  /// The loop of a nest and one that stands right inside of it.
-  std::pair<LoopName, LoopName> nested() {
-    for (int tries = 0; tries < 4; ++tries) {
-      const For &outer = any_loop();
-      if (const auto *inner = as<For>(outer.body))
-        return {{outer.var->name}, {inner->var->name}};
-    }
-    return {loop(), loop()};
+  /// A loop in which another stands right inside of it, if a few tries find one.
+  LoopName outer_loop() {
+    for (int tries = 0; tries < 4; ++tries)
+      if (const For &outer = any_loop(); as<For>(outer.body))
+        return {outer.var->name};
+    return loop();
   }
-  Argument any(ArgumentKind kind, const Primitive &primitive) {
-    switch (kind) {
-    case ArgumentKind::loop:
-      return loop();
-    case ArgumentKind::loops:
-      return loops();
-    case ArgumentKind::block:
-      return block();
-    case ArgumentKind::integer:
-      return number();
-    case ArgumentKind::integers:
-      return factors();
-    case ArgumentKind::axis:
-      return axis();
-    case ArgumentKind::scope:
-      return scope();
-    case ArgumentKind::index_map:
-      return map();
-    case ArgumentKind::stages:
-    case ArgumentKind::word:
-      break;
-    }
-    internal_error("the fuzzer has no rule for " + primitive.name + ", which takes stages or a word");
+  LoopName loop_inside(const For &outer) {
+    const auto *inner = as<For>(outer.body);
+    return inner ? LoopName{inner->var->name} : loop();
   }
-  Random &random() { return random_; }
+  Word intrinsic() {
+    if (random_.chance(30))
+      return {random_.pick(all_intrinsics())->name};
+    return {random_.chance(25) ? "dp4a" : "dot4"};
+  }
   Word map() {
     static const std::vector<std::string> maps = {"a -> a",
                                                   "a -> a//2, a%2",
@@ -128,64 +110,57 @@ public:
     return {to_string(IndexMap(text))};
   }
 
+  /// An argument for the parameter, for which those before it are drawn.
+  Argument any(const primitives::Parameter &parameter, const Argument *of) {
+    switch (parameter.kind) {
+    case ParameterKind::loop:
+      return loop();
+    case ParameterKind::outer_loop:
+      return outer_loop();
+    case ParameterKind::inner_loop:
+    case ParameterKind::next_loop:
+      return loop_inside(loop_named(*of));
+    case ParameterKind::near_loop:
+      return loop_near(block_named(*of));
+    case ParameterKind::loop_of_nests:
+      return loop_of_nests();
+    case ParameterKind::loops:
+      return loops();
+    case ParameterKind::block:
+      return block();
+    case ParameterKind::stages:
+      return any_pipeline(loop_named(*of), random_).arguments.back();
+    case ParameterKind::integer:
+      return parameter.below > 0 ? number() % parameter.below : number();
+    case ParameterKind::factors:
+      return factors(parameter.count);
+    case ParameterKind::axis:
+      return axis();
+    case ParameterKind::scope:
+      return scope();
+    case ParameterKind::buffer:
+      return buffer_read_by(block_named(*of));
+    case ParameterKind::intrinsic:
+      return intrinsic();
+    case ParameterKind::index_map:
+      return map();
+    }
+    internal_error("not a kind of parameter");
+  }
+
 private:
+  const For &loop_named(const Argument &argument) {
+    return *find_loop(schedule_.program().body, schedule_.loop(std::get<LoopName>(argument).name).var);
+  }
+  const Block &block_named(const Argument &argument) {
+    return *find_block(schedule_.program().body, schedule_.block(std::get<BlockName>(argument).name).id);
+  }
+
   const Schedule &schedule_;
   Random &random_;
   std::vector<const For *> loops_;
   std::vector<const Block *> blocks_;
 };
-
-using Drawn = std::vector<Argument>;
-
-/// Draws arguments that go together, or that are not of a kind of which any will do.
-using Rule = Drawn (*)(Arguments &);
-
-const std::map<std::string, Rule> &rules() {
-  static constexpr Rule at = [](Arguments &a) {
-    const Block &moved = a.any_block();
-    return Drawn{BlockName{moved.id->name}, a.loop_near(moved)};
-  };
-  static const std::map<std::string, Rule> table = {
-      {"fuse",
-       [](Arguments &a) {
-         auto [outer, inner] = a.nested();
-         return Drawn{outer, inner};
-       }},
-      {"snake",
-       [](Arguments &a) {
-         auto [outer, inner] = a.nested();
-         return Drawn{outer, inner};
-       }},
-      {"tile",
-       [](Arguments &a) {
-         auto [outer, inner] = a.nested();
-         return Drawn{outer, inner, std::vector<std::int64_t>{a.factor(), a.factor()}};
-       }},
-      {"tensorize",
-       [](Arguments &a) {
-         std::string any = a.random().pick(all_intrinsics())->name;
-         return Drawn{a.loop(), Word{a.random().chance(30) ? any : a.random().chance(25) ? "dp4a" : "dot4"}};
-       }},
-      {"pipeline", [](Arguments &a) { return any_pipeline(a.loop_of_nests(), a.random()).arguments; }},
-      {"cache_read",
-       [](Arguments &a) {
-         const Block &reader = a.any_block();
-         return Drawn{BlockName{reader.id->name}, a.buffer_read_by(reader), a.scope()};
-       }},
-      {"storage_align",
-       [](Arguments &a) {
-         return Drawn{a.block(), a.number() % 3, a.number(), a.number()};
-       }},
-      {"swizzle",
-       [](Arguments &a) {
-         return Drawn{a.block(), a.number() % 5, a.number() % 5, a.number() % 7};
-       }},
-      {"compute_at", at},
-      {"reverse_compute_at", at},
-      {"decompose_reduction", at},
-  };
-  return table;
-}
 
 } // namespace
 
@@ -201,12 +176,11 @@ std::vector<const For *> all_loops(const Stmt &stmt) {
 
 Directive directive_of(const Primitive &primitive, const Schedule &schedule, Random &random) {
   Arguments arguments(schedule, random);
-  if (auto rule = rules().find(primitive.name); rule != rules().end())
-    return {primitive.name, rule->second(arguments), {}};
-  Drawn drawn;
-  for (ArgumentKind kind : primitive.arguments)
-    drawn.push_back(arguments.any(kind, primitive));
-  return {primitive.name, drawn, {}};
+  std::vector<Argument> drawn;
+  for (const primitives::Parameter &parameter : primitive.parameters())
+    drawn.push_back(
+        arguments.any(parameter, parameter.of.empty() ? nullptr : &drawn[primitive.position_of(parameter)]));
+  return {std::string(primitive.name), drawn, {}};
 }
 
 Directive any_directive(const Schedule &schedule, Random &random) {

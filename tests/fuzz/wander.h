@@ -11,8 +11,7 @@ namespace nestsmith::fuzz {
 /// The loops of a statement, outermost first.
 std::vector<const For *> all_loops(const Stmt &stmt);
 
-/// A directive of this primitive with random arguments. What the program makes of each kind of argument suits
-/// most primitives; the others have a rule of their own in wander.cpp.
+/// A directive of this primitive with random arguments, each of the kind that its declaration states.
 Directive directive_of(const Primitive &primitive, const Schedule &schedule, Random &random);
 
 /// A directive of a random primitive with random arguments: handles of this program, small numbers, now and

@@ -1,6 +1,7 @@
 /// The parts of a page: escaped text, links between lines, and differences of steps.
 
 #include "dsl/ir/printer.h"
+#include "dsl/schedule/trace.h"
 #include "lowering/lower.h"
 #include "schedules/rung.h"
 #include "tools/pages/differences.h"

@@ -73,10 +73,10 @@ Program program_of(std::mt19937 &random) {
 
 /// Takes a random legal move, of one kind where `kind` is not empty.
 void step(Schedule &schedule, std::mt19937 &random, const std::string &kind) {
-  std::vector<test::Move> moves = moves_of(schedule);
-  std::map<std::string, std::vector<const test::Move *>> by_kind;
-  for (const test::Move &move : moves)
-    by_kind[move.text.substr(0, move.text.find('('))].push_back(&move);
+  std::vector<Directive> moves = moves_of(schedule);
+  std::map<std::string, std::vector<const Directive *>> by_kind;
+  for (const Directive &move : moves)
+    by_kind[move.op].push_back(&move);
   for (int tries = 0; tries < 12; ++tries) {
     auto chosen = kind.empty()
                       ? std::next(by_kind.begin(), static_cast<std::ptrdiff_t>(random() % by_kind.size()))

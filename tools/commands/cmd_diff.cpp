@@ -1,4 +1,5 @@
 #include "dsl/ir/printer.h"
+#include "dsl/schedule/trace.h"
 #include "lowering/lower.h"
 #include "tools/command.h"
 #include "tools/json.h"

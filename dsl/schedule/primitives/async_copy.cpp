@@ -6,12 +6,15 @@
 
 #include <fmt/format.h>
 
-namespace nestsmith::primitives {
+namespace nestsmith {
 
-void async_copy(Schedule &schedule, BlockRef handle) {
-  Schedule::Edit edit(schedule, "async_copy", {BlockName{block_name(handle)}});
+constinit const Primitive primitives::async_copy =
+    primitive<&Schedule::async_copy>("async_copy", {block("copy")});
+
+void Schedule::async_copy(BlockRef handle, Where where) {
+  Edit edit(*this, where, primitives::async_copy, handle);
   const Block &block = edit.block(handle);
-  if (std::string missing = why_not(Feature::cp_async, schedule.target().arch); !missing.empty())
+  if (std::string missing = why_not(Feature::cp_async, target().arch); !missing.empty())
     edit.refuse("async_copy.feature",
                 fmt::format("{}; choose another architecture, or leave the copy synchronous", missing),
                 {block.id->name});
@@ -22,4 +25,4 @@ void async_copy(Schedule &schedule, BlockRef handle) {
   edit.commit(replace(edit.body(), path_to(edit.body(), block.id).back(), make_block(std::move(copy))));
 }
 
-} // namespace nestsmith::primitives
+} // namespace nestsmith

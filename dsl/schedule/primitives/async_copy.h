@@ -1,5 +1,5 @@
 #pragma once
-#include "dsl/schedule/schedule.h"
+#include "dsl/schedule/primitives/primitive.h"
 
 namespace nestsmith::primitives {
 
@@ -23,6 +23,6 @@ namespace nestsmith::primitives {
 ///   still such a copy. Each copy has 4, 8 or 16 bytes: elements of 1 or 2 bytes need `vectorize`. Below a
 ///   pipelined loop with asynchronous copies, there are no asynchronous copies of inner loops, each reader of
 ///   the tile is below the loop and has a later stage, and no block writes the source.
-void async_copy(Schedule &schedule, BlockRef copy);
+extern const Primitive async_copy;
 
 } // namespace nestsmith::primitives

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-namespace nestsmith::primitives {
+namespace nestsmith {
 
 namespace {
 
@@ -18,12 +18,6 @@ std::vector<const For *> bound_loops(const Stmt &root) {
     return true;
   });
   return found;
-}
-
-/// The nest that contains the loop. It becomes a separate kernel.
-Stmt nest_of(const Stmt &root, const For &loop) {
-  Path path = path_to(root, loop.var);
-  return as<Seq>(path.front()) ? path[1] : path.front();
 }
 
 void check_reductions(const Schedule::Edit &edit, const For &loop) {
@@ -218,12 +212,14 @@ void check_nested(const Schedule::Edit &edit, const For &outer, const For &inner
 
 } // namespace
 
-void bind(Schedule &schedule, Loop handle, Axis axis) {
-  Schedule::Edit edit(schedule, "bind", {LoopName{loop_name(handle)}, Word{std::string(name(axis))}});
+constinit const Primitive primitives::bind = primitive<&Schedule::bind>("bind", {loop("loop"), axis("axis")});
+
+void Schedule::bind(Loop handle, Axis axis, Where where) {
+  Edit edit(*this, where, primitives::bind, handle, axis);
   const For &loop = edit.loop(handle);
   edit.require_serial("bind.serial", loop);
   check_reductions(edit, loop);
-  Stmt nest = nest_of(edit.body(), loop), old = path_to(edit.body(), loop.var).back();
+  Stmt nest = edit.nest_of(loop.var), old = path_to(edit.body(), loop.var).back();
   For copy = loop;
   copy.form = BoundTo{axis};
   Stmt made = make_for(std::move(copy));
@@ -243,4 +239,4 @@ void bind(Schedule &schedule, Loop handle, Axis axis) {
   edit.commit(replace(edit.body(), nest, bound));
 }
 
-} // namespace nestsmith::primitives
+} // namespace nestsmith

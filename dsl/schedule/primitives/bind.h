@@ -1,5 +1,5 @@
 #pragma once
-#include "dsl/schedule/schedule.h"
+#include "dsl/schedule/primitives/primitive.h"
 
 namespace nestsmith::primitives {
 
@@ -33,6 +33,6 @@ namespace nestsmith::primitives {
 /// Requires [bind.lane]: a loop on the axis `lane` has 32 iterations.
 /// Requires [bind.warps]: a nest with a loop on `warp` or `lane` has no loop on threadIdx.y or threadIdx.z.
 /// Ensures: the sequential meaning is unchanged.
-void bind(Schedule &schedule, Loop loop, Axis axis);
+extern const Primitive bind;
 
 } // namespace nestsmith::primitives

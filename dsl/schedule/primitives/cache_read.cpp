@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace nestsmith::primitives {
+namespace nestsmith {
 
 namespace {
 
@@ -71,17 +71,13 @@ Cached cached_read(Schedule::Edit &edit, const Block &reader, const Load &access
   return {fill_nest(edit, cache, name, padded->axes, std::move(value)), make_block(std::move(block))};
 }
 
-/// The top-level statement that contains the block.
-Stmt top_of(const Stmt &root, const BlockId &block) {
-  Path path = path_to(root, block);
-  return path.size() > 1 && as<Seq>(path[0]) ? path[1] : path[0];
-}
-
 } // namespace
 
-BlockRef cache_read(Schedule &schedule, BlockRef handle, const std::string &buffer_name, Scope scope) {
-  Schedule::Edit edit(schedule, "cache_read",
-                      {BlockName{block_name(handle)}, Word{buffer_name}, Word{std::string(name(scope))}});
+constinit const Primitive primitives::cache_read = primitive<&Schedule::cache_read>(
+    "cache_read", {block("reader"), buffer("buffer", "reader"), scope("scope")});
+
+BlockRef Schedule::cache_read(BlockRef handle, const std::string &buffer_name, Scope scope, Where where) {
+  Edit edit(*this, where, primitives::cache_read, handle, buffer_name, scope);
   const Block &reader = edit.block(handle);
   const Load &access = find_read(edit, reader, buffer_name);
   Buffer buffer = access.buffer;
@@ -94,7 +90,7 @@ BlockRef cache_read(Schedule &schedule, BlockRef handle, const std::string &buff
                             reader.id->name, buffer_name),
                 {reader.id->name});
   for (const Block *writer : writers_of(edit.body(), buffer))
-    if (top_of(edit.body(), writer->id) == top_of(edit.body(), reader.id))
+    if (edit.nest_of(writer->id) == edit.nest_of(reader.id))
       edit.refuse("cache_read.before",
                   fmt::format("block {} writes {} in the nest in which {} reads it, so the copy would precede "
                               "the writes; use cache_read before moving the blocks into one nest",
@@ -105,7 +101,7 @@ BlockRef cache_read(Schedule &schedule, BlockRef handle, const std::string &buff
     for (const Block *writer : writers_of(edit.body(), buffer))
       require_whole(edit, "cache_read.whole", *writer);
 
-  std::string cache_name = edit.name(fmt::format("{}_{}", buffer_name, name(scope)));
+  std::string cache_name = edit.name(fmt::format("{}_{}", buffer_name, nestsmith::name(scope)));
   Cached cached = cached_read(edit, reader, access, cache_name, scope);
   BlockId copy_id = blocks_of(cached.copy).front()->id;
   Stmt body = replace(edit.body(), path_to(edit.body(), reader.id).back(), cached.reader);
@@ -113,4 +109,4 @@ BlockRef cache_read(Schedule &schedule, BlockRef handle, const std::string &buff
   return {copy_id};
 }
 
-} // namespace nestsmith::primitives
+} // namespace nestsmith

@@ -1,5 +1,5 @@
 #pragma once
-#include "dsl/schedule/schedule.h"
+#include "dsl/schedule/primitives/primitive.h"
 
 namespace nestsmith::primitives {
 
@@ -28,6 +28,6 @@ namespace nestsmith::primitives {
 /// Requires [cache_read.whole]: if R reads a temporary under a mask, the loops around its writer compute all of
 ///   its elements. After `compute_at`, they may compute only the elements that a mask does not exclude.
 /// Ensures: R reads the same values.
-BlockRef cache_read(Schedule &schedule, BlockRef reader, const std::string &buffer, Scope scope);
+extern const Primitive cache_read;
 
 } // namespace nestsmith::primitives

@@ -4,10 +4,13 @@
 
 #include <fmt/format.h>
 
-namespace nestsmith::primitives {
+namespace nestsmith {
 
-BlockRef cache_write(Schedule &schedule, BlockRef handle, Scope scope) {
-  Schedule::Edit edit(schedule, "cache_write", {BlockName{block_name(handle)}, Word{std::string(name(scope))}});
+constinit const Primitive primitives::cache_write =
+    primitive<&Schedule::cache_write>("cache_write", {block("writer"), scope("scope")});
+
+BlockRef Schedule::cache_write(BlockRef handle, Scope scope, Where where) {
+  Edit edit(*this, where, primitives::cache_write, handle, scope);
   const Block &writer = edit.block(handle);
   Buffer buffer = writer.body.buffer;
   if (scope == Scope::global)
@@ -19,8 +22,7 @@ BlockRef cache_write(Schedule &schedule, BlockRef handle, Scope scope) {
                             "the update in a stage of its own",
                             buffer->name),
                 {writer.id->name});
-  Path path = path_to(edit.body(), writer.id);
-  const Stmt &top = path.size() > 1 && as<Seq>(path[0]) ? path[1] : path[0];
+  const Stmt top = edit.nest_of(writer.id);
   for (const Block *other : writers_of(edit.body(), buffer))
     if (!find_block(top, other->id))
       edit.refuse("cache_write.writers",
@@ -36,7 +38,7 @@ BlockRef cache_write(Schedule &schedule, BlockRef handle, Scope scope) {
                 {reader->id->name});
   require_whole(edit, "cache_write.whole", writer);
 
-  std::string cache_name = edit.name(fmt::format("{}_{}", buffer->name, name(scope)));
+  std::string cache_name = edit.name(fmt::format("{}_{}", buffer->name, nestsmith::name(scope)));
   std::string copy_name = edit.name(fmt::format("{}_writeback", buffer->name));
   auto cache = std::make_shared<const BufferNode>(
       BufferNode{cache_name, buffer->dtype, buffer->shape, scope, Role::temporary});
@@ -47,4 +49,4 @@ BlockRef cache_write(Schedule &schedule, BlockRef handle, Scope scope) {
   return {copy_id};
 }
 
-} // namespace nestsmith::primitives
+} // namespace nestsmith

@@ -1,5 +1,5 @@
 #pragma once
-#include "dsl/schedule/schedule.h"
+#include "dsl/schedule/primitives/primitive.h"
 
 namespace nestsmith::primitives {
 
@@ -18,6 +18,6 @@ namespace nestsmith::primitives {
 /// Requires [cache_write.whole]: the loops of W compute all elements of the buffer. After `compute_at`, they
 ///   may compute only the elements that the readers need.
 /// Ensures: after the copy, the buffer contains the same values as before the directive.
-BlockRef cache_write(Schedule &schedule, BlockRef writer, Scope scope);
+extern const Primitive cache_write;
 
 } // namespace nestsmith::primitives

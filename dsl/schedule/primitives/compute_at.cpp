@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <set>
 
-namespace nestsmith::primitives {
+namespace nestsmith {
 
 namespace {
 
@@ -37,7 +37,7 @@ void check_readers(const Schedule::Edit &edit, const Block &producer, const For 
 /// of an input only if the loop is in `fixed`: it also encloses the new place, and its iterations are not
 /// threads that share the buffer.
 void check_inputs(const Schedule::Edit &edit, const Block &producer, const std::set<Var> &fixed) {
-  for (const For *outer : loops_of(path_to(edit.body(), producer.id))) {
+  for (const For *outer : edit.loops_around(producer.id)) {
     if (fixed.count(outer->var))
       continue;
     for (const Load *access : loads_of(producer))
@@ -84,8 +84,7 @@ void check_pieces(const Schedule::Edit &edit, const Block &producer, const For &
                                   producer.id->name, to_string(read[d].extent), buffer->name,
                                   to_string(read[d].min), d, writer->id->name, to_string(made[d].extent),
                                   to_string(made[d].min),
-                                  loops_of(path_to(edit.body(), writer->id))[common.size() - 1]->var->name,
-                                  loop.var->name),
+                                  edit.loops_around(writer->id)[common.size() - 1]->var->name, loop.var->name),
                       {writer->id->name, producer.id->name});
     }
 }
@@ -126,8 +125,11 @@ Span cut(const Span &span, const Expr &shape, const Bounds &bounds) {
 
 } // namespace
 
-void compute_at(Schedule &schedule, BlockRef handle, Loop at) {
-  Schedule::Edit edit(schedule, "compute_at", {BlockName{block_name(handle)}, LoopName{loop_name(at)}});
+constinit const Primitive primitives::compute_at =
+    primitive<&Schedule::compute_at>("compute_at", {block("producer"), near_loop("loop", "producer")});
+
+void Schedule::compute_at(BlockRef handle, Loop at, Where where) {
+  Edit edit(*this, where, primitives::compute_at, handle, at);
   const Block &producer = edit.block(handle);
   const For &loop = edit.loop(at);
   const Buffer &buffer = producer.body.buffer;
@@ -149,7 +151,7 @@ void compute_at(Schedule &schedule, BlockRef handle, Loop at) {
 
   Bounds bounds = loop_bounds(edit.body());
   std::set<Var> fixed;
-  for (const For *outer : loops_of(path_to(edit.body(), loop.var))) {
+  for (const For *outer : edit.loops_around(loop.var)) {
     bool of_warp = buffer->scope == Scope::warp && outer->axis() == Axis::warp;
     bool shared_by_threads =
         buffer->scope != Scope::local && outer->axis() && is_thread(*outer->axis()) && !of_warp;
@@ -171,4 +173,4 @@ void compute_at(Schedule &schedule, BlockRef handle, Loop at) {
   edit.commit(body);
 }
 
-} // namespace nestsmith::primitives
+} // namespace nestsmith

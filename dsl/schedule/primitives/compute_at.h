@@ -1,5 +1,5 @@
 #pragma once
-#include "dsl/schedule/schedule.h"
+#include "dsl/schedule/primitives/primitive.h"
 
 namespace nestsmith::primitives {
 
@@ -34,6 +34,6 @@ namespace nestsmith::primitives {
 /// Requires [compute_at.steps]: if a reduction axis of P has a start value (after `rfactor`), the loops of P
 ///   cover the axis from this value on with a constant stride.
 /// Ensures: for every element that a reader reads, P has computed the element in the same iteration of k.
-void compute_at(Schedule &schedule, BlockRef producer, Loop loop);
+extern const Primitive compute_at;
 
 } // namespace nestsmith::primitives

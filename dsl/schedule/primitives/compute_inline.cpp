@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-namespace nestsmith::primitives {
+namespace nestsmith {
 
 namespace {
 
@@ -105,8 +105,11 @@ void check_intrinsics(const Schedule::Edit &edit, const Stmt &body, const Block 
 
 } // namespace
 
-void compute_inline(Schedule &schedule, BlockRef handle) {
-  Schedule::Edit edit(schedule, "compute_inline", {BlockName{block_name(handle)}});
+constinit const Primitive primitives::compute_inline =
+    primitive<&Schedule::compute_inline>("compute_inline", {block("block")});
+
+void Schedule::compute_inline(BlockRef handle, Where where) {
+  Edit edit(*this, where, primitives::compute_inline, handle);
   const Block &block = edit.block(handle);
   check_definition(edit, block);
   Stmt body = inlined(edit, remove_block(edit.body(), block.id), block);
@@ -114,4 +117,4 @@ void compute_inline(Schedule &schedule, BlockRef handle) {
   edit.commit(std::move(body));
 }
 
-} // namespace nestsmith::primitives
+} // namespace nestsmith

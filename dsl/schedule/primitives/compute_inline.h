@@ -1,5 +1,5 @@
 #pragma once
-#include "dsl/schedule/schedule.h"
+#include "dsl/schedule/primitives/primitive.h"
 
 namespace nestsmith::primitives {
 
@@ -24,6 +24,6 @@ namespace nestsmith::primitives {
 ///   of dsl/expr/expr_limits.h.
 /// Requires [compute_inline.intrinsic]: each tensorized loop still computes the meaning of its intrinsic.
 /// Ensures: every reader reads the same values.
-void compute_inline(Schedule &schedule, BlockRef block);
+extern const Primitive compute_inline;
 
 } // namespace nestsmith::primitives

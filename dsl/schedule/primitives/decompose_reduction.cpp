@@ -6,16 +6,9 @@
 #include <fmt/format.h>
 #include <map>
 
-namespace nestsmith::primitives {
+namespace nestsmith {
 
 namespace {
-
-bool sums_over(const Block &block, const Var &loop) {
-  for (const IterVar &iter : block.iters)
-    if (nestsmith::sums_over(block, iter, loop))
-      return true;
-  return false;
-}
 
 /// In a pipelined loop around both, the init runs in the stage of its update, just before it.
 Stmt with_stage_of(const Stmt &stmt, const BlockId &update, const BlockId &init) {
@@ -49,8 +42,8 @@ LoopForm plain(const LoopForm &form) {
 
 } // namespace
 
-Stmt decompose(const Stmt &root, const BlockId &id, const Var &at, const BlockId &init_id,
-               FunctionRef<Var(const Var &)> copy_of) {
+Stmt primitives::decompose(const Stmt &root, const BlockId &id, const Var &at, const BlockId &init_id,
+                           FunctionRef<Var(const Var &)> copy_of) {
   Path path = path_to(root, id);
   const Block &block = *as<Block>(path.back());
 
@@ -95,9 +88,11 @@ Stmt decompose(const Stmt &root, const BlockId &id, const Var &at, const BlockId
   return with_stage_of(replace(root, at_stmt, make_seq({nest, updated})), id, init_id);
 }
 
-BlockRef decompose_reduction(Schedule &schedule, BlockRef handle, Loop at) {
-  Schedule::Edit edit(schedule, "decompose_reduction",
-                      {BlockName{block_name(handle)}, LoopName{loop_name(at)}});
+constinit const Primitive primitives::decompose_reduction = primitive<&Schedule::decompose_reduction>(
+    "decompose_reduction", {block("block"), near_loop("loop", "block")});
+
+BlockRef Schedule::decompose_reduction(BlockRef handle, Loop at, Where where) {
+  Edit edit(*this, where, primitives::decompose_reduction, handle, at);
   const Block &block = edit.block(handle);
   const For &loop = edit.loop(at);
   if (!block.init)
@@ -109,15 +104,15 @@ BlockRef decompose_reduction(Schedule &schedule, BlockRef handle, Loop at) {
                 fmt::format("the loop {} does not enclose block {}; name a loop around the block",
                             loop.var->name, block.id->name),
                 {loop.var->name, block.id->name});
-  for (const For *outer : loops_of(path_to(edit.body(), loop.var)))
-    if (outer->var != loop.var && sums_over(block, outer->var))
+  for (const For *outer : edit.loops_around(loop.var))
+    if (outer->var != loop.var && is_loop_of_sum(block, outer->var))
       edit.refuse("decompose_reduction.outermost",
                   fmt::format("block {} sums over {}, a loop outside of {}, so the init would run again in "
                               "each iteration of the outer loop; decompose at {}",
                               block.id->name, outer->var->name, loop.var->name, outer->var->name),
                   {outer->var->name, loop.var->name});
   std::vector<Var> repeated;
-  for (const For *inner : loops_of(path_to(edit.body(), block.id)))
+  for (const For *inner : edit.loops_around(block.id))
     if (find_loop(loop.body, inner->var) || inner->var == loop.var)
       repeated.push_back(inner->var);
   std::vector<Expr> bindings;
@@ -135,11 +130,12 @@ BlockRef decompose_reduction(Schedule &schedule, BlockRef handle, Loop at) {
                   {var->name, block.id->name});
   auto init =
       std::make_shared<const BlockSymbol>(BlockSymbol{edit.name(fmt::format("{}_init", block.id->name))});
-  Stmt body = decompose(edit.body(), block.id, loop.var, init,
-                        [&](const Var &copied) { return make_var(edit.name(copied->name + "_init")); });
+  Stmt body = primitives::decompose(edit.body(), block.id, loop.var, init, [&](const Var &copied) {
+    return make_var(edit.name(copied->name + "_init"));
+  });
   require_kept_order(edit, "decompose_reduction.order", block.id, body, init, loop.var->name);
   edit.commit(body, {init->name});
   return {init};
 }
 
-} // namespace nestsmith::primitives
+} // namespace nestsmith

@@ -1,5 +1,5 @@
 #pragma once
-#include "dsl/schedule/schedule.h"
+#include "dsl/schedule/primitives/primitive.h"
 
 namespace nestsmith::primitives {
 
@@ -17,7 +17,7 @@ namespace nestsmith::primitives {
 /// Requires [decompose_reduction.once]: neither k nor a loop inside of k repeats B for the same elements. A
 ///   loop repeats B if `compute_at` placed B inside the loop and no binding of B uses the loop variable.
 /// Ensures: every element is initialised exactly once, before its first update.
-BlockRef decompose_reduction(Schedule &schedule, BlockRef block, Loop loop);
+extern const Primitive decompose_reduction;
 
 /// The rewrite of decompose_reduction without the checks, for lowering. Inserts the init of `block` before
 /// `loop`, or directly before the block if `loop` is null. `init` is the identity of the new block. `copy_of`

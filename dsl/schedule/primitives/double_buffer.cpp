@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-namespace nestsmith::primitives {
+namespace nestsmith {
 
 namespace {
 
@@ -44,8 +44,11 @@ std::vector<Nest> staged(const For &loop) {
 
 } // namespace
 
-void double_buffer(Schedule &schedule, Loop handle) {
-  Schedule::Edit edit(schedule, "double_buffer", {LoopName{loop_name(handle)}});
+constinit const Primitive primitives::double_buffer =
+    primitive<&Schedule::double_buffer>("double_buffer", {loop("loop")});
+
+void Schedule::double_buffer(Loop handle, Where where) {
+  Edit edit(*this, where, primitives::double_buffer, handle);
   const For &loop = edit.loop(handle);
   if (!loop.is<Unrolled>() || !loop.pipeline().empty())
     edit.require_serial("double_buffer.serial", loop);
@@ -69,8 +72,7 @@ void double_buffer(Schedule &schedule, Loop handle) {
   add([](const Nest &nest) { return nest.stage == 0 && !nest.late; });
   add([](const Nest &nest) { return nest.stage == 1; });
   add([](const Nest &nest) { return nest.stage == 0 && nest.late; });
-  edit.commit(replace(edit.body(), path_to(edit.body(), loop.var).back(),
-                      make_for(with_pipeline(loop, std::move(stages)))));
+  edit.commit(edit.replace_loop(loop, with_pipeline(loop, std::move(stages))));
 }
 
-} // namespace nestsmith::primitives
+} // namespace nestsmith

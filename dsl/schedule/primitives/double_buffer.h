@@ -1,5 +1,5 @@
 #pragma once
-#include "dsl/schedule/schedule.h"
+#include "dsl/schedule/primitives/primitive.h"
 
 namespace nestsmith::primitives {
 
@@ -18,6 +18,6 @@ namespace nestsmith::primitives {
 /// Requires [double_buffer.serial]: k is a serial or unrolled loop that is not yet pipelined.
 /// Requires [double_buffer.tiles]: a nest below k writes a shared tile that another nest reads.
 /// Ensures: the sequential meaning is unchanged; the kernel has one barrier per iteration.
-void double_buffer(Schedule &schedule, Loop loop);
+extern const Primitive double_buffer;
 
 } // namespace nestsmith::primitives

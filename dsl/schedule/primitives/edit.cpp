@@ -6,7 +6,6 @@
 #include "dsl/ir/pipeline.h"
 #include "dsl/ir/printer.h"
 #include "dsl/ir/snake.h"
-#include "dsl/schedule/primitives/registry.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -40,17 +39,10 @@ std::vector<std::string_view> names_in(const Program &program) {
 
 } // namespace
 
-Schedule::Edit::Edit(Schedule &schedule, std::string op, std::vector<Argument> arguments)
-    : schedule_(schedule), directive_{
-                               std::move(op), std::move(arguments), {}, std::exchange(schedule.where_, {})} {
-  if (!find_primitive(directive_.op))
-    internal_error("dsl/schedule/primitives/registry.cpp does not list " + directive_.op);
-}
-
 void Schedule::Edit::refuse(const char *requirement, const std::string &message,
                             const std::vector<std::string> &culprits) const {
-  throw ScheduleError(requirement, to_cpp(directive_, ""), message, print_marked(program(), culprits),
-                      std::make_shared<const Schedule>(schedule_));
+  throw ScheduleError(requirement, to_cpp(primitive_, directive_, ""), message,
+                      print_marked(program(), culprits), std::make_shared<const Schedule>(schedule_));
 }
 
 std::string Schedule::Edit::name(const std::string &wanted) {
@@ -91,7 +83,7 @@ void Schedule::Edit::commit(Program next, std::vector<std::string> results) {
                     lanes->intrinsic() ? "change" : "add"),
         {lanes->var->name});
   if (auto breach = find_breach(next, &program()))
-    internal_error(fmt::format("after {}: {}\n{}", to_cpp(directive_), *breach, print(next)));
+    internal_error(fmt::format("after {}: {}\n{}", to_cpp(primitive_, directive_), *breach, print(next)));
   if (auto breach = find_pipeline_breach(next))
     refuse(breach->requirement, breach->message, breach->culprits);
   if (auto breach = find_snake_breach(next, schedule_.trace_.empty() ? nullptr : &program()))
@@ -113,6 +105,10 @@ const Block &Schedule::Edit::block(BlockRef handle) const {
   if (!found)
     refuse("any.handle", schedule_.why_missing(handle));
   return *found;
+}
+
+Stmt Schedule::Edit::replace_loop(const For &loop, Stmt changed) const {
+  return replace(body(), path_to(body(), loop.var).back(), std::move(changed));
 }
 
 void Schedule::Edit::require_serial(const char *requirement, const For &loop) const {
@@ -145,9 +141,6 @@ std::int64_t Schedule::Edit::require_constant(const char *requirement, const For
                      loop.var->name, to_string(loop.extent), done),
          {loop.var->name});
 }
-
-std::string loop_name(const Loop &loop) { return loop.var ? loop.var->name : "(no loop)"; }
-std::string block_name(const BlockRef &block) { return block.id ? block.id->name : "(no block)"; }
 
 Stmt refresh_bindings(const Stmt &stmt, const Bounds &bounds) {
   const auto *block = as<Block>(stmt);
@@ -312,7 +305,7 @@ static bool has_too_few_iterations(const Block &block, const std::vector<const F
 
 void require_whole(const Schedule::Edit &edit, const char *requirement, const Block &block) {
   Bounds bounds = loop_bounds(edit.body());
-  bool whole = !has_too_few_iterations(block, loops_of(path_to(edit.body(), block.id))) &&
+  bool whole = !has_too_few_iterations(block, edit.loops_around(block.id)) &&
                std::ranges::all_of(block.iters, [&](const IterVar &iter) {
                  return iter.is_summed() || covers_extent(iter, bounds);
                });

@@ -2,7 +2,7 @@
 /// Support for primitives: checks, rewriting and verification.
 
 #include "dsl/ir/region.h"
-#include "dsl/schedule/schedule.h"
+#include "dsl/schedule/primitives/primitive.h"
 
 #include <optional>
 #include <set>
@@ -12,15 +12,19 @@
 
 namespace nestsmith {
 
-/// The application of one directive, which takes the line of the caller from the schedule. `commit` verifies
-/// the new program and records the step. `refuse` throws ScheduleError and leaves the schedule unchanged.
+/// The application of one directive, which the line `where` of the caller states. `commit` verifies the new
+/// program and records the step. `refuse` throws ScheduleError and leaves the schedule unchanged.
 ///
 /// Requires [any.handle]: a handle names a loop or a block of the current program of the schedule.
 /// Requires [any.lanes]: a vectorized loop still contains exactly one block and no other loop, and a tensorized
 ///   loop exactly one block and the serial loops of its nest.
 class Schedule::Edit {
 public:
-  Edit(Schedule &schedule, std::string op, std::vector<Argument> arguments);
+  template <class... Arguments>
+  Edit(Schedule &schedule, Where where, const Primitive &primitive, const Arguments &...arguments)
+      : schedule_(schedule),
+        primitive_(primitive), directive_{std::string(primitive.name), {to_argument(arguments)...}, {}, where} {
+  }
 
   const Schedule &schedule() const { return schedule_; }
   const Program &program() const { return schedule_.program(); }
@@ -44,21 +48,31 @@ public:
   /// The loop or block to which a handle refers. Refuses a handle whose loop or block is not in the program.
   const For &loop(Loop handle) const;
   const Block &block(BlockRef handle) const;
+  /// The loops around the block, or around the loop and the loop itself, outermost first.
+  std::vector<const For *> loops_around(const BlockId &block) const { return loops_of(path_to(body(), block)); }
+  std::vector<const For *> loops_around(const Var &loop) const { return loops_of(path_to(body(), loop)); }
+  /// The top-level statement that contains the block or the loop. It becomes a kernel.
+  Stmt nest_of(const BlockId &block) const { return top_level(path_to(body(), block)); }
+  Stmt nest_of(const Var &loop) const { return top_level(path_to(body(), loop)); }
+  /// The body of the program with `changed` in place of the loop.
+  Stmt replace_loop(const For &loop, Stmt changed) const;
+  Stmt replace_loop(const For &loop, For changed) const {
+    return replace_loop(loop, make_for(std::move(changed)));
+  }
   void require_serial(const char *requirement, const For &loop) const;
   /// Returns the extent of the loop. Refuses an extent that depends on sizes. `done` is the last word of the
   /// message "only a loop of a constant extent can be …", for example "unrolled".
   std::int64_t require_constant(const char *requirement, const For &loop, const std::string &done) const;
 
 private:
+  static Stmt top_level(const Path &path) { return path.size() > 1 && as<Seq>(path[0]) ? path[1] : path[0]; }
+
   Schedule &schedule_;
+  const Primitive &primitive_;
   Directive directive_;
   std::optional<std::vector<std::string_view>> present_; ///< names in the program, collected on first use
   std::set<std::string> given_, released_;
 };
-
-/// Names for messages; "(no loop)" and "(no block)" for empty handles.
-std::string loop_name(const Loop &loop);
-std::string block_name(const BlockRef &block);
 
 /// Simplifies the bindings of all blocks below `stmt`. Sets `guarded` of an axis exactly if the value of the
 /// binding may be negative or may reach the extent.

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-namespace nestsmith::primitives {
+namespace nestsmith {
 
 /// Advice for making the inner loop the body of the outer loop.
 static std::string remedy(const Schedule::Edit &edit, const For &outer, const For &inner) {
@@ -12,7 +12,7 @@ static std::string remedy(const Schedule::Edit &edit, const For &outer, const Fo
   const For &around = swapped ? inner : outer, &below = swapped ? outer : inner;
   if (!find_loop(around.body, below.var))
     return "name two loops of one nest";
-  for (const For *loop : loops_of(path_to(edit.body(), below.var)))
+  for (const For *loop : edit.loops_around(below.var))
     if (find_loop(loop->body, below.var) && !find_loop(loop->body, around.var) && !as<For>(loop->body))
       return fmt::format(
           "the body of {} has other statements beside {}: fuse the loops before moving blocks into "
@@ -21,8 +21,11 @@ static std::string remedy(const Schedule::Edit &edit, const For &outer, const Fo
   return "make them adjacent with reorder, outer loop first";
 }
 
-Loop fuse(Schedule &schedule, Loop outer_handle, Loop inner_handle) {
-  Schedule::Edit edit(schedule, "fuse", {LoopName{loop_name(outer_handle)}, LoopName{loop_name(inner_handle)}});
+constinit const Primitive primitives::fuse =
+    primitive<&Schedule::fuse>("fuse", {outer_loop("outer"), inner_loop("inner", "outer")});
+
+Loop Schedule::fuse(Loop outer_handle, Loop inner_handle, Where where) {
+  Edit edit(*this, where, primitives::fuse, outer_handle, inner_handle);
   const For &outer = edit.loop(outer_handle);
   const For &inner = edit.loop(inner_handle);
   edit.require_serial("fuse.serial", outer);
@@ -54,8 +57,8 @@ Loop fuse(Schedule &schedule, Loop outer_handle, Loop inner_handle) {
     return var == inner.var ? floormod(fused.var, inner.extent) : Expr();
   });
   nest = make_for({fused.var, extent, Serial{}, refresh_bindings(nest, bounds)});
-  edit.commit(replace(edit.body(), path_to(edit.body(), outer.var).back(), nest), {fused.var->name});
+  edit.commit(edit.replace_loop(outer, nest), {fused.var->name});
   return fused;
 }
 
-} // namespace nestsmith::primitives
+} // namespace nestsmith

@@ -1,5 +1,5 @@
 #pragma once
-#include "dsl/schedule/schedule.h"
+#include "dsl/schedule/primitives/primitive.h"
 
 namespace nestsmith::primitives {
 
@@ -11,6 +11,6 @@ namespace nestsmith::primitives {
 /// Requires [fuse.nested]: j is the only statement in the body of i.
 /// Requires [fuse.extent]: the product of the extents does not exceed 2^60.
 /// Ensures: every iteration executes once, in the same order.
-Loop fuse(Schedule &schedule, Loop outer, Loop inner);
+extern const Primitive fuse;
 
 } // namespace nestsmith::primitives

@@ -5,17 +5,20 @@
 
 #include <fmt/format.h>
 
-namespace nestsmith::primitives {
+namespace nestsmith {
 
-void join_pipelines(Schedule &schedule, Loop handle) {
-  Schedule::Edit edit(schedule, "join_pipelines", {LoopName{loop_name(handle)}});
+constinit const Primitive primitives::join_pipelines =
+    primitive<&Schedule::join_pipelines>("join_pipelines", {loop("inner")});
+
+void Schedule::join_pipelines(Loop handle, Where where) {
+  Edit edit(*this, where, primitives::join_pipelines, handle);
   const For &loop = edit.loop(handle);
   if (!loop.is<Unrolled>() || loop.pipeline().empty() || loop.joined())
     edit.refuse(
         "join_pipelines.nested",
         fmt::format("the loop {} is {}{}, expected an unrolled and pipelined loop; use unroll and pipeline "
                     "first",
-                    loop.var->name, loop.axis() ? "bound" : name(loop.form),
+                    loop.var->name, loop.axis() ? "bound" : nestsmith::name(loop.form),
                     loop.joined()             ? " and joined already"
                     : loop.pipeline().empty() ? " and not pipelined"
                                               : ""),
@@ -24,10 +27,10 @@ void join_pipelines(Schedule &schedule, Loop handle) {
   std::get<Unrolled>(copy.form).joined = true;
   Program next = edit.program();
   Stmt made = make_for(std::move(copy));
-  next.body = replace(edit.body(), path_to(edit.body(), loop.var).back(), made);
+  next.body = edit.replace_loop(loop, made);
   if (auto breach = find_join_breach(next, *as<For>(made)))
     edit.refuse(breach->requirement, breach->message, breach->culprits);
   edit.commit(next.body);
 }
 
-} // namespace nestsmith::primitives
+} // namespace nestsmith

@@ -1,5 +1,5 @@
 #pragma once
-#include "dsl/schedule/schedule.h"
+#include "dsl/schedule/primitives/primitive.h"
 
 namespace nestsmith::primitives {
 
@@ -31,6 +31,6 @@ namespace nestsmith::primitives {
 ///   only j uses. They read temporaries of j, temporaries that an earlier stage of the outer loop writes, and
 ///   memory that no block of the nest writes.
 /// Ensures: the sequential meaning and every result of the kernel are unchanged.
-void join_pipelines(Schedule &schedule, Loop inner);
+extern const Primitive join_pipelines;
 
 } // namespace nestsmith::primitives

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-namespace nestsmith::primitives {
+namespace nestsmith {
 
 namespace {
 
@@ -34,21 +34,24 @@ void check_around(const Schedule::Edit &edit, const For &loop, const std::vector
 
 } // namespace
 
-void last_block(Schedule &schedule, Loop handle) {
-  Schedule::Edit edit(schedule, "last_block", {LoopName{loop_name(handle)}});
+constinit const Primitive primitives::last_block =
+    primitive<&Schedule::last_block>("last_block", {loop("loop")});
+
+void Schedule::last_block(Loop handle, Where where) {
+  Edit edit(*this, where, primitives::last_block, handle);
   const For &loop = edit.loop(handle);
   if (!is_bound_to_block(loop))
     edit.refuse("last_block.axis",
                 fmt::format("the loop {} is {}, expected a loop that is bound to a block axis; use bind first",
                             loop.var->name,
-                            loop.axis() ? fmt::format("bound to {}", name(*loop.axis()))
-                                        : std::string(name(loop.form))),
+                            loop.axis() ? fmt::format("bound to {}", nestsmith::name(*loop.axis()))
+                                        : std::string(nestsmith::name(loop.form))),
                 {loop.var->name});
   Path path = path_to(edit.body(), loop.var);
   std::vector<const For *> around = loops_of(path);
   around.pop_back();
   check_around(edit, loop, around);
-  const Stmt &nest = as<Seq>(path.front()) ? path[1] : path.front();
+  const Stmt nest = edit.nest_of(loop.var);
   if (auto marked = find_last_block(nest))
     edit.refuse(
         "last_block.once",
@@ -68,4 +71,4 @@ void last_block(Schedule &schedule, Loop handle) {
   edit.commit(replace(edit.body(), path.back(), changed));
 }
 
-} // namespace nestsmith::primitives
+} // namespace nestsmith

@@ -1,5 +1,5 @@
 #pragma once
-#include "dsl/schedule/schedule.h"
+#include "dsl/schedule/primitives/primitive.h"
 
 namespace nestsmith::primitives {
 
@@ -21,6 +21,6 @@ namespace nestsmith::primitives {
 /// Ensures: the sequential meaning is unchanged. Obligations: the nest has no other loop that is bound to a
 ///   block axis. The statements after k read only elements of temporaries in global memory that the same
 ///   iteration of the loops around k wrote.
-void last_block(Schedule &schedule, Loop loop);
+extern const Primitive last_block;
 
 } // namespace nestsmith::primitives

@@ -1,5 +1,5 @@
 #pragma once
-#include "dsl/schedule/schedule.h"
+#include "dsl/schedule/primitives/primitive.h"
 
 namespace nestsmith::primitives {
 
@@ -11,6 +11,6 @@ namespace nestsmith::primitives {
 /// Requires [launch_bounds.threads]: n thread blocks, with the number of threads that the schedule binds, fit
 ///   on one SM of the target.
 /// Ensures: the loops are unchanged. Obligation: n blocks still fit on an SM when the schedule is complete.
-void launch_bounds(Schedule &schedule, std::int64_t min_blocks);
+extern const Primitive launch_bounds;
 
 } // namespace nestsmith::primitives

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-namespace nestsmith::primitives {
+namespace nestsmith {
 
 namespace {
 
@@ -37,8 +37,10 @@ bool guards(const For &loop) {
 
 } // namespace
 
-void partition(Schedule &schedule, Loop handle) {
-  Schedule::Edit edit(schedule, "partition", {LoopName{loop_name(handle)}});
+constinit const Primitive primitives::partition = primitive<&Schedule::partition>("partition", {loop("loop")});
+
+void Schedule::partition(Loop handle, Where where) {
+  Edit edit(*this, where, primitives::partition, handle);
   const For &loop = edit.loop(handle);
   if (loop.partitioned())
     edit.refuse("partition.kind",
@@ -48,13 +50,13 @@ void partition(Schedule &schedule, Loop handle) {
     edit.refuse("partition.kind",
                 fmt::format("the loop {} is bound to {}, and all threads of a block share one version of the "
                             "code; partition a serial loop or one that is bound to a block axis",
-                            loop.var->name, name(*loop.axis())),
+                            loop.var->name, nestsmith::name(*loop.axis())),
                 {loop.var->name});
   if (!loop.is<Serial>() && !loop.is<BoundTo>())
     edit.refuse("partition.kind",
                 fmt::format("the loop {} is {}, expected a serial loop or one that is bound to a block axis; "
                             "partition the loop around it",
-                            loop.var->name, name(loop.form)),
+                            loop.var->name, nestsmith::name(loop.form)),
                 {loop.var->name});
   if (!guards(loop))
     edit.refuse("partition.guarded",
@@ -67,7 +69,7 @@ void partition(Schedule &schedule, Loop handle) {
     bound->partitioned = true;
   else
     std::get<Serial>(copy.form).partitioned = true;
-  edit.commit(replace(edit.body(), path_to(edit.body(), loop.var).back(), make_for(std::move(copy))));
+  edit.commit(edit.replace_loop(loop, std::move(copy)));
 }
 
-} // namespace nestsmith::primitives
+} // namespace nestsmith

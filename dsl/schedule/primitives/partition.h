@@ -1,5 +1,5 @@
 #pragma once
-#include "dsl/schedule/schedule.h"
+#include "dsl/schedule/primitives/primitive.h"
 
 namespace nestsmith::primitives {
 
@@ -23,6 +23,6 @@ namespace nestsmith::primitives {
 /// Requires [partition.guarded]: a block below has a guard that depends on k, or a mask that compares indices
 ///   that depend on k, or k is pipelined in more than one stage.
 /// Ensures: every iteration executes once, in the same order.
-void partition(Schedule &schedule, Loop loop);
+extern const Primitive partition;
 
 } // namespace nestsmith::primitives

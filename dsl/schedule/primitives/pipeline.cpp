@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <set>
 
-namespace nestsmith::primitives {
+namespace nestsmith {
 
 namespace {
 
@@ -65,11 +65,11 @@ void check_stages(const Schedule::Edit &edit, const For &loop, const std::vector
 
 } // namespace
 
-void pipeline(Schedule &schedule, Loop handle, std::vector<Stage> stages) {
-  std::vector<StageName> names;
-  for (const Stage &stage : stages)
-    names.push_back({block_name(stage.block), stage.stage, stage.order});
-  Schedule::Edit edit(schedule, "pipeline", {LoopName{loop_name(handle)}, names});
+constinit const Primitive primitives::pipeline =
+    primitive<&Schedule::pipeline>("pipeline", {loop_of_nests("loop"), stages("stages", "loop")});
+
+void Schedule::pipeline(Loop handle, std::vector<Stage> stages, Where where) {
+  Edit edit(*this, where, primitives::pipeline, handle, stages);
   const For &loop = edit.loop(handle);
   if (!loop.is<Unrolled>() || !loop.pipeline().empty())
     edit.require_serial("pipeline.serial", loop);
@@ -79,7 +79,7 @@ void pipeline(Schedule &schedule, Loop handle, std::vector<Stage> stages) {
     staged.push_back({stage.block.id, stage.stage, stage.order});
   Program next = edit.program();
   Stmt made = make_for(with_pipeline(loop, std::move(staged)));
-  next.body = replace(edit.body(), path_to(edit.body(), loop.var).back(), made);
+  next.body = edit.replace_loop(loop, made);
   auto breach = find_pipeline_breach(next, *as<For>(made));
   // Check stages and orders only if every nest has its own, and report broken dependences only after that.
   if (!breach || breach->in_steps)
@@ -89,4 +89,4 @@ void pipeline(Schedule &schedule, Loop handle, std::vector<Stage> stages) {
   edit.commit(next.body);
 }
 
-} // namespace nestsmith::primitives
+} // namespace nestsmith

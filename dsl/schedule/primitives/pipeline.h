@@ -1,5 +1,5 @@
 #pragma once
-#include "dsl/schedule/schedule.h"
+#include "dsl/schedule/primitives/primitive.h"
 
 namespace nestsmith::primitives {
 
@@ -32,6 +32,6 @@ namespace nestsmith::primitives {
 ///   dependent accesses to it keep their program order.
 /// Requires [pipeline.registers]: each local temporary has one copy, unless k is unrolled.
 /// Ensures: the sequential meaning and every result of the kernel are unchanged.
-void pipeline(Schedule &schedule, Loop loop, std::vector<Stage> stages);
+extern const Primitive pipeline;
 
 } // namespace nestsmith::primitives

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-namespace nestsmith::primitives {
+namespace nestsmith {
 
 namespace {
 
@@ -17,7 +17,7 @@ std::vector<const For *> chain_of(const Schedule::Edit &edit, const std::vector<
   };
   std::vector<const For *> deepest;
   for (const Loop &handle : wanted) {
-    auto path = loops_of(path_to(edit.body(), handle.var));
+    auto path = edit.loops_around(handle.var);
     if (path.size() > deepest.size())
       deepest = path;
   }
@@ -130,11 +130,10 @@ void check_order(const Schedule::Edit &edit, const std::vector<const For *> &bef
 
 } // namespace
 
-void reorder(Schedule &schedule, std::vector<Loop> order) {
-  std::vector<LoopName> names;
-  for (const Loop &handle : order)
-    names.push_back({loop_name(handle)});
-  Schedule::Edit edit(schedule, "reorder", {names});
+constinit const Primitive primitives::reorder = primitive<&Schedule::reorder>("reorder", {loops("order")});
+
+void Schedule::reorder(std::vector<Loop> order, Where where) {
+  Edit edit(*this, where, primitives::reorder, order);
   if (order.size() < 2)
     edit.refuse("reorder.distinct", fmt::format("got {} loops, expected at least 2", order.size()));
   for (std::size_t n = 0; n < order.size(); ++n) {
@@ -160,7 +159,7 @@ void reorder(Schedule &schedule, std::vector<Loop> order) {
     copy.body = nest;
     nest = make_for(std::move(copy));
   }
-  edit.commit(replace(edit.body(), path_to(edit.body(), chain.front()->var).back(), nest));
+  edit.commit(edit.replace_loop(*chain.front(), nest));
 }
 
-} // namespace nestsmith::primitives
+} // namespace nestsmith

@@ -1,5 +1,5 @@
 #pragma once
-#include "dsl/schedule/schedule.h"
+#include "dsl/schedule/primitives/primitive.h"
 
 namespace nestsmith::primitives {
 
@@ -21,6 +21,6 @@ namespace nestsmith::primitives {
 ///   of them writes it, the accesses keep their order. Two loops can change places if both accesses are always
 ///   in the same iteration of one of them, or if the first access is never in a later iteration of either.
 /// Ensures: every iteration executes once; the order of a summation may change.
-void reorder(Schedule &schedule, std::vector<Loop> order);
+extern const Primitive reorder;
 
 } // namespace nestsmith::primitives

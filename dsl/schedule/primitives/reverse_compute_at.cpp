@@ -9,7 +9,7 @@
 #include <numeric>
 #include <set>
 
-namespace nestsmith::primitives {
+namespace nestsmith {
 
 namespace {
 
@@ -51,7 +51,7 @@ void check_complete(const Schedule::Edit &edit, const For &loop, const Buffer &l
           fmt::format("block {} also writes {} but is not below {}; choose a loop that encloses every writer",
                       writer->id->name, link->name, loop.var->name),
           {loop.var->name, writer->id->name});
-    for (const For *outer : loops_of(path_to(edit.body(), loop.var)))
+    for (const For *outer : edit.loops_around(loop.var))
       for (const IterVar &iter : writer->iters)
         if (sums_over(*writer, iter, outer->var))
           edit.refuse(
@@ -66,7 +66,7 @@ void check_complete(const Schedule::Edit &edit, const For &loop, const Buffer &l
 /// A writer may have a guard on an axis that indexes nothing. If the guard depends on the loops around the new
 /// place, the writer writes nothing in some of their iterations, but the consumer would run in all of them.
 void check_guards(const Schedule::Edit &edit, const For &loop, const Buffer &link, const Bounds &bounds) {
-  std::vector<const For *> around = loops_of(path_to(edit.body(), loop.var));
+  std::vector<const For *> around = edit.loops_around(loop.var);
   for (const Block *writer : writers_of(loop.body, link))
     for (const IterVar &iter : writer->iters) {
       bool indexes =
@@ -91,7 +91,7 @@ void check_inputs(const Schedule::Edit &edit, const Block &consumer, const For &
   for (const Load *access : loads_of(consumer)) {
     if (std::ranges::find(links, access->buffer) != links.end() || access->buffer->role != Role::temporary)
       continue;
-    const Stmt outermost = path_to(edit.body(), loops_of(path_to(edit.body(), loop.var)).front()->var).back();
+    const Stmt outermost = path_to(edit.body(), edit.loops_around(loop.var).front()->var).back();
     auto order = blocks_of(edit.body());
     auto position = [&](const BlockId &id) {
       return std::find_if(order.begin(), order.end(), [&](const Block *block) { return block->id == id; }) -
@@ -113,7 +113,7 @@ void check_inputs(const Schedule::Edit &edit, const Block &consumer, const For &
 Instances common_instances(const Schedule::Edit &edit, const Block &consumer, const For &loop,
                            const std::vector<Buffer> &links, const Bounds &bounds, const WholeTiles *tiles) {
   std::set<Var> fixed;
-  for (const For *outer : loops_of(path_to(edit.body(), loop.var)))
+  for (const For *outer : edit.loops_around(loop.var))
     fixed.insert(outer->var);
   auto equal = [&](const Span &a, const Span &b) {
     return as_int(simplify(a.min - b.min, bounds)) == 0 && same(a.extent, b.extent) && a.runs == b.runs;
@@ -189,7 +189,7 @@ Expr step_of(const Block &block, const IterVar &axis, const Bounds &bounds) {
 void check_partition(const Schedule::Edit &edit, const Block &consumer, const For &loop, const Stmt &nest,
                      const std::vector<Buffer> &links) {
   Bounds bounds = loop_bounds(make_seq({edit.body(), nest}));
-  std::vector<const For *> around = loops_of(path_to(edit.body(), loop.var));
+  std::vector<const For *> around = edit.loops_around(loop.var);
   for (const For *x : loops_of(path_to(nest, consumer.id)))
     around.push_back(x);
   const Block &moved = *find_block(nest, consumer.id);
@@ -247,8 +247,11 @@ Stmt nest_at(Schedule::Edit &edit, const Block &consumer, const For &loop, const
 
 } // namespace
 
-void reverse_compute_at(Schedule &schedule, BlockRef handle, Loop at) {
-  Schedule::Edit edit(schedule, "reverse_compute_at", {BlockName{block_name(handle)}, LoopName{loop_name(at)}});
+constinit const Primitive primitives::reverse_compute_at = primitive<&Schedule::reverse_compute_at>(
+    "reverse_compute_at", {block("consumer"), near_loop("loop", "consumer")});
+
+void Schedule::reverse_compute_at(BlockRef handle, Loop at, Where where) {
+  Edit edit(*this, where, primitives::reverse_compute_at, handle, at);
   const Block &consumer = edit.block(handle);
   const For &loop = edit.loop(at);
   std::vector<Buffer> links = links_of(edit, consumer, loop);
@@ -267,4 +270,4 @@ void reverse_compute_at(Schedule &schedule, BlockRef handle, Loop at) {
   edit.commit(body);
 }
 
-} // namespace nestsmith::primitives
+} // namespace nestsmith

@@ -1,5 +1,5 @@
 #pragma once
-#include "dsl/schedule/schedule.h"
+#include "dsl/schedule/primitives/primitive.h"
 
 namespace nestsmith::primitives {
 
@@ -30,6 +30,6 @@ namespace nestsmith::primitives {
 ///   iteration of j produces all of them for the same box of R. Every other temporary that R reads is complete
 ///   before the nest of j.
 /// Ensures: R computes every element once, from complete values.
-void reverse_compute_at(Schedule &schedule, BlockRef consumer, Loop loop);
+extern const Primitive reverse_compute_at;
 
 } // namespace nestsmith::primitives

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-namespace nestsmith::primitives {
+namespace nestsmith {
 
 namespace {
 
@@ -67,7 +67,7 @@ const Block &find_producer(const Schedule::Edit &edit, const Block &consumer, co
   for (const IterVar &iter : producer.iters)
     bindings.push_back(iter.binding);
   if (!is_plain(producer, link, producer.body.indices) ||
-      !bijective(bindings, loops_of(path_to(edit.body(), producer.id)), loop_bounds(edit.body())))
+      !bijective(bindings, edit.loops_around(producer.id), loop_bounds(edit.body())))
     edit.refuse("reverse_compute_inline.once",
                 fmt::format("block {} does not compute each element of {} exactly once, at its own axes, so {} "
                             "would run more than once for some elements; use reverse_compute_at",
@@ -81,8 +81,7 @@ const Block &find_producer(const Schedule::Edit &edit, const Block &consumer, co
 void check_between(const Schedule::Edit &edit, const Block &producer, const Block &consumer,
                    const Buffer &link) {
   std::vector<const Block *> order = blocks_of(edit.body());
-  Path path = path_to(edit.body(), producer.id);
-  const Stmt &nest = path.size() > 1 && as<Seq>(path.front()) ? path[1] : path.front();
+  const Stmt nest = edit.nest_of(producer.id);
   auto first = std::find_if(order.begin(), order.end(),
                             [&](const Block *block) { return block->id == blocks_of(nest).front()->id; });
   auto last =
@@ -145,8 +144,11 @@ Block with_axes_of(const Block &consumer, const Load &link, const Block &produce
 
 } // namespace
 
-void reverse_compute_inline(Schedule &schedule, BlockRef handle) {
-  Schedule::Edit edit(schedule, "reverse_compute_inline", {BlockName{block_name(handle)}});
+constinit const Primitive primitives::reverse_compute_inline =
+    primitive<&Schedule::reverse_compute_inline>("reverse_compute_inline", {block("consumer")});
+
+void Schedule::reverse_compute_inline(BlockRef handle, Where where) {
+  Edit edit(*this, where, primitives::reverse_compute_inline, handle);
   const Block &consumer = edit.block(handle);
   const Load &link = find_link(edit, consumer);
   const Block &producer = find_producer(edit, consumer, link.buffer);
@@ -186,4 +188,4 @@ void reverse_compute_inline(Schedule &schedule, BlockRef handle) {
   edit.commit(replace(body, path_to(body, producer.id).back(), block));
 }
 
-} // namespace nestsmith::primitives
+} // namespace nestsmith

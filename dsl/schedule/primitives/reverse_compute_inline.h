@@ -1,5 +1,5 @@
 #pragma once
-#include "dsl/schedule/schedule.h"
+#include "dsl/schedule/primitives/primitive.h"
 
 namespace nestsmith::primitives {
 
@@ -26,6 +26,6 @@ namespace nestsmith::primitives {
 /// within the limits
 ///   of dsl/expr/expr_limits.h.
 /// Ensures: the buffer that R wrote contains the same values.
-void reverse_compute_inline(Schedule &schedule, BlockRef consumer);
+extern const Primitive reverse_compute_inline;
 
 } // namespace nestsmith::primitives

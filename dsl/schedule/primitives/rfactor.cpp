@@ -7,14 +7,14 @@
 #include <map>
 #include <set>
 
-namespace nestsmith::primitives {
+namespace nestsmith {
 
 namespace {
 
 const Block &find_sum(const Schedule::Edit &edit, const For &loop) {
   const Block *found = nullptr;
   for (const Block *block : blocks_of(loop.body)) {
-    if (std::ranges::none_of(block->iters, [&](const IterVar &x) { return sums_over(*block, x, loop.var); }))
+    if (!is_loop_of_sum(*block, loop.var))
       continue;
     if (found)
       edit.refuse("rfactor.sum",
@@ -72,7 +72,7 @@ std::vector<Expr> starts_of(const Schedule::Edit &edit, const For &loop, const B
       if (!iter.is_summed() || !is_of_sum(sum, term.digit.base))
         refuse();
       own.terms.push_back(term);
-      for (const For *other : loops_of(path_to(edit.body(), sum.id)))
+      for (const For *other : edit.loops_around(sum.id))
         if (other->var != loop.var && uses(term.digit.base, other->var))
           shared.insert(other->var);
     }
@@ -97,8 +97,7 @@ std::vector<Expr> starts_of(const Schedule::Edit &edit, const For &loop, const B
 }
 
 void check_alone(const Schedule::Edit &edit, const Block &sum) {
-  Path path = path_to(edit.body(), sum.id);
-  const Stmt &nest = path.size() > 1 && as<Seq>(path.front()) ? path[1] : path.front();
+  const Stmt nest = edit.nest_of(sum.id);
   for (const Block *other : blocks_of(nest))
     if (other->id != sum.id && touches(*other, sum.body.buffer))
       edit.refuse("rfactor.alone",
@@ -150,8 +149,10 @@ Block sum_of_parts(const Block &sum, const For &loop, const Buffer &parts) {
 
 } // namespace
 
-BlockRef rfactor(Schedule &schedule, Loop handle) {
-  Schedule::Edit edit(schedule, "rfactor", {LoopName{loop_name(handle)}});
+constinit const Primitive primitives::rfactor = primitive<&Schedule::rfactor>("rfactor", {loop("loop")});
+
+BlockRef Schedule::rfactor(Loop handle, Where where) {
+  Edit edit(*this, where, primitives::rfactor, handle);
   const For &loop = edit.loop(handle);
   const Block &sum = find_sum(edit, loop);
   edit.require_serial("rfactor.serial", loop);
@@ -179,4 +180,4 @@ BlockRef rfactor(Schedule &schedule, Loop handle) {
   return {id};
 }
 
-} // namespace nestsmith::primitives
+} // namespace nestsmith

@@ -1,5 +1,5 @@
 #pragma once
-#include "dsl/schedule/schedule.h"
+#include "dsl/schedule/primitives/primitive.h"
 
 namespace nestsmith::primitives {
 
@@ -23,6 +23,6 @@ namespace nestsmith::primitives {
 /// Requires [rfactor.whole]: the loops compute all elements of the buffer of the sum. After `compute_at`, they
 ///   may compute only the elements that the readers need.
 /// Ensures: the results are the same sums, added in another order.
-BlockRef rfactor(Schedule &schedule, Loop loop);
+extern const Primitive rfactor;
 
 } // namespace nestsmith::primitives

@@ -4,22 +4,25 @@
 
 #include <fmt/format.h>
 
-namespace nestsmith::primitives {
+namespace nestsmith {
 
-void set_scope(Schedule &schedule, BlockRef handle, Scope scope) {
-  Schedule::Edit edit(schedule, "set_scope", {BlockName{block_name(handle)}, Word{std::string(name(scope))}});
+constinit const Primitive primitives::set_scope =
+    primitive<&Schedule::set_scope>("set_scope", {block("writer"), scope("scope")});
+
+void Schedule::set_scope(BlockRef handle, Scope scope, Where where) {
+  Edit edit(*this, where, primitives::set_scope, handle, scope);
   Buffer old = edit.block(handle).body.buffer;
   if (old->role != Role::temporary)
     edit.refuse(
         "set_scope.temporary",
         fmt::format(
             "block {} writes {}, a parameter in global memory; use cache_write to compute it in {} memory",
-            handle.id->name, old->name, name(scope)),
+            handle.id->name, old->name, nestsmith::name(scope)),
         {handle.id->name});
   if (old->layout && scope != old->scope)
     edit.refuse("set_scope.layout",
                 fmt::format("{} has a layout for {} memory ({}); use set_scope before {}", old->name,
-                            name(old->scope), to_string(*old->layout),
+                            nestsmith::name(old->scope), to_string(*old->layout),
                             old->layout->swizzle            ? "swizzle"
                             : !old->layout->strides.empty() ? "storage_align"
                                                             : "transform_layout"),
@@ -29,4 +32,4 @@ void set_scope(Schedule &schedule, BlockRef handle, Scope scope) {
   edit.commit(replace_buffer(edit.body(), old, std::make_shared<const BufferNode>(std::move(moved))));
 }
 
-} // namespace nestsmith::primitives
+} // namespace nestsmith

@@ -1,5 +1,5 @@
 #pragma once
-#include "dsl/schedule/schedule.h"
+#include "dsl/schedule/primitives/primitive.h"
 
 namespace nestsmith::primitives {
 
@@ -12,6 +12,6 @@ namespace nestsmith::primitives {
 ///   space.
 /// Ensures: the sequential meaning is unchanged. Obligations: the memory space is large enough, and all threads
 ///   that access the temporary share this memory.
-void set_scope(Schedule &schedule, BlockRef writer, Scope scope);
+extern const Primitive set_scope;
 
 } // namespace nestsmith::primitives

@@ -4,17 +4,19 @@
 
 #include <fmt/format.h>
 
-namespace nestsmith::primitives {
+namespace nestsmith {
 
-void snake(Schedule &schedule, Loop outer_handle, Loop inner_handle) {
-  Schedule::Edit edit(schedule, "snake",
-                      {LoopName{loop_name(outer_handle)}, LoopName{loop_name(inner_handle)}});
+constinit const Primitive primitives::snake =
+    primitive<&Schedule::snake>("snake", {outer_loop("outer"), inner_loop("inner", "outer")});
+
+void Schedule::snake(Loop outer_handle, Loop inner_handle, Where where) {
+  Edit edit(*this, where, primitives::snake, outer_handle, inner_handle);
   const For &outer = edit.loop(outer_handle), &inner = edit.loop(inner_handle);
   for (const For *loop : {&outer, &inner})
     if (!loop->is<Unrolled>())
       edit.refuse("snake.unrolled",
                   fmt::format("the loop {} is {}, expected an unrolled loop; unroll it first", loop->var->name,
-                              name(loop->form)),
+                              nestsmith::name(loop->form)),
                   {loop->var->name});
   if (Var around = inner.reversed_by())
     edit.refuse("snake.once",
@@ -29,7 +31,7 @@ void snake(Schedule &schedule, Loop outer_handle, Loop inner_handle) {
                 {inner.var->name});
   For copy = inner;
   copy.form = Unrolled{{}, outer.var};
-  edit.commit(replace(edit.body(), path_to(edit.body(), inner.var).back(), make_for(std::move(copy))));
+  edit.commit(edit.replace_loop(inner, std::move(copy)));
 }
 
-} // namespace nestsmith::primitives
+} // namespace nestsmith

@@ -1,5 +1,5 @@
 #pragma once
-#include "dsl/schedule/schedule.h"
+#include "dsl/schedule/primitives/primitive.h"
 
 namespace nestsmith::primitives {
 
@@ -20,6 +20,6 @@ namespace nestsmith::primitives {
 /// elements.
 ///   So its results do not depend on the order of the iterations.
 /// Ensures: every iteration executes once.
-void snake(Schedule &schedule, Loop outer, Loop inner);
+extern const Primitive snake;
 
 } // namespace nestsmith::primitives

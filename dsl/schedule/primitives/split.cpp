@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-namespace nestsmith::primitives {
+namespace nestsmith {
 
 namespace {
 
@@ -107,8 +107,12 @@ bool is_part_of_element(const Block &block, const For &loop, const Bounds &bound
 
 } // namespace
 
-std::vector<Loop> split(Schedule &schedule, Loop handle, std::vector<std::int64_t> given) {
-  Schedule::Edit edit(schedule, "split", {LoopName{loop_name(handle)}, given});
+constinit const Primitive primitives::split =
+    primitive<Method<std::vector<Loop>, Loop, std::vector<std::int64_t>>{&Schedule::split}>(
+        "split", {loop("loop"), factors("factors")});
+
+std::vector<Loop> Schedule::split(Loop handle, std::vector<std::int64_t> given, Where where) {
+  Edit edit(*this, where, primitives::split, handle, given);
   const For &loop = edit.loop(handle);
   edit.require_serial("split.serial", loop);
   std::vector<Expr> factors = complete(edit, loop, given);
@@ -154,8 +158,8 @@ std::vector<Loop> split(Schedule &schedule, Loop handle, std::vector<std::int64_
   nest = refresh_bindings(nest, bounds);
   for (std::size_t n = factors.size(); n-- > 0;)
     nest = make_for({handles[n].var, factors[n], Serial{}, nest});
-  edit.commit(replace(edit.body(), path_to(edit.body(), loop.var).back(), nest), names);
+  edit.commit(edit.replace_loop(loop, nest), names);
   return handles;
 }
 
-} // namespace nestsmith::primitives
+} // namespace nestsmith

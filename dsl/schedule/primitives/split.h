@@ -1,5 +1,5 @@
 #pragma once
-#include "dsl/schedule/schedule.h"
+#include "dsl/schedule/primitives/primitive.h"
 
 namespace nestsmith::primitives {
 
@@ -22,6 +22,6 @@ namespace nestsmith::primitives {
 ///   axis, or as a part of an axis that indexes its elements, or i has one iteration. In the first case,
 ///   iterations past the end of i are also past the end of this axis, where the guard excludes them.
 /// Ensures: every iteration executes once, in the same order.
-std::vector<Loop> split(Schedule &schedule, Loop loop, std::vector<std::int64_t> factors);
+extern const Primitive split;
 
 } // namespace nestsmith::primitives

@@ -5,17 +5,19 @@
 
 #include <fmt/format.h>
 
-namespace nestsmith::primitives {
+namespace nestsmith {
 
-void spread(Schedule &schedule, Loop handle) {
-  Schedule::Edit edit(schedule, "spread", {LoopName{loop_name(handle)}});
+constinit const Primitive primitives::spread = primitive<&Schedule::spread>("spread", {loop("loop")});
+
+void Schedule::spread(Loop handle, Where where) {
+  Edit edit(*this, where, primitives::spread, handle);
   const For &loop = edit.loop(handle);
   if (!loop.is<Unrolled>() || !loop.pipeline().empty() || loop.spread() || loop.reversed_by())
     edit.refuse(
         "spread.unrolled",
         fmt::format("the loop {} is {}{}, expected an unrolled loop whose iterations have no other order; "
                     "use unroll first",
-                    loop.var->name, loop.axis() ? "bound" : name(loop.form),
+                    loop.var->name, loop.axis() ? "bound" : nestsmith::name(loop.form),
                     !loop.pipeline().empty() ? " and pipelined"
                     : loop.spread()          ? " and spread already"
                     : loop.reversed_by()     ? " and runs backwards"
@@ -25,10 +27,10 @@ void spread(Schedule &schedule, Loop handle) {
   std::get<Unrolled>(copy.form).spread = true;
   Program next = edit.program();
   Stmt made = make_for(std::move(copy));
-  next.body = replace(edit.body(), path_to(edit.body(), loop.var).back(), made);
+  next.body = edit.replace_loop(loop, made);
   if (auto breach = find_spread_breach(next, *as<For>(made)))
     edit.refuse(breach->requirement, breach->message, breach->culprits);
   edit.commit(next.body);
 }
 
-} // namespace nestsmith::primitives
+} // namespace nestsmith

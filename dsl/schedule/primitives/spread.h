@@ -1,5 +1,5 @@
 #pragma once
-#include "dsl/schedule/schedule.h"
+#include "dsl/schedule/primitives/primitive.h"
 
 namespace nestsmith::primitives {
 
@@ -24,6 +24,6 @@ namespace nestsmith::primitives {
 ///   below i accesses, or reads what it writes. Such a nest executes whole in the last of these steps, or its
 ///   parts alternate with those of i.
 /// Ensures: every iteration executes once, in ascending order, and before the last steps of the joined loop.
-void spread(Schedule &schedule, Loop loop);
+extern const Primitive spread;
 
 } // namespace nestsmith::primitives

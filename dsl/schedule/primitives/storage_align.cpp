@@ -4,11 +4,14 @@
 
 #include <fmt/format.h>
 
-namespace nestsmith::primitives {
+namespace nestsmith {
 
-void storage_align(Schedule &schedule, BlockRef handle, std::int64_t dim, std::int64_t factor,
-                   std::int64_t offset) {
-  Schedule::Edit edit(schedule, "storage_align", {BlockName{block_name(handle)}, dim, factor, offset});
+constinit const Primitive primitives::storage_align = primitive<&Schedule::storage_align>(
+    "storage_align", {block("writer"), integer("dim", 0, 3), integer("factor", 4), integer("offset", 3)});
+
+void Schedule::storage_align(BlockRef handle, std::int64_t dim, std::int64_t factor, std::int64_t offset,
+                             Where where) {
+  Edit edit(*this, where, primitives::storage_align, handle, dim, factor, offset);
   const Block &writer = edit.block(handle);
   const Buffer &buffer = require_temporary(edit, "storage_align.temporary", writer);
   require_shared(edit, "storage_align.shared", writer, "padding");
@@ -38,4 +41,4 @@ void storage_align(Schedule &schedule, BlockRef handle, std::int64_t dim, std::i
   commit_layout(edit, buffer, std::move(layout));
 }
 
-} // namespace nestsmith::primitives
+} // namespace nestsmith

@@ -1,5 +1,5 @@
 #pragma once
-#include "dsl/schedule/schedule.h"
+#include "dsl/schedule/primitives/primitive.h"
 
 namespace nestsmith::primitives {
 
@@ -18,7 +18,6 @@ namespace nestsmith::primitives {
 /// Requires [storage_align.numbers]: 1 <= factor <= 65536 and 0 <= offset < factor.
 /// Requires [storage_align.first]: the temporary is not swizzled yet.
 /// Ensures: the sequential meaning is unchanged. Obligation: the padded array fits in shared memory.
-void storage_align(Schedule &schedule, BlockRef writer, std::int64_t dim, std::int64_t factor,
-                   std::int64_t offset);
+extern const Primitive storage_align;
 
 } // namespace nestsmith::primitives

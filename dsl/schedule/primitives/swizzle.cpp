@@ -4,10 +4,13 @@
 
 #include <fmt/format.h>
 
-namespace nestsmith::primitives {
+namespace nestsmith {
 
-void swizzle(Schedule &schedule, BlockRef handle, std::int64_t bits, std::int64_t base, std::int64_t shift) {
-  Schedule::Edit edit(schedule, "swizzle", {BlockName{block_name(handle)}, bits, base, shift});
+constinit const Primitive primitives::swizzle = primitive<&Schedule::swizzle>(
+    "swizzle", {block("writer"), integer("bits", 1, 5), integer("base", 1, 5), integer("shift", 2, 7)});
+
+void Schedule::swizzle(BlockRef handle, std::int64_t bits, std::int64_t base, std::int64_t shift, Where where) {
+  Edit edit(*this, where, primitives::swizzle, handle, bits, base, shift);
   const Block &writer = edit.block(handle);
   const Buffer &buffer = require_temporary(edit, "swizzle.temporary", writer);
   require_shared(edit, "swizzle.shared", writer, "a swizzle");
@@ -28,4 +31,4 @@ void swizzle(Schedule &schedule, BlockRef handle, std::int64_t bits, std::int64_
   commit_layout(edit, buffer, std::move(layout));
 }
 
-} // namespace nestsmith::primitives
+} // namespace nestsmith

@@ -1,5 +1,5 @@
 #pragma once
-#include "dsl/schedule/schedule.h"
+#include "dsl/schedule/primitives/primitive.h"
 
 namespace nestsmith::primitives {
 
@@ -19,6 +19,6 @@ namespace nestsmith::primitives {
 /// Requires [swizzle.numbers]: bits >= 1, base >= 0, shift >= bits, and bits + base + shift <= 24.
 /// Requires [swizzle.once]: the temporary is not swizzled yet.
 /// Ensures: the sequential meaning is unchanged.
-void swizzle(Schedule &schedule, BlockRef writer, std::int64_t bits, std::int64_t base, std::int64_t shift);
+extern const Primitive swizzle;
 
 } // namespace nestsmith::primitives

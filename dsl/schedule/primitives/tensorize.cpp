@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace nestsmith::primitives {
+namespace nestsmith {
 
 namespace {
 
@@ -127,8 +127,11 @@ void check_meaning(const Schedule::Edit &edit, const For &loop, const Block &blo
 
 } // namespace
 
-void tensorize(Schedule &schedule, Loop handle, const std::string &name) {
-  Schedule::Edit edit(schedule, "tensorize", {LoopName{loop_name(handle)}, Word{name}});
+constinit const Primitive primitives::tensorize =
+    primitive<&Schedule::tensorize>("tensorize", {loop("loop"), intrinsic("intrinsic")});
+
+void Schedule::tensorize(Loop handle, const std::string &name, Where where) {
+  Edit edit(*this, where, primitives::tensorize, handle, name);
   const For &loop = edit.loop(handle);
   edit.require_serial("tensorize.serial", loop);
   const Block &block = block_below(edit, loop, name);
@@ -138,10 +141,10 @@ void tensorize(Schedule &schedule, Loop handle, const std::string &name) {
   For copy = loop;
   copy.form = Tensorized{intrinsic};
   Program next = edit.program();
-  next.body = replace(edit.body(), path_to(edit.body(), loop.var).back(), make_for(std::move(copy)));
+  next.body = edit.replace_loop(loop, std::move(copy));
   if (auto breach = lasting_breach(next, loop.var, &intrinsic))
     edit.refuse(breach->requirement, breach->message, {loop.var->name, block.id->name});
   edit.commit(std::move(next));
 }
 
-} // namespace nestsmith::primitives
+} // namespace nestsmith

@@ -1,5 +1,5 @@
 #pragma once
-#include "dsl/schedule/schedule.h"
+#include "dsl/schedule/primitives/primitive.h"
 
 namespace nestsmith::primitives {
 
@@ -37,6 +37,6 @@ namespace nestsmith::primitives {
 /// Ensures: the sequential meaning is unchanged. Obligation: operands in shared memory are contiguous and
 ///   aligned, and operands in fragments have the layout of the intrinsic (later directives can still change
 ///   them).
-void tensorize(Schedule &schedule, Loop loop, const std::string &intrinsic);
+extern const Primitive tensorize;
 
 } // namespace nestsmith::primitives

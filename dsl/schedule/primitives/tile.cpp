@@ -4,23 +4,26 @@
 
 #include <fmt/format.h>
 
-namespace nestsmith::primitives {
+namespace nestsmith {
 
-std::vector<Loop> tile(Schedule &schedule, Loop i, Loop j, std::vector<std::int64_t> factors) {
-  Schedule::Edit edit(schedule, "tile", {LoopName{loop_name(i)}, LoopName{loop_name(j)}, factors});
+constinit const Primitive primitives::tile =
+    primitive<Method<std::vector<Loop>, Loop, Loop, std::vector<std::int64_t>>{&Schedule::tile}>(
+        "tile", {outer_loop("i"), next_loop("j", "i"), factors("factors", 2)});
+
+std::vector<Loop> Schedule::tile(Loop i, Loop j, std::vector<std::int64_t> factors, Where where) {
+  Edit edit(*this, where, primitives::tile, i, j, factors);
   edit.loop(i);
   edit.loop(j);
   if (factors.size() != 2)
     edit.refuse("tile.factors",
                 fmt::format("got {} factors, expected 2: the extents of a tile along {} and {}", factors.size(),
-                            loop_name(i), loop_name(j)),
-                {loop_name(i), loop_name(j)});
+                            name(i), name(j)),
+                {name(i), name(j)});
   if (i.var == j.var)
-    edit.refuse("tile.nest", fmt::format("the loop {} is named twice; name two loops", loop_name(i)),
-                {loop_name(i)});
+    edit.refuse("tile.nest", fmt::format("the loop {} is named twice; name two loops", name(i)), {name(i)});
   std::vector<Loop> handles;
   try {
-    Schedule scratch = schedule;
+    Schedule scratch = *this;
     auto outer = scratch.split(i, {infer, factors[0]}), inner = scratch.split(j, {infer, factors[1]});
     handles = {outer[0], inner[0], outer[1], inner[1]};
     scratch.reorder(handles);
@@ -34,10 +37,9 @@ std::vector<Loop> tile(Schedule &schedule, Loop i, Loop j, std::vector<std::int6
                               : broken == "reorder.order"      ? "tile.order"
                               : broken.starts_with("reorder.") ? "tile.nest"
                                                                : broken.c_str();
-    edit.refuse(requirement, fmt::format("{}: {}", error.directive(), error.message()),
-                {loop_name(i), loop_name(j)});
+    edit.refuse(requirement, fmt::format("{}: {}", error.directive(), error.message()), {name(i), name(j)});
   }
   return handles;
 }
 
-} // namespace nestsmith::primitives
+} // namespace nestsmith

@@ -1,5 +1,5 @@
 #pragma once
-#include "dsl/schedule/schedule.h"
+#include "dsl/schedule/primitives/primitive.h"
 
 namespace nestsmith::primitives {
 
@@ -18,6 +18,6 @@ namespace nestsmith::primitives {
 /// Requires [tile.nest]: i and j are two loops of one nest, and no other statement is between them.
 /// Requires [tile.order]: accesses to an element of a parameter keep their order, as reorder requires it.
 /// Ensures: every iteration executes once; the order of a summation may change.
-std::vector<Loop> tile(Schedule &schedule, Loop i, Loop j, std::vector<std::int64_t> factors);
+extern const Primitive tile;
 
 } // namespace nestsmith::primitives

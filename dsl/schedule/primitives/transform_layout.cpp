@@ -6,10 +6,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace nestsmith::primitives {
+namespace nestsmith {
 
-void transform_layout(Schedule &schedule, BlockRef handle, const IndexMap &map) {
-  Schedule::Edit edit(schedule, "transform_layout", {BlockName{block_name(handle)}, Word{to_string(map)}});
+constinit const Primitive primitives::transform_layout =
+    primitive<&Schedule::transform_layout>("transform_layout", {block("writer"), index_map("map")});
+
+void Schedule::transform_layout(BlockRef handle, const IndexMap &map, Where where) {
+  Edit edit(*this, where, primitives::transform_layout, handle, map);
   const Block &writer = edit.block(handle);
   const Buffer &buffer = require_temporary(edit, "transform_layout.temporary", writer);
   Layout layout = layout_of(buffer);
@@ -50,4 +53,4 @@ void transform_layout(Schedule &schedule, BlockRef handle, const IndexMap &map) 
   commit_layout(edit, buffer, std::move(layout));
 }
 
-} // namespace nestsmith::primitives
+} // namespace nestsmith

@@ -1,5 +1,5 @@
 #pragma once
-#include "dsl/schedule/schedule.h"
+#include "dsl/schedule/primitives/primitive.h"
 
 namespace nestsmith::primitives {
 
@@ -22,6 +22,6 @@ namespace nestsmith::primitives {
 /// Ensures: the sequential meaning is unchanged. Obligations: the map is invertible on the part that is
 ///   allocated when the schedule is complete, and the array fits in memory, including the gaps that the map
 ///   leaves.
-void transform_layout(Schedule &schedule, BlockRef writer, const IndexMap &map);
+extern const Primitive transform_layout;
 
 } // namespace nestsmith::primitives

@@ -4,10 +4,12 @@
 
 #include <fmt/format.h>
 
-namespace nestsmith::primitives {
+namespace nestsmith {
 
-void unroll(Schedule &schedule, Loop handle) {
-  Schedule::Edit edit(schedule, "unroll", {LoopName{loop_name(handle)}});
+constinit const Primitive primitives::unroll = primitive<&Schedule::unroll>("unroll", {loop("loop")});
+
+void Schedule::unroll(Loop handle, Where where) {
+  Edit edit(*this, where, primitives::unroll, handle);
   const For &loop = edit.loop(handle);
   edit.require_serial("unroll.serial", loop);
   std::int64_t extent = edit.require_constant("unroll.constant", loop, "unrolled");
@@ -18,7 +20,7 @@ void unroll(Schedule &schedule, Loop handle) {
                 {loop.var->name});
   For copy = loop;
   copy.form = Unrolled{};
-  edit.commit(replace(edit.body(), path_to(edit.body(), loop.var).back(), make_for(std::move(copy))));
+  edit.commit(edit.replace_loop(loop, std::move(copy)));
 }
 
-} // namespace nestsmith::primitives
+} // namespace nestsmith

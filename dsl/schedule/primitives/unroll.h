@@ -1,5 +1,5 @@
 #pragma once
-#include "dsl/schedule/schedule.h"
+#include "dsl/schedule/primitives/primitive.h"
 
 namespace nestsmith::primitives {
 
@@ -13,6 +13,6 @@ namespace nestsmith::primitives {
 /// Requires [unroll.extent]: the extent is at most 1024, because a longer body does not fit in the instruction
 ///   cache.
 /// Ensures: every iteration executes once, in the same order.
-void unroll(Schedule &schedule, Loop loop);
+extern const Primitive unroll;
 
 } // namespace nestsmith::primitives

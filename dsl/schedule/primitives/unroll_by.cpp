@@ -4,16 +4,19 @@
 
 #include <fmt/format.h>
 
-namespace nestsmith::primitives {
+namespace nestsmith {
 
-void unroll_by(Schedule &schedule, Loop handle, std::int64_t factor) {
-  Schedule::Edit edit(schedule, "unroll_by", {LoopName{loop_name(handle)}, factor});
+constinit const Primitive primitives::unroll_by =
+    primitive<&Schedule::unroll_by>("unroll_by", {loop("loop"), integer("factor", 2)});
+
+void Schedule::unroll_by(Loop handle, std::int64_t factor, Where where) {
+  Edit edit(*this, where, primitives::unroll_by, handle, factor);
   const For &loop = edit.loop(handle);
   if (!loop.is<Serial>())
     edit.refuse(
         "unroll_by.serial",
         fmt::format("the loop {} is {}, expected a serial loop; unroll a serial loop inside or around it",
-                    loop.var->name, name(loop.form)),
+                    loop.var->name, nestsmith::name(loop.form)),
         {loop.var->name});
   For copy = loop;
   std::int64_t &copies = std::get<Serial>(copy.form).copies;
@@ -29,7 +32,7 @@ void unroll_by(Schedule &schedule, Loop handle, std::int64_t factor) {
                     factor < 2 ? "leave unroll_by out" : "a longer body does not fit in the instruction cache"),
         {loop.var->name});
   copies = factor;
-  edit.commit(replace(edit.body(), path_to(edit.body(), loop.var).back(), make_for(std::move(copy))));
+  edit.commit(edit.replace_loop(loop, std::move(copy)));
 }
 
-} // namespace nestsmith::primitives
+} // namespace nestsmith

@@ -1,5 +1,5 @@
 #pragma once
-#include "dsl/schedule/schedule.h"
+#include "dsl/schedule/primitives/primitive.h"
 
 #include <cstdint>
 
@@ -15,6 +15,6 @@ namespace nestsmith::primitives {
 /// Requires [unroll_by.once]: k is not yet unrolled by a number.
 /// Requires [unroll_by.factor]: the number is from 2 to 1024.
 /// Ensures: every iteration executes once, in the same order.
-void unroll_by(Schedule &schedule, Loop loop, std::int64_t factor);
+extern const Primitive unroll_by;
 
 } // namespace nestsmith::primitives

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-namespace nestsmith::primitives {
+namespace nestsmith {
 
 namespace {
 
@@ -65,8 +65,10 @@ void check_memory(const Schedule::Edit &edit, const For &loop, const Block &bloc
 
 } // namespace
 
-void vectorize(Schedule &schedule, Loop handle) {
-  Schedule::Edit edit(schedule, "vectorize", {LoopName{loop_name(handle)}});
+constinit const Primitive primitives::vectorize = primitive<&Schedule::vectorize>("vectorize", {loop("loop")});
+
+void Schedule::vectorize(Loop handle, Where where) {
+  Edit edit(*this, where, primitives::vectorize, handle);
   const For &loop = edit.loop(handle);
   edit.require_serial("vectorize.serial", loop);
   const Block *block = only_block(loop);
@@ -83,7 +85,7 @@ void vectorize(Schedule &schedule, Loop handle) {
     edit.refuse(breach->requirement, breach->message, {loop.var->name, block->id->name});
   For copy = loop;
   copy.form = Vectorized{};
-  edit.commit(replace(edit.body(), path_to(edit.body(), loop.var).back(), make_for(std::move(copy))));
+  edit.commit(edit.replace_loop(loop, std::move(copy)));
 }
 
-} // namespace nestsmith::primitives
+} // namespace nestsmith

@@ -1,5 +1,5 @@
 #pragma once
-#include "dsl/schedule/schedule.h"
+#include "dsl/schedule/primitives/primitive.h"
 
 namespace nestsmith::primitives {
 
@@ -26,6 +26,6 @@ namespace nestsmith::primitives {
 ///   the number of lanes.
 /// Ensures: the sequential meaning is unchanged. Obligations: vectors in shared memory are aligned, and at
 ///   least one access is contiguous (later directives can still change the layout of shared memory).
-void vectorize(Schedule &schedule, Loop loop);
+extern const Primitive vectorize;
 
 } // namespace nestsmith::primitives

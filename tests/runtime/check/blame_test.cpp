@@ -244,7 +244,7 @@ TEST(Blame, AFactorThatIsNotFilledIsTheFaultOfFillTails) {
 
 TEST(Blame, FloatingPointHasItsBound) {
   Schedule s(test::gemm(5, 6, 7, DType::f32));
-  Schedule::Edit edit(s, "unroll", {LoopName{"i"}});
+  Schedule::Edit edit(s, {}, primitives::unroll, s.loop("i"));
   std::function<Stmt(const Stmt &)> scaled = [&](const Stmt &stmt) {
     const auto *block = as<Block>(stmt);
     if (!block || block->id->name != "C")

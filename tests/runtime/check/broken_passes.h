@@ -2,6 +2,7 @@
 /// Passes and directives with a fault put in, for tests that ask who is to blame.
 
 #include "dsl/schedule/primitives/edit.h"
+#include "dsl/schedule/primitives/unroll.h"
 #include "lowering/passes.h"
 
 #include <functional>
@@ -61,7 +62,7 @@ template <class T> void rewrite_all(Unit &unit, const std::function<kernel::Stmt
 
 /// A directive that changes the result: it calls itself unroll(loop), and adds one to what goes to parameters.
 inline void broken_unroll(Schedule &s, Loop loop) {
-  Schedule::Edit edit(s, "unroll", {LoopName{loop.var->name}});
+  Schedule::Edit edit(s, {}, primitives::unroll, loop);
   edit.commit(one_more(edit.body()));
 }
 
