@@ -126,8 +126,8 @@ struct Address {
   };
 
   std::uint32_t base = zero_register; ///< uniform register: the part of the address that all lanes share
+  bool wraps = false;                 ///< the sum wraps at 32 bits
   std::int64_t constant = 0;
-  bool wraps = false;                                                   ///< the sum wraps at 32 bits
   std::variant<std::monostate, Patterns, LaneOffsets> lane_offset = {}; ///< none: 0 for all lanes
 
   bool is_uniform() const { return std::holds_alternative<std::monostate>(lane_offset); }
@@ -136,28 +136,27 @@ struct Address {
   const Pattern &pattern(std::uint32_t warp) const { return alternative<Patterns>(lane_offset)[warp]; }
 };
 
-/// One load or store.
+/// One load or store. The fields that each execution reads are side by side.
 struct Access {
   std::uint32_t site = 0;
-  Buffer buffer;
   bool is_store = false;
   bool checked = true; ///< the simulator checks the access for races and reads of unwritten memory
-  Storage storage;     ///< of the buffer
-  Address address;
-
-  /// Register with a mask; only the active lanes in this mask perform the access.
-  std::uint32_t mask = all_lanes_register;
-  bool counted = false;   ///< the access has its own mask, so each execution increments a counter
+  Buffer buffer;
   std::int64_t bytes = 0; ///< access size of one lane: all elements of a vector
-  Register value;         ///< destination of a load, source of a store
-  Register fill = {.at = zero_register, .uniform = true}; ///< value of a load in lanes where the mask is false
-
   /// Of the first element of a vector.
   struct Vector {
     std::int64_t lanes = 1;
     bool aligned = false; ///< the thread's part of the address is a multiple of `lanes`
   };
   Vector vector = {};
+  Register fill = {.at = zero_register, .uniform = true}; ///< value of a load in lanes where the mask is false
+
+  /// Register with a mask; only the active lanes in this mask perform the access.
+  std::uint32_t mask = all_lanes_register;
+  bool counted = false; ///< the access has its own mask, so each execution increments a counter
+  Register value;       ///< destination of a load, source of a store
+  Address address;
+  Storage storage; ///< of the buffer
 };
 
 /// The elements that the lanes of a warp take from registers of all lanes: offsets in the frame, in bytes.
