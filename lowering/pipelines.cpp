@@ -16,8 +16,8 @@ namespace {
 class PipelineEmitter {
 public:
   PipelineEmitter(const For &loop, NestEmitter &nests)
-      : loop_(loop), nests_(staged_nests(loop)), step_(pipeline_step(loop)), emit_(nests.emit), loops_(nests.loops),
-        bounds_(nests.bounds), issues_(nests.issues) {}
+      : loop_(loop), nests_(staged_nests(loop)), step_(pipeline_step(loop)), emit_(nests.emit),
+        loops_(nests.loops), bounds_(nests.bounds), issues_(nests.issues) {}
 
   /// A nest of stage s executes iteration t - s in step t. The steps before the last stage's first iteration
   /// are the prologue. In the loop (the steady state) earlier stages run ahead while iterations remain.
