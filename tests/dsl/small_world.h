@@ -105,22 +105,28 @@ inline std::vector<Argument> choices_of(const Schedule &schedule, const primitiv
   internal_error("not a kind of parameter");
 }
 
-/// Every directive of every primitive with these choices.
+/// Every directive of every primitive with these choices. Of the arguments, those that refer to others vary
+/// fastest.
 inline std::vector<Directive> moves_of(const Schedule &schedule) {
   std::vector<Directive> moves;
   for (const Primitive &primitive : all_primitives()) {
-    std::vector<std::vector<Argument>> begun = {{}};
-    for (const primitives::Parameter &parameter : primitive.parameters()) {
+    std::vector<std::vector<Argument>> begun = {std::vector<Argument>(primitive.count)};
+    auto choose = [&](std::size_t at) {
+      const primitives::Parameter &parameter = primitive.slots[at];
       std::vector<std::vector<Argument>> next;
-      for (const std::vector<Argument> &arguments : begun)
-        for (const Argument &choice :
-             choices_of(schedule, parameter,
-                        parameter.of.empty() ? nullptr : &arguments[primitive.position_of(parameter)])) {
+      for (std::vector<Argument> &arguments : begun) {
+        const Argument *of = parameter.of.empty() ? nullptr : &arguments[primitive.position_of(parameter)];
+        for (const Argument &choice : choices_of(schedule, parameter, of)) {
           next.push_back(arguments);
-          next.back().push_back(choice);
+          next.back()[at] = choice;
         }
+      }
       begun = std::move(next);
-    }
+    };
+    for (bool refers : {false, true})
+      for (std::size_t at = 0; at < primitive.count; ++at)
+        if (primitive.slots[at].of.empty() != refers)
+          choose(at);
     for (std::vector<Argument> &arguments : begun)
       moves.push_back({std::string(primitive.name), std::move(arguments), {}});
   }
