@@ -1,7 +1,7 @@
 /// Multiply-adds per second of the simulator at 512^3 in f32: with all checks, with counters as well, and with
 /// neither.
 
-#include "runtime/model/counting.h"
+#include "runtime/model/request_counter.h"
 #include "tests/runtime/sim/gemm_kernels.h"
 
 #include <benchmark/benchmark.h>
@@ -27,7 +27,7 @@ void simulate(benchmark::State &state, const kernel::Kernel &kernel, const How &
   const Argument arguments[] = {{&A}, {&B}, {&C}};
   std::uint64_t multiply_adds = 0;
   for (auto _ : state) {
-    model::Counting counting(false);
+    model::RequestCounter counting(false);
     Result result = run(kernel, arguments, {},
                         {.host_threads = static_cast<unsigned>(state.range(0)),
                          .check = how.check,

@@ -103,7 +103,7 @@ std::vector<KernelResources> resources_if_possible(const kernel::Plan &plan, con
   return resources;
 }
 
-Prepared prepare(const Context &context, Choice choice, const Gpu &gpu) {
+Prepared prepare(const Context &context, ChosenRung choice, const Gpu &gpu) {
   if (!choice.fixed_shape)
     choice.default_shape = choice.gpu_shape;
   Scheduled scheduled = schedule_choice(context, choice, target_of(gpu));
@@ -126,7 +126,7 @@ std::pair<Analysed, Analysed> analyse(Prepared a, Prepared b, const Gpu &gpu) {
   return {first.get(), std::move(second)};
 }
 
-std::optional<Choice> rung_before(const std::vector<Rung> &rungs, const Choice &choice) {
+std::optional<ChosenRung> rung_before(const std::vector<Rung> &rungs, const ChosenRung &choice) {
   auto at = std::ranges::find_if(rungs, [&](const Rung &rung) { return rung.full_name() == choice.name; });
   if (at == rungs.end() || at == rungs.begin())
     return std::nullopt;
@@ -143,7 +143,7 @@ bool same_computation(const Scheduled &a, const Scheduled &b) {
 std::optional<Prepared> prepare_baseline(const Context &context, const Scheduled &scheduled, const Gpu &gpu,
                                          std::string &note) {
   auto named = context.arguments.value("against");
-  std::optional<Choice> choice =
+  std::optional<ChosenRung> choice =
       named ? std::optional(choose_rung(context.rungs, *named)) : rung_before(context.rungs, scheduled.choice);
   if (!choice)
     return std::nullopt;

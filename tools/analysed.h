@@ -5,7 +5,7 @@
 #include "runtime/model/analysis.h"
 #include "runtime/model/explain.h"
 #include "tools/result_cache.h"
-#include "tools/rung_choice.h"
+#include "tools/scheduled.h"
 
 #include <optional>
 #include <string>
@@ -40,7 +40,7 @@ struct Prepared {
   std::vector<KernelResources> compiled;
   std::string note; ///< reason why registers are unknown, or empty
 };
-Prepared prepare(const Context &context, Choice choice, const Gpu &gpu);
+Prepared prepare(const Context &context, ChosenRung choice, const Gpu &gpu);
 
 struct Analysed {
   Scheduled scheduled;
@@ -57,7 +57,7 @@ std::pair<Analysed, Analysed> analyse(Prepared a, Prepared b, const Gpu &gpu);
 std::vector<KernelResources> resources_if_possible(const kernel::Plan &plan, const Gpu &gpu, std::string &note);
 
 /// The previous rung of the same tutorial; none if there is none or its number of extents differs.
-std::optional<Choice> rung_before(const std::vector<Rung> &rungs, const Choice &choice);
+std::optional<ChosenRung> rung_before(const std::vector<Rung> &rungs, const ChosenRung &choice);
 /// Whether both compute the same workload at the same shape and dtype, so that their costs can be compared.
 bool same_computation(const Scheduled &a, const Scheduled &b);
 

@@ -195,7 +195,7 @@ ExitCode dispatch(std::vector<std::string> words, const std::vector<Rung> &rungs
   Colour colour = when == "auto" ? Colour::automatic : when == "always" ? Colour::always : Colour::never;
   ExitCode code = command.run(Context{rungs, arguments, Style(colour), tutorials});
   if (std::string refused = DiskCache::refused(); !refused.empty())
-    say("nestsmith: warning: " + refused);
+    to_stderr("nestsmith: warning: " + refused);
   return code;
 }
 
@@ -207,7 +207,7 @@ int report(const Failure &failure, const std::vector<std::string> &words, bool j
   bool has_lines =
       std::ranges::any_of(words, [](const std::string &word) { return word.find('\n') != std::string::npos; });
   const std::string message = has_lines ? printable(failure.message) : failure.message;
-  say("nestsmith: " + message);
+  to_stderr("nestsmith: " + message);
   fmt::print(stderr, "{}", folded_code(printable_lines(failure.details), error_width()));
   if (json)
     fmt::print(stdout, "{}\n", printable_lines(json_line([&](llvm::json::OStream &stream) {

@@ -12,7 +12,7 @@ namespace nestsmith::cli {
 
 namespace {
 
-Choice with_default_shape(Choice choice, const Machine &machine) {
+ChosenRung with_default_shape(ChosenRung choice, const Machine &machine) {
   if (!machine.simulated() && !choice.fixed_shape)
     choice.default_shape = choice.gpu_shape;
   return choice;
@@ -25,7 +25,7 @@ std::string Planned::problem() const {
   return type + " " + to_text(shape);
 }
 
-Planned Climb::plan(const Choice &given) const {
+Planned Climb::plan(const ChosenRung &given) const {
   Planned planned;
   planned.choice = with_default_shape(given, machine_);
   planned.shape = chosen_shape(context_, planned.choice);
@@ -40,9 +40,9 @@ Planned Climb::plan(const Choice &given) const {
   return planned;
 }
 
-std::vector<Planned> Climb::plan_all(const std::vector<Choice> &choices) const {
+std::vector<Planned> Climb::plan_all(const std::vector<ChosenRung> &choices) const {
   std::vector<Planned> planned;
-  for (const Choice &choice : choices)
+  for (const ChosenRung &choice : choices)
     planned.push_back(plan(choice));
   if (std::ranges::all_of(planned, [](const Planned &rung) { return rung.failure.code == ExitCode::usage; }))
     throw UserError(ExitCode::usage, planned.front().failure.message);

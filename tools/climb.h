@@ -8,7 +8,7 @@
 #include "tools/failure.h"
 #include "tools/machine.h"
 #include "tools/result_cache.h"
-#include "tools/rung_choice.h"
+#include "tools/scheduled.h"
 
 #include <map>
 #include <memory>
@@ -19,7 +19,7 @@ namespace nestsmith::cli {
 
 /// A rung before execution. A climb schedules all rungs before it executes the first.
 struct Planned {
-  Choice choice;
+  ChosenRung choice;
   Shape shape;
   DType dtype = DType::f32;
   std::optional<Scheduled> scheduled; ///< none after a failure
@@ -57,10 +57,10 @@ public:
   Climb(const Context &context, Machine &machine, ResultCache *results = nullptr)
       : context_(context), machine_(machine), results_(results), checker_(machine.multiplier.get()) {}
   /// A failure of the rung is part of the result. Throws UserError if the options are invalid.
-  Planned plan(const Choice &choice) const;
+  Planned plan(const ChosenRung &choice) const;
   /// The same for all rungs. Throws UserError if a mistake in the command line prevents every rung from
   /// running.
-  std::vector<Planned> plan_all(const std::vector<Choice> &choices) const;
+  std::vector<Planned> plan_all(const std::vector<ChosenRung> &choices) const;
   Climbed run(const Planned &planned);
   /// The GPU of the analyses: the device, or an assumed GPU without a device. Null if its figures are not
   /// known.

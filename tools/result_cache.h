@@ -9,7 +9,7 @@
 #include "runtime/check/check.h"
 #include "runtime/cuda/cache.h"
 #include "runtime/model/analyse.h"
-#include "tools/rung_choice.h"
+#include "tools/scheduled.h"
 
 #include <functional>
 #include <string>

@@ -1,6 +1,6 @@
 #include "tools/run_notes.h"
 
-#include "tools/knob_choice.h"
+#include "tools/scheduled.h"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -1,8 +1,9 @@
+#include "tools/scheduled.h"
+
 #include "dsl/expr/error.h"
 #include "dsl/ir/specialise.h"
 #include "dsl/ir/workload_info.h"
 #include "runtime/check/stored_array.h"
-#include "tools/knob_choice.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -22,28 +23,6 @@ std::string stated_text(const Size &stated) {
 }
 
 } // namespace
-
-std::optional<std::int64_t> given_multiple(const Context &context) {
-  auto unit = context.arguments.number("multiple-of");
-  if (unit == 0)
-    throw UserError(ExitCode::usage, "option '--multiple-of' must be a number of at least 1, got '0'");
-  return unit;
-}
-
-Shape chosen_shape(const Context &context, const Choice &choice) {
-  auto given = context.arguments.value("shape");
-  Shape shape =
-      given && !choice.own_shape ? parse_shape(*given, choice.default_shape.size()) : choice.default_shape;
-  auto unit = given_multiple(context);
-  if (unit && !context.arguments.has("symbolic"))
-    throw UserError(ExitCode::usage,
-                    "--multiple-of applies to the sizes of a symbolic kernel; give --symbolic too");
-  if (!shape.stated)
-    shape.stated = choice.default_shape.stated; // a trace file's
-  if (context.arguments.has("symbolic"))
-    shape.stated = Size{.multiple_of = unit.value_or(1)};
-  return shape;
-}
 
 Shape fitting_shape(const Program &source, const Shape &shape) {
   Shape fitting = shape;
@@ -86,32 +65,26 @@ void state_sizes(const std::string &name, const Program &source, Shape &shape) {
   }
 }
 
-DType chosen_dtype(const Context &context, const Choice &choice) {
-  auto given = context.arguments.value("dtype");
-  return given ? *parse_dtype(*given) : choice.default_dtype;
-}
-
-Scheduled schedule_choice(const Context &context, const Choice &choice, const Target &target) {
+Scheduled schedule_choice(const Context &context, const ChosenRung &choice, const Target &target) {
   Knobs knobs;
   return schedule_choice(context, choice, target, knobs);
 }
 
-Scheduled schedule_choice(const Context &context, const Choice &choice, const Target &target, Knobs &knobs) {
+Scheduled schedule_choice(const Context &context, const ChosenRung &choice, const Target &target,
+                          Knobs &knobs) {
   return schedule_at(choice, chosen_shape(context, choice), chosen_dtype(context, choice), target, knobs);
 }
 
-Scheduled schedule_at(const Choice &choice, Shape shape, DType dtype, const Target &target, Knobs &knobs) {
-  std::optional<TableUse> use;
-  Schedule schedule = choice.schedule(shape, dtype, target, knobs, &use);
-  state_sizes(choice.name, schedule.source(), shape);
-  KnobValues values = knobs.asked().empty() ? choice.knobs : knobs.chosen();
+Scheduled schedule_at(const ChosenRung &choice, Shape shape, DType dtype, const Target &target, Knobs &knobs) {
+  ChosenKnobs chosen = chosen_knobs(choice, shape, dtype, target, knobs);
+  state_sizes(choice.name, chosen.schedule.source(), shape);
   return {choice,
           shape,
           dtype,
-          std::move(schedule),
+          std::move(chosen.schedule),
           choice.variant ? choice.variant(shape, dtype) : std::nullopt,
-          std::move(values),
-          std::move(use)};
+          std::move(chosen.values),
+          std::move(chosen.use)};
 }
 
 Program Scheduled::step(std::size_t n) const {
@@ -121,6 +94,14 @@ Program Scheduled::step(std::size_t n) const {
 
 kernel::Plan Scheduled::at_shape(kernel::Plan lowered, std::int64_t gap) const {
   return shape.stated ? with_sizes(lowered, sizes_for(schedule.source(), shape, gap)) : lowered;
+}
+
+std::string form_text(const Scheduled &scheduled) {
+  std::string form = scheduled.variant ? scheduled.variant->name : "";
+  if (!scheduled.use)
+    return form;
+  return form + (form.empty() ? "" : ", ") +
+         (scheduled.use->record ? "as " + scheduled.use->record->shape : "default knobs");
 }
 
 std::string dtype_name(const Program &source, DType asked) {
@@ -167,7 +148,7 @@ std::string unbound_warning(const std::string &name, const kernel::Plan &plan) {
 
 void warn_if_unbound(const Scheduled &scheduled, const kernel::Plan &plan) {
   if (std::string warning = unbound_warning(scheduled.choice.name, plan); !warning.empty())
-    say("nestsmith: " + warning);
+    to_stderr("nestsmith: " + warning);
 }
 
 void check_work(const Program &source, const Shape &shape) {

@@ -82,8 +82,10 @@ private:
   std::size_t next_ = 0;
 };
 
-/// The fields of each structure, for both directions.
+/// The fields of each structure, in one order for both directions.
 template <class A, class T> void fields(A &archive, T &value) { archive.field(value); }
+
+template <class A, class... T> void all(A &archive, T &...values) { (fields(archive, values), ...); }
 
 template <class A, class T> void fields(A &archive, std::vector<T> &list) {
   std::size_t size = list.size();
@@ -107,94 +109,58 @@ template <class A, class T> void fields(A &archive, std::optional<T> &value) {
 }
 
 template <class A> void fields(A &archive, model::RequestSums &sums) {
-  for (std::uint64_t *field : {&sums.requests, &sums.threads, &sums.asked, &sums.sectors, &sums.lines,
-                               &sums.wavefronts, &sums.conflicts})
-    archive.field(*field);
+  all(archive, sums.requests, sums.threads, sums.asked, sums.sectors, sums.lines, sums.wavefronts,
+      sums.conflicts);
 }
 
 template <class A> void fields(A &archive, model::AccessCounts &access) {
-  fields(archive, static_cast<model::RequestSums &>(access));
-  fields(archive, access.merged);
+  all(archive, static_cast<model::RequestSums &>(access), access.merged);
 }
 
 template <class A> void fields(A &archive, model::OpCounts &counts) {
-  archive.field(counts.warps);
-  archive.field(counts.threads);
+  all(archive, counts.warps, counts.threads);
 }
 
 template <class A> void fields(A &archive, model::Counters &counters) {
-  fields(archive, counters.accesses);
-  for (model::OpCounts *counts :
-       {&counters.multiply_adds, &counters.floating, &counters.integer, &counters.barriers, &counters.branches})
-    fields(archive, *counts);
   std::vector<std::pair<const Intrinsic *, model::OpCounts>> matrix(counters.matrix.begin(),
                                                                     counters.matrix.end());
-  fields(archive, matrix);
+  all(archive, counters.accesses, counters.multiply_adds, counters.floating, counters.integer,
+      counters.barriers, counters.branches, matrix, counters.divergent, counters.blocks, counters.counted,
+      counters.estimated);
   counters.matrix = {matrix.begin(), matrix.end()};
-  for (std::uint64_t *field : {&counters.divergent, &counters.blocks, &counters.counted})
-    archive.field(*field);
-  archive.field(counters.estimated);
 }
 
 template <class A> void fields(A &archive, std::pair<const Intrinsic *, model::OpCounts> &calls) {
-  archive.field(calls.first);
-  fields(archive, calls.second);
+  all(archive, calls.first, calls.second);
 }
 
 template <class A> void fields(A &archive, model::Traffic &traffic) {
-  for (std::uint64_t *field : {&traffic.l1_sectors, &traffic.l1_hits, &traffic.l2_reads, &traffic.l2_read_hits,
-                               &traffic.l2_writes, &traffic.dram_reads, &traffic.dram_writes})
-    archive.field(*field);
+  all(archive, traffic.l1_sectors, traffic.l1_hits, traffic.l2_reads, traffic.l2_read_hits, traffic.l2_writes,
+      traffic.dram_reads, traffic.dram_writes);
 }
 
 template <class A> void fields(A &archive, KernelFigures &figures) {
-  fields(archive, figures.counters);
-  fields(archive, figures.lowered);
-  fields(archive, figures.memory.traffic);
-  fields(archive, figures.memory.accesses);
-  archive.field(figures.memory.followed);
-  archive.field(figures.memory.followed_blocks);
-  archive.field(figures.estimated_seconds);
+  all(archive, figures.counters, figures.lowered, figures.memory.traffic, figures.memory.accesses,
+      figures.memory.followed, figures.memory.followed_blocks, figures.estimated_seconds);
 }
 
-template <class A> void fields(A &archive, SkippedRun &run) {
-  archive.field(run.label);
-  archive.field(run.why);
-}
+template <class A> void fields(A &archive, SkippedRun &run) { all(archive, run.label, run.why); }
 
 template <class A> void fields(A &archive, ComparedOutput &output) {
-  archive.field(output.buffer);
-  archive.field(output.elements);
-  archive.field(output.compared);
+  all(archive, output.buffer, output.elements, output.compared);
 }
 
 template <class A> void fields(A &archive, Coverage &output) {
-  archive.field(output.buffer);
-  archive.field(output.elements);
-  archive.field(output.compared);
-  archive.field(output.run);
+  all(archive, output.buffer, output.elements, output.compared, output.run);
 }
 
 template <class A> void fields(A &archive, RunResult &run) {
-  archive.field(run.run);
-  archive.field(run.label);
-  archive.field(run.passed);
-  archive.field(run.exact);
-  archive.field(run.max_error);
-  archive.field(run.max_error_over_bound);
-  fields(archive, run.where);
-  archive.field(run.wrong_elements);
-  archive.field(run.without_bound);
-  archive.field(run.wide_bound);
-  fields(archive, run.outputs);
-  fields(archive, run.messages);
+  all(archive, run.run, run.label, run.passed, run.exact, run.max_error, run.max_error_over_bound, run.where,
+      run.wrong_elements, run.without_bound, run.wide_bound, run.outputs, run.messages);
 }
 
 template <class A> void fields(A &archive, CheckResult &check) {
-  archive.field(check.passed);
-  fields(archive, check.runs);
-  fields(archive, check.skipped);
-  fields(archive, check.outputs);
+  all(archive, check.passed, check.runs, check.skipped, check.outputs);
 }
 
 template <class T> std::optional<std::string> written(T value) {

@@ -1,7 +1,7 @@
 #include "runtime/model/count.h"
 
 #include "lowering/plan.h"
-#include "runtime/model/counting.h"
+#include "runtime/model/request_counter.h"
 #include "runtime/model/walking.h"
 #include "runtime/sim/decode.h"
 #include "runtime/sim/machine.h"
@@ -97,47 +97,49 @@ std::vector<Chosen> spread(std::uint64_t blocks, std::uint64_t count) {
 }
 
 /// The executions and the requests of some blocks.
-struct Counts {
+struct BlockCounts {
   sim::Executions executions;
-  Tally tally;
+  RequestHistograms histograms;
 
-  void add(const Counts &other, std::uint64_t times = 1) {
+  void add(const BlockCounts &other, std::uint64_t times = 1) {
     executions.add(other.executions, times);
-    tally.add(other.tally, times);
+    histograms.add(other.histograms, times);
   }
 };
 
 /// One machine and its counts.
-struct CountingMachine {
-  CountingMachine(const sim::DecodedKernel &decoded, const Counting &counting, ParameterMemory &memory)
-      : tally(counting.tally(decoded)), machine(decoded, memory.buffers, nullptr, &tally) {}
-  CountingMachine(const CountingMachine &) = delete;
+struct CountedMachine {
+  CountedMachine(const sim::DecodedKernel &decoded, const RequestCounter &counting, ParameterMemory &memory)
+      : histograms(counting.histograms(decoded)), machine(decoded, memory.buffers, nullptr, &histograms) {}
+  CountedMachine(const CountedMachine &) = delete;
 
-  void add_to(Counts &counts, std::uint64_t times) const { counts.add({machine.executions, tally}, times); }
+  void add_to(BlockCounts &counts, std::uint64_t times) const {
+    counts.add({machine.executions, histograms}, times);
+  }
   void clear() {
     machine.executions.clear();
-    tally.clear();
+    histograms.clear();
   }
 
-  Tally tally;
+  RequestHistograms histograms;
   sim::Machine machine;
 };
 
 /// The kernel, decoded for counting.
-struct Counted {
-  Counting counting{true};
+struct CountedKernel {
+  RequestCounter counting{true};
   sim::DecodedKernel decoded;
 };
 
 /// The counts of all chosen blocks, each multiplied by its weight.
-Counters run_blocks(const Counted &counted, ParameterMemory &memory, const std::vector<Chosen> &blocks,
+Counters run_blocks(const CountedKernel &counted, ParameterMemory &memory, const std::vector<Chosen> &blocks,
                     unsigned threads) {
   const sim::DecodedKernel &decoded = counted.decoded;
-  const Counts none{sim::Executions(decoded), counted.counting.tally(decoded)};
-  std::vector<Counts> counts(threads, none);
+  const BlockCounts none{sim::Executions(decoded), counted.counting.histograms(decoded)};
+  std::vector<BlockCounts> counts(threads, none);
   std::atomic<std::size_t> next = 0;
-  sim::run_workers(counts, [&](Counts &mine) {
-    CountingMachine single(decoded, counted.counting, memory), weighted(decoded, counted.counting, memory);
+  sim::run_workers(counts, [&](BlockCounts &mine) {
+    CountedMachine single(decoded, counted.counting, memory), weighted(decoded, counted.counting, memory);
     for (std::size_t n = next++; n < blocks.size(); n = next++) {
       if (blocks[n].weight == 1) {
         single.machine.run_block(blocks[n].block);
@@ -149,10 +151,10 @@ Counters run_blocks(const Counted &counted, ParameterMemory &memory, const std::
     }
     single.add_to(mine, 1);
   });
-  Counts all = none;
-  for (const Counts &part : counts)
+  BlockCounts all = none;
+  for (const BlockCounts &part : counts)
     all.add(part);
-  return evaluate(decoded, counted.counting.accesses(), all.executions, all.tally);
+  return evaluate(decoded, counted.counting.accesses(), all.executions, all.histograms);
 }
 
 bool alike(const Counters &a, const Counters &b) {
@@ -166,7 +168,7 @@ bool alike(const Counters &a, const Counters &b) {
 }
 
 /// Whether blocks drawn at random have the same counts as the blocks that represent them.
-bool holds(const GridSample &sample, const Counted &counted, ParameterMemory &memory) {
+bool holds(const GridSample &sample, const CountedKernel &counted, ParameterMemory &memory) {
   std::mt19937_64 random(counted.decoded.blocks);
   auto of = [&](std::uint64_t block) { return run_blocks(counted, memory, {{block, 1}}, 1); };
   for (int n = 0; n < 16; ++n) {
@@ -179,8 +181,8 @@ bool holds(const GridSample &sample, const Counted &counted, ParameterMemory &me
 }
 
 /// Allocates the parameters in `memory` if the kernel depends on their values.
-Counted decoded(const kernel::Kernel &kernel, std::span<const Scalar> scalars, ParameterMemory &memory) {
-  Counted counted;
+CountedKernel decoded(const kernel::Kernel &kernel, std::span<const Scalar> scalars, ParameterMemory &memory) {
+  CountedKernel counted;
   counted.decoded = decode(kernel, scalars, memory.buffers,
                            {.values = false,
                             .barriers = false,
@@ -189,7 +191,7 @@ Counted decoded(const kernel::Kernel &kernel, std::span<const Scalar> scalars, P
                             .observer = &counted.counting});
   if (counted.decoded.depends_on_data) {
     memory.fill();
-    counted.counting = Counting(false);
+    counted.counting = RequestCounter(false);
     counted.decoded = decode(kernel, scalars, memory.buffers, {.check = false, .observer = &counted.counting});
   }
   return counted;
@@ -199,7 +201,7 @@ Counted decoded(const kernel::Kernel &kernel, std::span<const Scalar> scalars, P
 
 Counters count(const kernel::Kernel &kernel, std::span<const Scalar> scalars, const CountOptions &options) {
   ParameterMemory memory(kernel);
-  Counted counted = decoded(kernel, scalars, memory);
+  CountedKernel counted = decoded(kernel, scalars, memory);
   auto all = static_cast<std::uint64_t>(counted.decoded.blocks);
   bool estimated = false;
   std::vector<Chosen> blocks;
@@ -221,7 +223,7 @@ Counters count(const kernel::Kernel &kernel, std::span<const Scalar> scalars, co
 std::optional<Counters> counted_before(const kernel::Kernel &kernel, std::span<const Scalar> scalars,
                                        Counters counts) {
   ParameterMemory memory(kernel);
-  Counted counted = decoded(kernel, scalars, memory);
+  CountedKernel counted = decoded(kernel, scalars, memory);
   Counters none = run_blocks(counted, memory, {}, 1);
   if (none.accesses.size() != counts.accesses.size())
     return std::nullopt;

@@ -19,7 +19,7 @@ struct Times {
 class Evaluation {
 public:
   Evaluation(const sim::DecodedKernel &decoded, const CountedAccesses &accesses,
-             const sim::Executions &executions, const Tally &tally);
+             const sim::Executions &executions, const RequestHistograms &histograms);
   Counters run();
 
 private:
@@ -32,7 +32,7 @@ private:
   const sim::DecodedKernel &decoded_;
   const CountedAccesses &accesses_;
   const sim::Executions &executions_;
-  const Tally &tally_;
+  const RequestHistograms &histograms_;
   std::vector<std::vector<Times>> runs_, bases_, single_; ///< of regions, bases and accesses
   /// The known costs, by pattern, lanes, phase, place within a word, width and memory.
   std::map<std::tuple<const sim::Pattern *, std::uint32_t, std::int64_t, std::int64_t, std::int64_t, Scope>,
@@ -41,8 +41,8 @@ private:
 };
 
 Evaluation::Evaluation(const sim::DecodedKernel &decoded, const CountedAccesses &accesses,
-                       const sim::Executions &executions, const Tally &tally)
-    : decoded_(decoded), accesses_(accesses), executions_(executions), tally_(tally),
+                       const sim::Executions &executions, const RequestHistograms &histograms)
+    : decoded_(decoded), accesses_(accesses), executions_(executions), histograms_(histograms),
       runs_(decoded.regions.size()), bases_(accesses.bases), single_(accesses.single) {
   executions.each(decoded,
                   [&](std::uint32_t region, std::uint32_t warp, std::uint32_t mask, std::uint64_t times) {
@@ -51,11 +51,11 @@ Evaluation::Evaluation(const sim::DecodedKernel &decoded, const CountedAccesses 
   for (std::uint32_t base = 0; base < accesses.bases; ++base)
     for (std::uint32_t warp = 0; warp < decoded.warps; ++warp)
       for (std::uint32_t phase = 0; phase < phases; ++phase)
-        if (std::uint64_t times = tally.base_phases[(base * decoded.warps + warp) * phases + phase])
+        if (std::uint64_t times = histograms.base_phases[(base * decoded.warps + warp) * phases + phase])
           bases_[base].push_back({warp, sim::live_lanes(decoded, warp), phase, times});
-  for (const auto &[key, times] : tally.partial_phases)
+  for (const auto &[key, times] : histograms.partial_phases)
     bases_[key[0]].push_back({key[1], key[2], key[3], times});
-  for (const auto &[key, times] : tally.requests)
+  for (const auto &[key, times] : histograms.requests)
     single_[key[0]].push_back({key[1], key[2], key[3], times});
 }
 
@@ -149,7 +149,7 @@ void Evaluation::add_all(RequestSums &to, const CountedAccess &access) {
   case CountedBy::request:
     for (const Times &times : single_[access.number])
       add(to, access, times, times.phase);
-    to += tally_.sums[access.number];
+    to += histograms_.sums[access.number];
     break;
   }
 }
@@ -157,8 +157,8 @@ void Evaluation::add_all(RequestSums &to, const CountedAccess &access) {
 } // namespace
 
 Counters evaluate(const sim::DecodedKernel &decoded, const CountedAccesses &accesses,
-                  const sim::Executions &executions, const Tally &tally) {
-  return Evaluation(decoded, accesses, executions, tally).run();
+                  const sim::Executions &executions, const RequestHistograms &histograms) {
+  return Evaluation(decoded, accesses, executions, histograms).run();
 }
 
 std::vector<std::size_t> positions(const sim::DecodedKernel &decoded,

@@ -1,7 +1,7 @@
 #pragma once
 /// The costs of the counted requests.
 
-#include "runtime/model/tally.h"
+#include "runtime/model/request_histograms.h"
 
 namespace nestsmith::model {
 
@@ -32,7 +32,7 @@ struct CountedAccesses {
 
 /// The costs of all accesses. The caller must set `blocks` and `counted` of the result.
 Counters evaluate(const sim::DecodedKernel &decoded, const CountedAccesses &accesses,
-                  const sim::Executions &executions, const Tally &tally);
+                  const sim::Executions &executions, const RequestHistograms &histograms);
 
 /// For each access, its position in `Counters::accesses`. Copies of an access made by unrolling have the same
 /// position.

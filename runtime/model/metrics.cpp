@@ -36,7 +36,7 @@ struct Figure {
   std::optional<double> value;
   std::string note;
 };
-using Compute = std::function<Figure(const Measured &)>;
+using Compute = std::function<Figure(const MetricInputs &)>;
 
 struct Entry {
   std::string name, unit;
@@ -57,34 +57,34 @@ Figure not_available(std::string why) { return {MetricKind::not_available, std::
 
 /// A property of the lowered kernel.
 template <class F> Compute counted(F f) {
-  return [f](const Measured &m) { return Figure{MetricKind::exact, f(m.counters), ""}; };
+  return [f](const MetricInputs &m) { return Figure{MetricKind::exact, f(m.counters), ""}; };
 }
 
 template <class F> Compute counted_by(const char *model, F f) {
-  return [model, f](const Measured &m) { return Figure{MetricKind::modelled, f(m.counters), model}; };
+  return [model, f](const MetricInputs &m) { return Figure{MetricKind::modelled, f(m.counters), model}; };
 }
 
 template <class F> Compute cached(F f) {
-  return [f](const Measured &m) {
+  return [f](const MetricInputs &m) {
     return m.traffic ? Figure{MetricKind::modelled, f(*m.traffic), by_caches}
                      : not_available("no caches were modelled");
   };
 }
 
 template <class F> Compute launched(F f) {
-  return [f](const Measured &m) {
+  return [f](const MetricInputs &m) {
     return m.occupancy ? Figure{MetricKind::modelled, f(*m.occupancy, m), by_calculator}
                        : not_available("no occupancy was computed");
   };
 }
 
 Compute never(const char *why) {
-  return [why](const Measured &) { return not_available(why); };
+  return [why](const MetricInputs &) { return not_available(why); };
 }
 
 /// The quotient of two figures. It is not available if the divisor is 0.
 Compute ratio(Compute top, Compute bottom, double factor, const char *nothing) {
-  return [=](const Measured &m) {
+  return [=](const MetricInputs &m) {
     Figure figure = top(m), of = bottom(m);
     if (!figure.value || !of.value)
       return figure;
@@ -118,7 +118,7 @@ Entries global_memory(bool stores) {
 /// Wavefronts and the figures derived from them. They are modelled if an access of a lane is wider than one
 /// bank, or if the kernel also loads by `ldmatrix`.
 Compute of_banks(bool stores, std::uint64_t model::RequestSums::*field) {
-  return [=](const Measured &m) {
+  return [=](const MetricInputs &m) {
     bool wide = std::ranges::any_of(m.counters.accesses, [&](const AccessCounts &access) {
       return access.buffer->scope == Scope::shared && access.is_store() == stores && access.requests > 0 &&
              !access.is_async() && !access.is_ldmatrix() && access.bytes > model::bank_bytes;
@@ -137,7 +137,7 @@ Compute of_banks(bool stores, std::uint64_t model::RequestSums::*field) {
 Entries shared_memory(bool stores) {
   auto named = [&](const char *pattern) { return fmt::format(fmt::runtime(pattern), stores ? "st" : "ld"); };
   Entries entries = {{named("smsp__inst_executed_op_shared_{}.sum"), "instruction",
-                      [=](const Measured &m) {
+                      [=](const MetricInputs &m) {
                         double value = number(m.counters.ordinary(Scope::shared, stores).requests);
                         if (!stores && m.counters.copied(Scope::shared).requests > 0)
                           return Figure{MetricKind::modelled, value,
@@ -205,7 +205,7 @@ Entries matrix_units(bool integers) {
            }),
            MetricOrigin::counter, named("smsp__inst_executed_pipe_tensor_subpipe_{}.sum")},
           {named("sm__pipe_tensor_op_{}_cycles_active.sum"), "cycle",
-           [=](const Measured &m) {
+           [=](const MetricInputs &m) {
              if (!m.gpu)
                return not_available("it needs the rate of a GPU");
              double clocks = of_products(m.counters, integers, [&](const Intrinsic &product) {
@@ -270,7 +270,7 @@ Entries launch() {
   Entries entries = {
       {"sm__ctas_launched.sum", "block", counted([](const Counters &c) { return number(c.blocks); })},
       {"launch__waves_per_multiprocessor", "",
-       [](const Measured &m) {
+       [](const MetricInputs &m) {
          if (!m.occupancy || !m.gpu)
            return not_available("no occupancy was computed");
          Waves all = waves(*m.gpu, *m.occupancy, static_cast<std::int64_t>(m.counters.blocks));
@@ -278,19 +278,20 @@ Entries launch() {
        },
        profiler},
       {"launch__registers_per_thread_allocated", "register",
-       launched([](const Occupancy &o, const Measured &) { return o.registers_per_thread; }), profiler},
-      {"launch__shared_mem_per_block_allocated", "byte",
-       launched([](const Occupancy &o, const Measured &) { return static_cast<double>(o.shared_per_block); }),
+       launched([](const Occupancy &o, const MetricInputs &) { return o.registers_per_thread; }), profiler},
+      {"launch__shared_mem_per_block_allocated", "byte", launched([](const Occupancy &o, const MetricInputs &) {
+         return static_cast<double>(o.shared_per_block);
+       }),
        profiler},
       {"sm__maximum_warps_per_active_cycle_pct", "%",
-       launched([](const Occupancy &o, const Measured &) { return 100 * o.ratio(); }), profiler},
+       launched([](const Occupancy &o, const MetricInputs &) { return 100 * o.ratio(); }), profiler},
   };
   for (auto [limit, metric] : {std::pair{OccupancyLimit::warps, "launch__occupancy_limit_warps"},
                                {OccupancyLimit::registers, "launch__occupancy_limit_registers"},
                                {OccupancyLimit::shared_memory, "launch__occupancy_limit_shared_mem"},
                                {OccupancyLimit::blocks, "launch__occupancy_limit_blocks"}})
     entries.push_back({metric, "block",
-                       [limit = limit](const Measured &m) {
+                       [limit = limit](const MetricInputs &m) {
                          if (!m.occupancy)
                            return not_available("no occupancy was computed");
                          auto bound = m.occupancy->bound.find(limit);
@@ -334,11 +335,11 @@ const Entries &all_entries() {
 
 } // namespace
 
-std::vector<Metric> metrics(const Measured &measured) {
-  bool gb20x = measured.gpu && measured.gpu->chip.starts_with("GB2");
+std::vector<Metric> metrics(const MetricInputs &inputs) {
+  bool gb20x = inputs.gpu && inputs.gpu->chip.starts_with("GB2");
   std::vector<Metric> result;
   for (const Entry &entry : all_entries()) {
-    Figure figure = entry.compute(measured);
+    Figure figure = entry.compute(inputs);
     result.push_back({gb20x && !entry.on_gb20x.empty() ? entry.on_gb20x : entry.name, entry.unit, entry.origin,
                       figure.kind, figure.value, std::move(figure.note)});
   }

@@ -43,7 +43,7 @@ struct Metric {
 
 /// The inputs from which the metrics of one launch are computed. If a pointer is null, the metrics that need it
 /// are not available.
-struct Measured {
+struct MetricInputs {
   const model::Counters &counters;
   const model::Traffic *traffic = nullptr;
   const Occupancy *occupancy = nullptr;
@@ -52,6 +52,6 @@ struct Measured {
 
 /// All metrics in display order: global memory, shared memory, instructions, caches and DRAM, launch, and
 /// metrics that need a GPU.
-std::vector<Metric> metrics(const Measured &measured);
+std::vector<Metric> metrics(const MetricInputs &inputs);
 
 } // namespace nestsmith

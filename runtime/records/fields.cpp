@@ -3,6 +3,7 @@
 #include "dsl/expr/error.h"
 #include "dsl/expr/printable.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace nestsmith::records {
@@ -11,37 +12,38 @@ namespace {
 
 constexpr std::size_t most_line_bytes = 1000; ///< of a name, a version or a date
 
-Field text(const char *name, std::string Record::*member, bool identity = false) {
-  return {name, Field::Kind::text, identity, [=](const Record &record) -> Value { return record.*member; },
-          [=](Record &record, const Value &value) {
-            const auto *given = std::get_if<std::string>(&value);
-            if (given)
-              record.*member = *given;
-            return given != nullptr;
-          }};
+Value value_of(const std::string &text) { return text; }
+Value value_of(double real) { return real; }
+Value value_of(std::int64_t integer) { return integer; }
+Value value_of(bool flag) { return std::int64_t{flag}; }
+Value value_of(Outcome outcome) { return std::string(name(outcome)); }
+Value value_of(const std::optional<double> &real) { return real ? Value(*real) : Value(); }
+Value value_of(const KnobValues &knobs) {
+  std::string joined;
+  for (const auto &[name, value] : knobs)
+    joined += (joined.empty() ? "" : ",") + name + "=" + value;
+  return joined;
+}
+
+std::optional<std::string> text_of(const Value &value) {
+  const auto *text = std::get_if<std::string>(&value);
+  return text ? std::optional(*text) : std::nullopt;
 }
 
 /// A text of one line. It is printed in titles and tables, and others may have written it.
-Field line(const char *name, std::string Record::*member, bool identity = false) {
-  Field field = text(name, member, identity);
-  field.set = [=](Record &record, const Value &value) {
-    const auto *given = std::get_if<std::string>(&value);
-    if (given)
-      record.*member = printable(*given);
-    return given != nullptr && given->size() <= most_line_bytes;
-  };
-  return field;
+std::optional<std::string> line_of(const Value &value) {
+  std::optional<std::string> text = text_of(value);
+  return text && text->size() <= most_line_bytes ? std::optional(printable(*text)) : std::nullopt;
 }
 
-Field flag(const char *name, bool Record::*member) {
-  return {name, Field::Kind::integer, true,
-          [=](const Record &record) -> Value { return static_cast<std::int64_t>(record.*member); },
-          [=](Record &record, const Value &value) {
-            const auto *given = std::get_if<std::int64_t>(&value);
-            if (given)
-              record.*member = *given != 0;
-            return given && (*given == 0 || *given == 1);
-          }};
+std::optional<std::int64_t> count_of(const Value &value) {
+  const auto *integer = std::get_if<std::int64_t>(&value);
+  return integer && *integer >= 0 ? std::optional(*integer) : std::nullopt;
+}
+
+std::optional<bool> flag_of(const Value &value) {
+  std::optional<std::int64_t> number = count_of(value);
+  return number && *number <= 1 ? std::optional(*number == 1) : std::nullopt;
 }
 
 /// JSON and SQLite may store a whole number as an integer. An infinity is none: JSON cannot state it.
@@ -53,62 +55,33 @@ std::optional<double> number_of(const Value &value) {
   return std::nullopt;
 }
 
-Field real(const char *name, double Record::*member) {
-  return {name, Field::Kind::real, false, [=](const Record &record) -> Value { return record.*member; },
+std::optional<std::optional<double>> number_or_none(const Value &value) {
+  if (std::holds_alternative<std::monostate>(value))
+    return std::make_optional(std::optional<double>());
+  std::optional<double> number = number_of(value);
+  return number ? std::make_optional(number) : std::nullopt;
+}
+
+std::optional<KnobValues> knobs_of(const Value &value) {
+  std::optional<std::string> text = text_of(value);
+  try {
+    return !text ? std::nullopt : std::optional(text->empty() ? KnobValues() : parse_knobs(printable(*text)));
+  } catch (const UserError &) {
+    return std::nullopt;
+  }
+}
+
+std::optional<Outcome> outcome_of(const Value &value) { return parse_outcome(text_of(value).value_or("")); }
+
+/// A field that is a member of a record. `read` returns its value, or none if the stored value does not fit.
+template <class Class, class T, class Read>
+Field member(const char *name, Field::Kind kind, T Class::*place, Read read, bool identity = false) {
+  return {name, kind, identity, [=](const Record &record) { return value_of(record.*place); },
           [=](Record &record, const Value &value) {
-            std::optional<double> given = number_of(value);
-            record.*member = given.value_or(0);
+            std::optional<T> given = read(value);
+            if (given)
+              record.*place = *std::move(given);
             return given.has_value();
-          }};
-}
-
-Field real_or_none(const char *name, std::optional<double> Record::*member) {
-  return {name, Field::Kind::real, false,
-          [=](const Record &record) -> Value {
-            return record.*member ? Value(*(record.*member)) : Value(std::monostate());
-          },
-          [=](Record &record, const Value &value) {
-            record.*member = number_of(value);
-            return (record.*member).has_value() || std::holds_alternative<std::monostate>(value);
-          }};
-}
-
-Field knobs() {
-  return {"knobs", Field::Kind::text, true,
-          [](const Record &record) -> Value {
-            std::string joined;
-            for (const auto &[name, value] : record.knobs)
-              joined += (joined.empty() ? "" : ",") + name + "=" + value;
-            return joined;
-          },
-          [](Record &record, const Value &value) {
-            const auto *given = std::get_if<std::string>(&value);
-            try {
-              record.knobs = !given || given->empty() ? KnobValues() : parse_knobs(printable(*given));
-            } catch (const UserError &) {
-              return false;
-            }
-            return given != nullptr;
-          }};
-}
-
-Field samples() {
-  return {"samples", Field::Kind::integer, false, [](const Record &record) -> Value { return record.samples; },
-          [](Record &record, const Value &value) {
-            const auto *given = std::get_if<std::int64_t>(&value);
-            record.samples = given ? *given : 0;
-            return given && *given >= 0;
-          }};
-}
-
-Field outcome() {
-  return {"outcome", Field::Kind::text, false,
-          [](const Record &record) -> Value { return std::string(name(record.outcome)); },
-          [](Record &record, const Value &value) {
-            const auto *given = std::get_if<std::string>(&value);
-            std::optional<Outcome> parsed = given ? parse_outcome(*given) : std::nullopt;
-            record.outcome = parsed.value_or(Outcome::measured);
-            return parsed.has_value();
           }};
 }
 
@@ -126,35 +99,70 @@ std::string impossible_field(const Record &record) {
 }
 
 std::span<const Field> fields() {
+  using enum Field::Kind;
   static const std::vector<Field> all = {
-      line("rung", &Record::rung, true),
-      knobs(),
-      line("shape", &Record::shape, true),
-      flag("symbolic", &Record::symbolic),
-      line("dtype", &Record::dtype, true),
-      line("gpu", &Record::gpu, true),
-      line("driver", &Record::driver, true),
-      line("nvrtc", &Record::nvrtc, true),
-      line("launch", &Record::launch, true),
-      flag("cold_l2", &Record::cold_l2),
-      line("code", &Record::code, true),
-      outcome(),
-      text("message", &Record::message),
-      real("min_ms", &Record::min_ms),
-      real("lower_quartile_ms", &Record::lower_quartile_ms),
-      real("median_ms", &Record::median_ms),
-      real("upper_quartile_ms", &Record::upper_quartile_ms),
-      real("max_ms", &Record::max_ms),
-      samples(),
-      real_or_none("sm_mhz", &Record::sm_mhz),
-      real_or_none("peer_ms", &Record::peer_ms),
-      line("peer", &Record::peer),
-      real("operations", &Record::operations),
-      text("trace", &Record::trace),
-      line("nestsmith", &Record::nestsmith),
-      line("measured_at", &Record::measured_at),
+      member("rung", text, &Record::rung, line_of, true),
+      member("knobs", text, &Record::knobs, knobs_of, true),
+      member("shape", text, &Record::shape, line_of, true),
+      member("symbolic", integer, &Record::symbolic, flag_of, true),
+      member("dtype", text, &Record::dtype, line_of, true),
+      member("gpu", text, &Record::gpu, line_of, true),
+      member("driver", text, &Record::driver, line_of, true),
+      member("nvrtc", text, &Record::nvrtc, line_of, true),
+      member("launch", text, &Record::launch, line_of, true),
+      member("cold_l2", integer, &Record::cold_l2, flag_of, true),
+      member("code", text, &Record::code, line_of, true),
+      member("outcome", text, &Record::outcome, outcome_of),
+      member("message", text, &Record::message, text_of),
+      member("min_ms", real, &Record::min_ms, number_of),
+      member("lower_quartile_ms", real, &Record::lower_quartile_ms, number_of),
+      member("median_ms", real, &Record::median_ms, number_of),
+      member("upper_quartile_ms", real, &Record::upper_quartile_ms, number_of),
+      member("max_ms", real, &Record::max_ms, number_of),
+      member("samples", integer, &Record::samples, count_of),
+      member("sm_mhz", real, &Record::sm_mhz, number_or_none),
+      member("peer_ms", real, &Record::peer_ms, number_or_none),
+      member("peer", text, &Record::peer, line_of),
+      member("operations", real, &Record::operations, number_of),
+      member("trace", text, &Record::trace, text_of),
+      member("nestsmith", text, &Record::nestsmith, line_of),
+      member("measured_at", text, &Record::measured_at, line_of),
   };
   return all;
+}
+
+bool same_identity(const Record &a, const Record &b) {
+  return std::ranges::all_of(
+      fields(), [&](const Field &field) { return !field.identity || field.get(a) == field.get(b); });
+}
+
+const Field &field(std::string_view name) { return *std::ranges::find(fields(), name, &Field::name); }
+
+std::span<const Field> fields_of_measurement() {
+  const Field &first = field("outcome"), &last = field("peer_ms");
+  return {&first, &last + 1};
+}
+
+llvm::json::Value to_json(const Value &value) {
+  if (const auto *text = std::get_if<std::string>(&value))
+    return *text;
+  if (const auto *real = std::get_if<double>(&value))
+    return *real;
+  if (const auto *integer = std::get_if<std::int64_t>(&value))
+    return *integer;
+  return nullptr;
+}
+
+Value from_json(const llvm::json::Value *value) {
+  if (!value)
+    return std::monostate();
+  if (auto text = value->getAsString())
+    return text->str();
+  if (auto integer = value->getAsInteger())
+    return *integer;
+  if (auto real = value->getAsNumber())
+    return *real;
+  return std::monostate();
 }
 
 } // namespace nestsmith::records

@@ -2,15 +2,13 @@
 
 #include "dsl/expr/dtype.h"
 #include "dsl/expr/error.h"
+#include "runtime/records/extents.h"
 #include "runtime/records/text.h"
 
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <limits>
-#include <llvm/ADT/SmallVector.h>
-#include <llvm/ADT/StringRef.h>
 #include <set>
 
 namespace nestsmith::records {
@@ -34,16 +32,8 @@ bool is_before(const Record &a, const Record &b) {
 } // namespace
 
 std::vector<std::int64_t> extents_of(const Record &record) {
-  llvm::SmallVector<llvm::StringRef, 4> parts;
-  llvm::StringRef(record.shape).split(parts, 'x');
-  std::vector<std::int64_t> extents;
-  for (llvm::StringRef part : parts) {
-    std::int64_t extent = 0;
-    if (part.getAsInteger(10, extent) || extent < 1 || extent > std::numeric_limits<std::int32_t>::max())
-      return {};
-    extents.push_back(extent);
-  }
-  return extents;
+  std::string ignored;
+  return parse_extents(record.shape, ignored);
 }
 
 KnobTable::KnobTable(const std::string &text, std::string where, std::string rung)
@@ -106,11 +96,10 @@ double distance(const Problem &problem, const Record &record) {
 }
 
 std::vector<const Record *> KnobTable::nearest(const Problem &problem) const {
-  std::vector<const Record *> found;
-  for (const Record &record : records_)
-    if (record.gpu == problem.gpu && record.dtype == problem.dtype && record.symbolic == problem.symbolic &&
-        extents_of(record).size() == problem.extents.size())
-      found.push_back(&record);
+  std::vector<const Record *> found = of_gpu(problem.gpu, problem.dtype);
+  std::erase_if(found, [&](const Record *record) {
+    return record->symbolic != problem.symbolic || extents_of(*record).size() != problem.extents.size();
+  });
   std::ranges::stable_sort(found, {}, [&](const Record *record) { return distance(problem, *record); });
   return found;
 }

@@ -21,8 +21,22 @@ enum class Outcome : std::uint8_t {
 const char *name(Outcome outcome); ///< "measured", "refused", …
 std::optional<Outcome> parse_outcome(const std::string &name);
 
-/// One point at one shape on one machine. The fields up to `code` identify the record.
-struct Record {
+/// The result for one point.
+struct Measurement {
+  Outcome outcome = Outcome::measured;
+  std::string message; ///< reason of another outcome than `measured`
+  /// The distribution of the samples in ms.
+  double min_ms = 0, lower_quartile_ms = 0, median_ms = 0, upper_quartile_ms = 0, max_ms = 0;
+  std::int64_t samples = 0;
+  std::optional<double> sm_mhz;
+  /// The median time of the fastest library, measured in turns with this point.
+  std::optional<double> peer_ms;
+
+  bool operator==(const Measurement &) const = default;
+};
+
+/// One point at one shape on one machine, and its result. The fields up to `code` identify the record.
+struct Record : Measurement {
   std::string rung;      ///< full name: "ladder/warps"
   KnobValues knobs;      ///< the value of each knob
   std::string shape;     ///< "2048x2048x2048"
@@ -35,14 +49,6 @@ struct Record {
   bool cold_l2 = false;
   std::string code; ///< SHA-256 of the CUDA text; empty if the point was refused before
 
-  Outcome outcome = Outcome::measured;
-  std::string message; ///< reason of another outcome than `measured`
-  /// The distribution of the samples in ms.
-  double min_ms = 0, lower_quartile_ms = 0, median_ms = 0, upper_quartile_ms = 0, max_ms = 0;
-  std::int64_t samples = 0;
-  std::optional<double> sm_mhz;
-  /// The median time of the fastest library, measured in turns with this point.
-  std::optional<double> peer_ms;
   std::string peer;        ///< "cuBLAS 13.0.2"; empty without a library
   double operations = 0;   ///< floating-point operations of the computation
   std::string trace;       ///< the trace file, as JSON text; may be empty

@@ -22,28 +22,6 @@ constexpr JsonLimits text_limits = {.bytes = most_text_bytes,
                                     .string_bytes = 4 << 20,
                                     .control_characters = true};
 
-json::Value to_json(const Value &value) {
-  if (const auto *text = std::get_if<std::string>(&value))
-    return *text;
-  if (const auto *real = std::get_if<double>(&value))
-    return *real;
-  if (const auto *integer = std::get_if<std::int64_t>(&value))
-    return *integer;
-  return nullptr;
-}
-
-Value from_json(const json::Value *value) {
-  if (!value)
-    return std::monostate();
-  if (auto text = value->getAsString())
-    return text->str();
-  if (auto integer = value->getAsInteger())
-    return *integer;
-  if (auto real = value->getAsNumber())
-    return *real;
-  return std::monostate();
-}
-
 [[noreturn]] void refuse(const std::string &where, const std::string &message) {
   throw UserError(ExitCode::usage, fmt::format("{}: {}", where, message));
 }

@@ -22,8 +22,8 @@ template <class T> std::vector<T> first(const T &one, std::vector<T> candidates)
 }
 
 /// The knobs. A tile has warps * lanes * results rows, and columns.
-struct Choices {
-  Choices(Knobs &knobs, const Shape &shape, DType dtype, const Target &target);
+struct GemmKnobs {
+  GemmKnobs(Knobs &knobs, const Shape &shape, DType dtype, const Target &target);
   std::int64_t threads() const { return warps[0] * warps[1] * lanes[0] * lanes[1]; }
   std::int64_t tile(std::size_t n) const { return warps[n] * lanes[n] * results[n]; }
   std::vector<std::int64_t> blocks(const Target &target, DType dtype, std::int64_t usual) const;
@@ -45,7 +45,7 @@ bool may_copy_async(DType dtype, const Target &target) {
   return byte_size(dtype) >= 4 && target.arch.has(Feature::cp_async);
 }
 
-Choices::Choices(Knobs &knobs, const Shape &shape, DType dtype, const Target &target)
+GemmKnobs::GemmKnobs(Knobs &knobs, const Shape &shape, DType dtype, const Target &target)
     : warps(choose_grid(knobs, "warps",
                         first<std::string>(shape.stated ? "4x2" : "2x2", {"2x2", "4x2", "2x4", "1x1", "1x2",
                                                                           "2x1", "1x4", "4x1", "1x8", "8x1"}))),
@@ -65,7 +65,7 @@ Choices::Choices(Knobs &knobs, const Shape &shape, DType dtype, const Target &ta
 /// Candidates for the number of blocks on an SM, for which the SM has enough registers and shared memory, the
 /// usual one first. 0 states no number. A thread also needs registers for its results and for the operands, and
 /// an SM has 65536 registers.
-std::vector<std::int64_t> Choices::blocks(const Target &target, DType dtype, std::int64_t usual) const {
+std::vector<std::int64_t> GemmKnobs::blocks(const Target &target, DType dtype, std::int64_t usual) const {
   std::int64_t registers = threads() * (results[0] * results[1] + 24);
   std::int64_t row = (tile(0) + 31) / 32 * 32 + 4 + tile(1), tiles = stages * bk * row;
   std::int64_t shared = tiles * byte_size(dtype) + target.shared_bytes_reserved;
@@ -119,7 +119,7 @@ void add_parts(Schedule &s, Loop tile, Loop part, std::int64_t threads, std::int
 /// this number of blocks shares a tile, and each multiplies a part of k.
 Schedule gemm(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
   Schedule s(nestsmith::gemm(shape, dtype), target); // refuses shapes that are no product
-  Choices choice(knobs, shape, dtype, target);
+  GemmKnobs choice(knobs, shape, dtype, target);
   const auto &[warps, lanes, results, zigzag, async, prefetch, fragments, by_columns, snake, bk, group, stages,
                split_k] = choice;
   std::int64_t low = zigzag ? 2 : 1;

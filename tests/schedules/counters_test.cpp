@@ -4,7 +4,7 @@
 #include "runtime/check/check.h"
 #include "runtime/check/sim_executor.h"
 #include "runtime/model/count.h"
-#include "runtime/model/counting.h"
+#include "runtime/model/request_counter.h"
 #include "schedules/rung.h"
 #include "tests/runtime/model/equal_counters.h"
 #include "tests/schedules/sample.h"
@@ -40,7 +40,7 @@ TEST_P(RungCounts, AreCountedWithoutComputingAsWhileComputing) {
     Schedule schedule = rung().build(at, rung().dtype(), {});
     kernel::Plan plan = lower(schedule);
     Inputs inputs = make_inputs(schedule.step(0), CheckRun::integers, 1);
-    model::Counting counting(false);
+    model::RequestCounter counting(false);
     SimExecutor executor({.observer = &counting});
     ASSERT_TRUE(executor.run(plan, inputs.arrays, inputs.scalars).diagnostics.empty());
     ASSERT_EQ(counting.counters.size(), plan.kernels.size());

@@ -352,7 +352,8 @@ TEST(BenchChart, HasALineAndALabelForEachCompetitor) {
   for (const char *part : {">a&lt;b&amp;c<", ">cuBLASLt 13.1.0<", ">512<", ">1024<", "f32 on H200",
                            "TFLOP/s, launches back to back, warm L2"})
     EXPECT_THAT(svg, HasSubstr(part));
-  EXPECT_EQ(count("<text"), count("</text>"));
+  EXPECT_EQ(count("<text"), count("</text>\n"));
+  EXPECT_EQ(count("<circle") + count("<line") + count("<polyline"), count("/>\n")) << "no other end tags";
 }
 
 TEST(BenchChart, OneShapeOrNoneIsAChartToo) {

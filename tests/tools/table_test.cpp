@@ -7,7 +7,8 @@
 #include "tests/codegen/host_text.h"
 #include "tests/tools/call_main.h"
 #include "tests/tools/run_binary.h"
-#include "tools/knob_choice.h"
+#include "tools/scheduled.h"
+#include "tools/tables/table.h"
 
 #include <fmt/format.h>
 #include <fstream>
@@ -119,15 +120,22 @@ TEST(Table, IsNamedInTheRow) {
 }
 
 TEST(Table, ServesTheMostSimilarGpu) {
-  records::KnobTable table(own_rungs().back().table, "table", "tuned");
+  const std::vector<Rung> rungs = own_rungs();
+  const cli::ChosenRung best = cli::choose_rung(rungs, "best");
+  auto served = [&](const Target &target, DType dtype = DType::f32) {
+    return cli::shapes_in_table(best, dtype, target, false);
+  };
+  const std::vector<Shape> of_h200 = {{1000}, {4096}}, of_a100 = {{100}};
   Target target = make_target("sm_90a");
-  EXPECT_EQ(cli::serving_gpu(table, "f32", target), "NVIDIA H200");
+  EXPECT_EQ(served(target), of_h200);
+  EXPECT_EQ(served(target, DType::u32), of_h200) << "ring mode has the operations of f32";
   target.gpu = "NVIDIA H100 80GB HBM3";
-  EXPECT_EQ(cli::serving_gpu(table, "f32", target), "NVIDIA H200");
+  EXPECT_EQ(served(target), of_h200);
   target.gpu = "NVIDIA A100-SXM4-40GB";
-  EXPECT_EQ(cli::serving_gpu(table, "f32", target), "NVIDIA A100-SXM4-40GB");
-  EXPECT_EQ(cli::serving_gpu(table, "f32", make_target("sm_86")), "NVIDIA A100-SXM4-40GB");
-  EXPECT_EQ(cli::serving_gpu(table, "f16", target), "");
+  EXPECT_EQ(served(target), of_a100);
+  EXPECT_EQ(served(make_target("sm_86")), of_a100);
+  EXPECT_EQ(served(target, DType::f16), std::vector<Shape>());
+  EXPECT_EQ(cli::shapes_in_table(best, DType::f32, target, true), std::vector<Shape>());
 }
 
 TEST(Table, IsNotTuned) {

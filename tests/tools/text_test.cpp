@@ -1,9 +1,12 @@
 /// Diffs, tables and names: what the commands print with.
 
 #include "dsl/expr/error.h"
+#include "runtime/records/extents.h"
+#include "runtime/records/knob_table.h"
 #include "tools/arguments.h"
-#include "tools/rung_choice.h"
+#include "tools/scheduled.h"
 #include "tools/tables/highlight.h"
+#include "tools/tables/table.h"
 #include "tools/tables/terminal.h"
 #include "tools/tables/text_diff.h"
 
@@ -107,6 +110,41 @@ TEST(ParseShape, ReadsBackWhatItPrints) {
   EXPECT_EQ(parse_shape("1x22x2147483647", 3), (Shape{1, 22, 2147483647}));
   EXPECT_EQ(to_text({4, 5}), "4x5");
   EXPECT_THROW(parse_shape("4x5", 3), UserError);
+}
+
+TEST(ParseShape, RefusesAnExtentThatIsNoneWithTheReason) {
+  auto reason = [](const std::string &text, std::size_t extents) -> std::string {
+    try {
+      parse_shape(text, extents);
+    } catch (const UserError &error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(reason("4xax5", 3), "shape '4xax5': 'a' is not a number; give MxNxK such as 512x512x512");
+  EXPECT_EQ(reason("", 1), "shape '': '' is not a number; give one number such as 65536");
+  EXPECT_EQ(reason("-7x1", 2),
+            "shape '-7x1': an extent must be at least 1, got -7; give 2 extents joined by 'x'");
+  EXPECT_EQ(reason("1x2", 3), "shape '1x2': it has 2 extents, expected 3; give MxNxK such as 512x512x512");
+}
+
+TEST(ParseShape, ARecordHasTheSameExtents) {
+  std::string why;
+  for (const char *text : {"1", "127x1x2147483647", "007x5"})
+    EXPECT_EQ(parse_extents(text, why).size(),
+              parse_extents(extents_text(parse_extents(text, why)), why).size());
+  EXPECT_EQ(why, "");
+  for (const char *text : {"", "x", "4x", "0x1", "-1", "+1", "4x99999999999999999999"}) {
+    EXPECT_TRUE(parse_extents(text, why).empty()) << text;
+    records::Record record;
+    record.shape = text;
+    EXPECT_TRUE(records::extents_of(record).empty()) << text;
+  }
+}
+
+TEST(ShortText, OfEqualExtentsIsOneNumber) {
+  EXPECT_EQ(short_text({512, 512, 512}), "512");
+  EXPECT_EQ(short_text({512, 512, 8}), "512x512x8");
 }
 
 } // namespace

@@ -40,7 +40,7 @@ tune::Child start() {
         _exit(1);
       rows += std::string(rows.empty() ? "" : ", ") +
               (what == "wrong" ? R"({"outcome": "wrong", "message": "C[0] is 2"})"
-                               : R"({"outcome": "measured", "median": )" + what + R"(, "peer_ms": 2})");
+                               : R"({"outcome": "measured", "median_ms": )" + what + R"(, "peer_ms": 2})");
     }
     parent.send(R"({"step": "measuring launches back to back"})");
     for (const llvm::json::Value &point : points)
@@ -56,7 +56,7 @@ TEST(TuneMeasurer, ChildActs) {
     act(*parent);
 }
 
-std::vector<TuneResult> measured(const std::vector<std::string> &points) {
+std::vector<records::Measurement> measured(const std::vector<std::string> &points) {
   TuneMeasurer measurer(start, 2);
   EXPECT_EQ(measurer.machine().gpu, "GPU");
   EXPECT_EQ(measurer.machine().peer, "cuBLAS 1");
@@ -67,22 +67,22 @@ std::vector<TuneResult> measured(const std::vector<std::string> &points) {
 }
 
 TEST(TuneMeasurer, ReturnsAResultForEachPoint) {
-  std::vector<TuneResult> results = measured({"1.5", "wrong", "2"});
+  std::vector<records::Measurement> results = measured({"1.5", "wrong", "2"});
   ASSERT_EQ(results.size(), 3U);
   EXPECT_EQ(results[0].outcome, Outcome::measured);
-  EXPECT_EQ(results[0].ms.median, 1.5);
+  EXPECT_EQ(results[0].median_ms, 1.5);
   EXPECT_EQ(results[0].peer_ms, 2);
   EXPECT_EQ(results[1].outcome, Outcome::wrong);
   EXPECT_EQ(results[1].message, "C[0] is 2");
-  EXPECT_EQ(results[2].ms.median, 2);
+  EXPECT_EQ(results[2].median_ms, 2);
 }
 
 TEST(TuneMeasurer, SurvivesPointsThatEndTheChild) {
-  std::vector<TuneResult> results = measured({"1", "crash", "2", "hang", "3", "fault"});
+  std::vector<records::Measurement> results = measured({"1", "crash", "2", "hang", "3", "fault"});
   ASSERT_EQ(results.size(), 6U);
   for (std::size_t n : {0U, 2U, 4U})
     EXPECT_EQ(results[n].outcome, Outcome::measured);
-  EXPECT_EQ(results[4].ms.median, 3);
+  EXPECT_EQ(results[4].median_ms, 3);
   EXPECT_EQ(results[1].outcome, Outcome::crashed);
   EXPECT_THAT(results[1].message, HasSubstr("the process ended with signal 9 (Killed), checking point 1"));
   EXPECT_EQ(results[3].outcome, Outcome::hung);
@@ -92,10 +92,10 @@ TEST(TuneMeasurer, SurvivesPointsThatEndTheChild) {
 }
 
 TEST(TuneMeasurer, MeasuresPointsAloneIfNoneIsKnownToBeTheCause) {
-  std::vector<TuneResult> results = measured({"1", "13", "2"});
-  for (const TuneResult &result : results)
+  std::vector<records::Measurement> results = measured({"1", "13", "2"});
+  for (const records::Measurement &result : results)
     EXPECT_EQ(result.outcome, Outcome::measured);
-  EXPECT_EQ(results[1].ms.median, 13);
+  EXPECT_EQ(results[1].median_ms, 13);
 }
 
 TEST(TuneMeasurer, ReportsAChildThatDoesNotStart) {

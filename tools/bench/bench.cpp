@@ -2,7 +2,7 @@
 
 #include "dsl/ir/printer.h"
 #include "tools/bench/bench_form.h"
-#include "tools/knob_choice.h"
+#include "tools/scheduled.h"
 
 #include <algorithm>
 #include <fmt/format.h>

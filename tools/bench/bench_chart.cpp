@@ -1,11 +1,12 @@
 #include "tools/bench/bench_chart.h"
 
-#include "tools/bench/bench_table.h"
+#include "tools/pages/html.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <fmt/format.h>
+#include <iterator>
 
 namespace nestsmith::cli {
 
@@ -18,20 +19,24 @@ constexpr const char *ink = "#7d7d7d"; // text and axes
 constexpr std::array palette = {"#3b82c4", "#d9722e", "#3f9b5b", "#c4485c", "#8f6bc9",
                                 "#a8862a", "#2b9aa0", "#c2569f", "#7a8b2f", "#6d7fa8"};
 
-std::string escaped(const std::string &text) {
-  std::string result;
-  for (char c : text)
-    result += c == '&'   ? "&amp;"
-              : c == '<' ? "&lt;"
-              : c == '>' ? "&gt;"
-              : c == '"' ? "&quot;"
-                         : std::string(1, c);
-  return result;
+using report::Attribute;
+using report::Html;
+using report::svg_element;
+
+/// A length or a position.
+std::string tenths(double value) { return fmt::format("{:.1f}", value); }
+
+Html text_at(double x, double y, const std::string &text, const std::vector<Attribute> &more = {}) {
+  std::vector<Attribute> attributes = {{"x", tenths(x)}, {"y", tenths(y)}};
+  attributes.insert(attributes.end(), more.begin(), more.end());
+  return svg_element("text", attributes, {text});
 }
 
-std::string text_at(double x, double y, const std::string &text, const std::string &attributes = "") {
-  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\"{}>{}</text>\n", x, y,
-                     attributes.empty() ? "" : " " + attributes, escaped(text));
+Html horizontal(double x1, double x2, double y, const std::string &colour, const std::vector<Attribute> &more) {
+  std::vector<Attribute> attributes = {
+      {"x1", tenths(x1)}, {"y1", tenths(y)}, {"x2", tenths(x2)}, {"y2", tenths(y)}, {"stroke", colour}};
+  attributes.insert(attributes.end(), more.begin(), more.end());
+  return svg_element("line", attributes);
 }
 
 /// A competitor: its values by shape, in TFLOP/s. A shape at which it was not measured has none.
@@ -91,8 +96,7 @@ void spread_out(std::vector<Label> &labels, double bottom) {
 }
 
 /// One panel, whose plot begins at `y0`.
-std::string panel(const std::vector<BenchShape> &shapes, const BenchSetting &setting, std::size_t number,
-                  double y0) {
+Html panel(const std::vector<BenchShape> &shapes, const BenchSetting &setting, std::size_t number, double y0) {
   std::vector<Series> all = series_of(shapes, number);
   double most = 0;
   for (const Series &series : all)
@@ -109,38 +113,44 @@ std::string panel(const std::vector<BenchShape> &shapes, const BenchSetting &set
   };
   auto y_of = [&](double value) { return y1 - plot_height * value / high; };
 
-  std::string svg = text_at(left, y0 - 14, "TFLOP/s, " + to_text(setting), "font-weight=\"bold\"");
+  Html svg = text_at(left, y0 - 14, "TFLOP/s, " + to_text(setting), {{"font-weight", "bold"}});
   for (double value = 0; value <= high * 1.0001; value += step) {
-    svg += fmt::format("<line x1=\"{0:.1f}\" y1=\"{1:.1f}\" x2=\"{2:.1f}\" y2=\"{1:.1f}\" stroke=\"{3}\" "
-                       "stroke-opacity=\"{4}\"/>\n",
-                       left, y_of(value), left + plot_width, ink, value == 0 ? "1" : "0.3");
-    svg += text_at(left - 8, y_of(value) + 4, fmt::format("{:.6g}", value), "text-anchor=\"end\"");
+    svg +=
+        horizontal(left, left + plot_width, y_of(value), ink, {{"stroke-opacity", value == 0 ? "1" : "0.3"}});
+    svg += text_at(left - 8, y_of(value) + 4, fmt::format("{:.6g}", value), {{"text-anchor", "end"}});
   }
   for (std::size_t n = 0; n < shapes.size(); ++n)
-    svg += text_at(x_of(n), y1 + 18, short_text(shapes[n].shape), "text-anchor=\"middle\"");
+    svg += text_at(x_of(n), y1 + 18, short_text(shapes[n].shape), {{"text-anchor", "middle"}});
 
+  auto stroke = [&](std::size_t series) {
+    std::vector<Attribute> attributes = {{"stroke-width", "2"}};
+    if (all[series].peer)
+      attributes.push_back({"stroke-dasharray", "6 4"});
+    return attributes;
+  };
   std::vector<Label> labels;
   for (std::size_t s = 0; s < all.size(); ++s) {
     const char *colour = palette[s % palette.size()];
-    std::string points, marks;
+    std::string points;
+    Html marks;
     for (std::size_t n = 0; n < shapes.size(); ++n)
       if (all[s].values[n]) {
-        double x = x_of(n), y = y_of(*all[s].values[n]);
-        points += fmt::format("{}{:.1f},{:.1f}", points.empty() ? "" : " ", x, y);
-        marks += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\" fill=\"{}\"/>\n", x, y, colour);
+        std::string x = tenths(x_of(n)), y = tenths(y_of(*all[s].values[n]));
+        points += fmt::format("{}{},{}", points.empty() ? "" : " ", x, y);
+        marks += svg_element("circle", {{"cx", x}, {"cy", y}, {"r", "3"}, {"fill", colour}});
       }
-    svg += fmt::format("<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2\"{}/>\n{}", points,
-                       colour, all[s].peer ? " stroke-dasharray=\"6 4\"" : "", marks);
+    std::vector<Attribute> line = {{"points", points}, {"fill", "none"}, {"stroke", colour}};
+    std::ranges::move(stroke(s), std::back_inserter(line));
+    svg += svg_element("polyline", line);
+    svg += marks;
     labels.push_back({y_of(*all[s].last()), s});
   }
   spread_out(labels, std::max(y1, y0 + line_height * static_cast<double>(labels.size())));
   for (const Label &label : labels) {
     const char *colour = palette[label.series % palette.size()];
     double x = left + plot_width + 12;
-    svg += fmt::format("<line x1=\"{0:.1f}\" y1=\"{1:.1f}\" x2=\"{2:.1f}\" y2=\"{1:.1f}\" stroke=\"{3}\" "
-                       "stroke-width=\"2\"{4}/>\n",
-                       x, label.y, x + 18, colour, all[label.series].peer ? " stroke-dasharray=\"6 4\"" : "");
-    svg += text_at(x + 24, label.y + 4, all[label.series].name, fmt::format("fill=\"{}\"", colour));
+    svg += horizontal(x, x + 18, label.y, colour, stroke(label.series));
+    svg += text_at(x + 24, label.y + 4, all[label.series].name, {{"fill", colour}});
   }
   return svg;
 }
@@ -155,15 +165,22 @@ std::string bench_chart(const std::vector<BenchShape> &shapes, const std::vector
   double each = std::max(plot_height, rows * line_height) + gap;
   double width = left + plot_width + label_width,
          height = top + 20 + each * static_cast<double>(settings.size());
-  std::string svg = fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" "
-                                "width=\"{0:.0f}\" height=\"{1:.0f}\" "
-                                "font-family=\"sans-serif\" font-size=\"12\" fill=\"{2}\">\n",
-                                width, height, ink);
-  std::string dtype = shapes.empty() ? "" : shapes.front().dtype + " ";
-  svg += text_at(left, 22, dtype + subtitle, "font-size=\"14\" font-weight=\"bold\"");
+  std::string dtype = shapes.empty() ? "" : shapes.front().dtype + " ", right = fmt::format("{:.0f}", width),
+              bottom = fmt::format("{:.0f}", height);
+  Html body = "\n";
+  body += text_at(left, 22, dtype + subtitle, {{"font-size", "14"}, {"font-weight", "bold"}});
   for (std::size_t n = 0; n < settings.size(); ++n)
-    svg += panel(shapes, settings[n], n, top + each * static_cast<double>(n));
-  return svg + "</svg>\n";
+    body += panel(shapes, settings[n], n, top + each * static_cast<double>(n));
+  return svg_element("svg",
+                     {{"xmlns", "http://www.w3.org/2000/svg"},
+                      {"viewBox", fmt::format("0 0 {} {}", right, bottom)},
+                      {"width", right},
+                      {"height", bottom},
+                      {"font-family", "sans-serif"},
+                      {"font-size", "12"},
+                      {"fill", ink}},
+                     {body})
+      .markup();
 }
 
 } // namespace nestsmith::cli

@@ -1,5 +1,7 @@
 #include "tools/bench/bench_table.h"
 
+#include "tools/tables/table.h"
+
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -100,11 +102,6 @@ std::string significant(double value, int digits) {
     return "0";
   int before = 1 + static_cast<int>(std::floor(std::log10(std::abs(value)))); // 0 for 0.3, -2 for 0.003
   return fmt::format("{:.{}f}", value, std::max(0, digits - before));
-}
-
-std::string short_text(const Shape &shape) {
-  bool equal = std::ranges::all_of(shape, [&](std::int64_t extent) { return extent == shape.front(); });
-  return equal ? std::to_string(shape.front()) : to_text(shape);
 }
 
 std::string bench_table(const BenchShape &shape, const BenchSetting &setting, std::size_t number,

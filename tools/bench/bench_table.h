@@ -20,9 +20,6 @@ std::string bench_table(const BenchShape &shape, const BenchSetting &setting, st
 std::string bench_summary(const std::vector<BenchShape> &shapes, const BenchSetting &setting,
                           std::size_t setting_number, const Style &style, std::size_t width = output_width());
 
-/// "512" for 512x512x512, otherwise all extents.
-std::string short_text(const Shape &shape);
-
 /// A number with this many significant digits, without an exponent: with four, "0.3695", "46.49", "52730".
 std::string significant(double value, int digits = 4);
 

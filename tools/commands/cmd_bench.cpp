@@ -28,9 +28,9 @@ std::vector<BenchSetting> chosen_settings(const Context &context) {
   return settings;
 }
 
-std::vector<Shape> chosen_shapes(const Context &context, const std::vector<Choice> &choices) {
-  const Choice &first = choices.front();
-  for (const Choice &choice : choices)
+std::vector<Shape> chosen_shapes(const Context &context, const std::vector<ChosenRung> &choices) {
+  const ChosenRung &first = choices.front();
+  for (const ChosenRung &choice : choices)
     if (choice.gpu_shape.size() != first.gpu_shape.size())
       throw UserError(
           ExitCode::usage,
@@ -45,7 +45,7 @@ std::vector<Shape> chosen_shapes(const Context &context, const std::vector<Choic
         shapes.push_back(shape);
     return shapes;
   }
-  for (const Choice &choice : choices)
+  for (const ChosenRung &choice : choices)
     if (to_text(choice.gpu_shape) != to_text(first.gpu_shape))
       throw UserError(ExitCode::usage,
                       fmt::format("the shape of '{}' is {} and that of '{}' is {}; give --shapes", first.name,
@@ -100,10 +100,10 @@ BenchLibraries open_libraries(const Context &context, const cuda::Device &device
   return libraries;
 }
 
-std::vector<Planned> plan_all(const Context &context, const std::vector<Choice> &choices, const Shape &shape,
-                              const Target &target) {
+std::vector<Planned> plan_all(const Context &context, const std::vector<ChosenRung> &choices,
+                              const Shape &shape, const Target &target) {
   std::vector<Planned> planned;
-  for (Choice choice : choices) {
+  for (ChosenRung choice : choices) {
     Shape asked = shape;
     asked.stated = choice.default_shape.stated; // a trace file's
     choice.default_shape = asked;
@@ -144,8 +144,8 @@ void finish(const Context &context, const std::vector<BenchShape> &shapes, const
 }
 
 ExitCode run(const Context &context) {
-  std::vector<Choice> choices;
-  for (Choice &choice : choose_rungs(context.rungs, context.arguments.positional())) {
+  std::vector<ChosenRung> choices;
+  for (ChosenRung &choice : choose_rungs(context.rungs, context.arguments.positional())) {
     choices.push_back(with_given_knobs(context, std::move(choice)));
     if (context.arguments.has("set"))
       choices.back().name += fmt::format(" ({})", to_string(choices.back().knobs));

@@ -4,7 +4,7 @@
 #include "tools/commands/each_step.h"
 #include "tools/json.h"
 #include "tools/machine.h"
-#include "tools/rung_choice.h"
+#include "tools/scheduled.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -45,7 +45,7 @@ void check_ring(const Scheduled &scheduled, const Machine &machine, Checker &che
     ring = Scheduled{scheduled.choice,
                      scheduled.shape,
                      DType::u32,
-                     scheduled.choice.schedule(scheduled.shape, DType::u32, machine.target),
+                     schedule_of(scheduled.choice, scheduled.shape, DType::u32, machine.target),
                      {},
                      {},
                      {}};
@@ -116,7 +116,7 @@ std::string text_of(const Scheduled &scheduled, const Machine &machine, const Ch
 }
 
 /// Checks f32 within the error bound and on integers, then the same rung in ring mode.
-ExitCode check_kernel(const Context &context, const Choice &choice) {
+ExitCode check_kernel(const Context &context, const ChosenRung &choice) {
   Machine machine = choose_machine(context);
   Scheduled scheduled = schedule_choice(context, choice, machine.target);
   check_memory(scheduled.source(), scheduled.shape);
@@ -141,7 +141,7 @@ ExitCode check_kernel(const Context &context, const Choice &choice) {
 }
 
 ExitCode run(const Context &context) {
-  Choice choice = given_rung(context);
+  ChosenRung choice = given_rung(context);
   if (!context.arguments.has("each-step")) {
     if (context.arguments.has("save"))
       throw UserError(ExitCode::usage, "--save writes the reproducer of --each-step; give --each-step too");

@@ -1,6 +1,7 @@
 #include "tools/command.h"
 #include "tools/tables/compared_figures.h"
 #include "tools/tables/explain_text.h"
+#include "tools/tables/table.h"
 
 #include <fmt/format.h>
 

@@ -3,7 +3,7 @@
 #include "tools/command.h"
 #include "tools/json.h"
 #include "tools/machine.h"
-#include "tools/rung_choice.h"
+#include "tools/scheduled.h"
 
 #include <fmt/format.h>
 
@@ -54,7 +54,7 @@ std::string kernel_text(const cuda::Compiled &compiled, const Style &style) {
 }
 
 ExitCode run(const Context &context) {
-  Choice choice = given_rung(context);
+  ChosenRung choice = given_rung(context);
   Target target = chosen_target(context);
   Scheduled scheduled = schedule_choice(context, choice, target);
   kernel::Plan plan = lower(scheduled.schedule);

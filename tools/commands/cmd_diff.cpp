@@ -3,7 +3,7 @@
 #include "lowering/lower.h"
 #include "tools/command.h"
 #include "tools/json.h"
-#include "tools/rung_choice.h"
+#include "tools/scheduled.h"
 #include "tools/tables/highlight.h"
 #include "tools/tables/text_diff.h"
 

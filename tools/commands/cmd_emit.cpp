@@ -6,10 +6,9 @@
 #include "tools/commands/emit_info.h"
 #include "tools/commands/emit_shapes.h"
 #include "tools/json.h"
-#include "tools/knob_choice.h"
 #include "tools/machine.h"
 #include "tools/output_file.h"
-#include "tools/rung_choice.h"
+#include "tools/scheduled.h"
 #include "tools/tables/highlight.h"
 #include "tools/tables/terminal.h"
 
@@ -86,7 +85,7 @@ std::string as_json(const std::string &rung, const Emitted &emitted, const Argum
 }
 
 /// The file of --shapes.
-Emitted several_shapes(const Context &context, const Choice &choice, const Target &target,
+Emitted several_shapes(const Context &context, const ChosenRung &choice, const Target &target,
                        const std::string &header) {
   EmittedShapes shapes = emitted_shapes(context, choice, target, header);
   const Dispatch &dispatch = shapes.dispatch;
@@ -121,7 +120,7 @@ Emitted several_shapes(const Context &context, const Choice &choice, const Targe
   return emitted;
 }
 
-Emitted one_shape(const Context &context, const Choice &choice, const Target &target,
+Emitted one_shape(const Context &context, const ChosenRung &choice, const Target &target,
                   const std::string &header) {
   Scheduled scheduled = schedule_choice(context, choice, target);
   kernel::Plan plan = scheduled.plan();
@@ -154,13 +153,13 @@ ExitCode run(const Context &context) {
   const Arguments &arguments = context.arguments;
   std::string header = included_header(arguments);
   Target target = chosen_target(context);
-  Choice choice = given_rung(context);
+  ChosenRung choice = given_rung(context);
   Emitted emitted = (arguments.has("shapes") ? several_shapes : one_shape)(context, choice, target, header);
 
   auto path = arguments.value("output");
   if (arguments.has("line-info")) {
     if (emitted.text.find("\n#line ") == std::string::npos)
-      say(fmt::format(
+      to_stderr(fmt::format(
           "nestsmith: --line-info adds nothing to {}: a schedule from a trace file has no lines of source",
           choice.name));
     std::string file = path.value_or(emitted.interface.name + ".cu");

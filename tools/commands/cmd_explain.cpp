@@ -18,7 +18,7 @@ std::string heading(const Analysed &analysed, const ChosenGpu &chosen, const Sty
 }
 
 ExitCode explain(const Context &context) {
-  Choice choice = given_rung(context);
+  ChosenRung choice = given_rung(context);
   ChosenGpu chosen = choose_gpu(context);
   Prepared prepared = prepare(context, choice, chosen.gpu);
   if (context.arguments.has("heatmap"))

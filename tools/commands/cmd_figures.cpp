@@ -2,6 +2,7 @@
 #include "tools/command.h"
 #include "tools/json.h"
 #include "tools/pages/figures/figures.h"
+#include "tools/tables/table.h"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -24,12 +24,12 @@ Language chosen_language(const Context &context) {
 
 /// The rung `word`, and before it the rung of --against. If one is a trace file, which has one shape, the other
 /// takes this shape.
-std::vector<Choice> compared_rungs(const Context &context, const std::string &against,
-                                   const std::string &word) {
-  std::vector<Choice> choices = {choose_rung(context.rungs, against), choose_rung(context.rungs, word)};
+std::vector<ChosenRung> compared_rungs(const Context &context, const std::string &against,
+                                       const std::string &word) {
+  std::vector<ChosenRung> choices = {choose_rung(context.rungs, against), choose_rung(context.rungs, word)};
   for (std::size_t n : {0, 1}) {
-    const Choice &fixed = choices[n];
-    Choice &other = choices[1 - n];
+    const ChosenRung &fixed = choices[n];
+    ChosenRung &other = choices[1 - n];
     if (fixed.fixed_shape && !other.fixed_shape && fixed.default_shape.size() == other.default_shape.size()) {
       other.default_shape = other.gpu_shape = fixed.default_shape;
       other.default_dtype = fixed.default_dtype;
@@ -38,7 +38,7 @@ std::vector<Choice> compared_rungs(const Context &context, const std::string &ag
   return choices;
 }
 
-std::vector<Choice> chosen_rungs(const Context &context) {
+std::vector<ChosenRung> chosen_rungs(const Context &context) {
   const auto &words = context.arguments.positional();
   auto against = context.arguments.value("against");
   if (against && words.size() != 1)
@@ -46,9 +46,9 @@ std::vector<Choice> chosen_rungs(const Context &context) {
                     fmt::format("'report --against' compares one rung with another, expected 1 "
                                 "rung beside it, got {}",
                                 words.size()));
-  std::vector<Choice> choices =
+  std::vector<ChosenRung> choices =
       against ? compared_rungs(context, *against, words.front()) : choose_rungs(context.rungs, words);
-  for (Choice &choice : choices)
+  for (ChosenRung &choice : choices)
     choice = with_given_knobs(context, std::move(choice));
   if (choices.empty())
     throw UserError(ExitCode::usage, "there is no rung to report; name a trace file");
@@ -76,9 +76,9 @@ Written write(const Context &context, const Page &page, const std::string &path)
   for (const report::PageRung &rung : page.rungs) {
     const Climbed &row = rung.climbed;
     if (!row.failure.message.empty())
-      say(fmt::format("{}: {}", row.name, row.failure.message));
+      to_stderr(fmt::format("{}: {}", row.name, row.failure.message));
     for (const std::string &message : row.check.messages())
-      say(fmt::format("{}: {}", row.name, message));
+      to_stderr(fmt::format("{}: {}", row.name, message));
     written.rows.push_back(row);
   }
   return written;
@@ -132,12 +132,12 @@ ExitCode write_site(const Context &context, const std::string &folder) {
   if (error)
     throw UserError(ExitCode::usage, fmt::format("cannot create the folder '{}': {}", folder, error.message()));
   auto path = [&](const std::string &name) { return (std::filesystem::path(folder) / name).string(); };
-  std::vector<Choice> all;
+  std::vector<ChosenRung> all;
   for (const Rung &rung : context.rungs)
     all.push_back(with_given_knobs(context, choose_rung(context.rungs, rung.full_name())));
   spare_other_ranks(context, all); // also the rungs of a tutorial of which none has this number of extents
   std::vector<std::string> tutorials, files = {"index.html"};
-  std::vector<std::vector<Choice>> choices;
+  std::vector<std::vector<ChosenRung>> choices;
   for (std::size_t n = 0; n < all.size(); ++n) {
     const std::string &tutorial = context.rungs[n].tutorial;
     auto known = std::ranges::find(tutorials, tutorial);
@@ -177,9 +177,9 @@ ExitCode run(const Context &context) {
     return write_site(context, *site);
   if (!path)
     throw UserError(ExitCode::usage, "'report' writes a file; name it, as in -o report.html");
-  std::vector<Choice> choices = chosen_rungs(context);
+  std::vector<ChosenRung> choices = chosen_rungs(context);
   check_writable(*path);
-  for (const Choice &choice : choices)
+  for (const ChosenRung &choice : choices)
     if (choice.fixed_shape && is_same_file(choice.name, *path))
       throw UserError(
           ExitCode::usage,

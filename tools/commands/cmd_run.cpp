@@ -3,8 +3,8 @@
 #include "tools/analysed.h"
 #include "tools/command.h"
 #include "tools/json.h"
-#include "tools/knob_choice.h"
 #include "tools/run_notes.h"
+#include "tools/scheduled.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -182,13 +182,13 @@ ExitCode climb_as_json(const Context &context, const Machine &machine, Climb &cl
 }
 
 ExitCode run(const Context &context) {
-  std::vector<Choice> choices;
-  for (Choice &choice : choose_rungs(context.rungs, context.arguments.positional()))
+  std::vector<ChosenRung> choices;
+  for (ChosenRung &choice : choose_rungs(context.rungs, context.arguments.positional()))
     choices.push_back(with_given_knobs(context, std::move(choice)));
   if (choices.empty())
     throw UserError(ExitCode::usage, "there is no rung to run; name a trace file");
   std::string spared = spare_other_ranks(context, choices);
-  for (const Choice &choice : choices) // report command line mistakes before the first result
+  for (const ChosenRung &choice : choices) // report command line mistakes before the first result
     chosen_shape(context, choice);
   Machine machine = choose_machine(context);
   Climb climb(context, machine);

@@ -3,10 +3,9 @@
 #include "lowering/lower.h"
 #include "tools/command.h"
 #include "tools/json.h"
-#include "tools/knob_choice.h"
 #include "tools/machine.h"
 #include "tools/output_file.h"
-#include "tools/rung_choice.h"
+#include "tools/scheduled.h"
 #include "tools/tables/highlight.h"
 
 #include <fmt/format.h>

@@ -3,6 +3,7 @@
 #include "tools/json.h"
 #include "tools/machine.h"
 #include "tools/tables/explain_text.h"
+#include "tools/tables/table.h"
 #include "tools/tune/tune_model.h"
 #include "tools/tune/tune_records.h"
 #include "tools/tune/tuning.h"
@@ -122,8 +123,8 @@ TuneOptions chosen_options(const Context &context) {
   return options;
 }
 
-Choice chosen_rung(const Context &context) {
-  Choice choice = given_rung(context);
+ChosenRung chosen_rung(const Context &context) {
+  ChosenRung choice = given_rung(context);
   if (choice.fixed_shape)
     throw UserError(ExitCode::usage,
                     fmt::format("'{}' is a trace, which has no open choices; name a rung", choice.name));
@@ -220,7 +221,7 @@ ExitCode measure_points(const Context &context, Tuning &tuning, TuneMeasurer &me
 ExitCode tune_rung(const Context &context) {
   std::optional<tune::Parent> parent = tune::Parent::connect();
   TuneOptions options = chosen_options(context);
-  Choice choice = chosen_rung(context);
+  ChosenRung choice = chosen_rung(context);
   Shape shape = chosen_shape(context, choice);
   if (auto device = visible_device(options.shard, process_environment()))
     setenv("CUDA_VISIBLE_DEVICES", device->c_str(), 1);

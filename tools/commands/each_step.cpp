@@ -25,22 +25,22 @@ namespace {
 constexpr double most_asked_for = 2e9;
 
 /// Builds the choice for other extents, with its statements about sizes.
-Build build_of(const Context &context, const Choice &choice) {
+Build build_of(const Context &context, const ChosenRung &choice) {
   std::optional<Size> stated = chosen_shape(context, choice).stated;
   Target target = make_target(given_arch(context).value_or(Target{}.arch));
   return [&choice, stated, target](const std::vector<std::int64_t> &extents, DType dtype) {
     Shape shape = extents;
     shape.stated = stated;
-    return choice.schedule(shape, dtype, target);
+    return schedule_of(choice, shape, dtype, target);
   };
 }
 
-bool small_shapes(const Context &context, const Choice &choice) {
+bool small_shapes(const Context &context, const ChosenRung &choice) {
   return !context.arguments.has("shape") && !choice.fixed_shape;
 }
 
 /// The requested shape, or small hostile shapes, within the statements about sizes.
-std::vector<std::vector<std::int64_t>> shapes_of(const Context &context, const Choice &choice,
+std::vector<std::vector<std::int64_t>> shapes_of(const Context &context, const ChosenRung &choice,
                                                  const Program &source) {
   if (!small_shapes(context, choice))
     return {chosen_shape(context, choice)};
@@ -53,7 +53,7 @@ std::vector<std::vector<std::int64_t>> shapes_of(const Context &context, const C
   return different;
 }
 
-std::vector<DType> dtypes_of(const Context &context, const Choice &choice) {
+std::vector<DType> dtypes_of(const Context &context, const ChosenRung &choice) {
   if (context.arguments.has("dtype") || choice.fixed_shape)
     return {chosen_dtype(context, choice)};
   return {DType::u32, DType::f32};
@@ -119,7 +119,7 @@ bool any_not_compared(const std::vector<BlamedCase> &cases) {
                              [](const BlamedCase &blamed) { return !blamed.blame.not_compared.empty(); });
 }
 
-std::string json_of(const Choice &choice, const std::vector<BlamedCase> &cases, const std::string &no_ring,
+std::string json_of(const ChosenRung &choice, const std::vector<BlamedCase> &cases, const std::string &no_ring,
                     const std::string &command) {
   return json_text([&](llvm::json::OStream &json) {
     json.object([&] {
@@ -214,7 +214,7 @@ std::string fault_text(const BlamedCase &blamed, const std::string &command, con
          command + "\n";
 }
 
-std::string text_of(const Choice &choice, const std::vector<BlamedCase> &cases, const std::string &no_ring,
+std::string text_of(const ChosenRung &choice, const std::vector<BlamedCase> &cases, const std::string &no_ring,
                     const std::string &command, const Style &style) {
   const BlamedCase &last = cases.back();
   const BlamedCase &shown = last.blame.fault ? last : cases.front();
@@ -235,7 +235,7 @@ std::string text_of(const Choice &choice, const std::vector<BlamedCase> &cases, 
 
 } // namespace
 
-ExitCode check_each_step(const Context &context, const Choice &choice, const std::vector<Pass> &passes) {
+ExitCode check_each_step(const Context &context, const ChosenRung &choice, const std::vector<Pass> &passes) {
   Build build = build_of(context, choice);
   std::vector<DType> dtypes = dtypes_of(context, choice);
   std::optional<Size> stated = chosen_shape(context, choice).stated;

@@ -7,8 +7,8 @@
 #include "dsl/schedule/trace.h"
 #include "runtime/check/launch_sizes.h"
 #include "schedules/workloads.h"
-#include "tools/knob_choice.h"
 #include "tools/machine.h"
+#include "tools/scheduled.h"
 #include "tools/tables/text_diff.h"
 
 #include <fmt/format.h>
@@ -34,7 +34,7 @@ std::vector<NamedExtent> sizes_of(const Scheduled &scheduled, const Target &targ
   };
   auto known = named([&] { return find_workload(source.name, shape, scheduled.dtype); });
   return known.empty()
-             ? named([&] { return scheduled.choice.schedule(shape, scheduled.dtype, target).source(); })
+             ? named([&] { return schedule_of(scheduled.choice, shape, scheduled.dtype, target).source(); })
              : known;
 }
 

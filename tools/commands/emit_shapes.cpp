@@ -4,7 +4,6 @@
 #include "runtime/check/stored_array.h"
 #include "tools/commands/emit_info.h"
 #include "tools/failure.h"
-#include "tools/knob_choice.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -18,30 +17,18 @@ constexpr std::size_t most_shapes = 256;
 
 [[noreturn]] void refuse(const std::string &message) { throw UserError(ExitCode::usage, message); }
 
-/// The records of the table for the target and the dtype.
-std::vector<const records::Record *> table_records(const Choice &choice, DType dtype, const Target &target) {
-  if (!choice.table)
-    return {};
-  std::string type = dtype_in(*choice.table, dtype);
-  return choice.table->of_gpu(serving_gpu(*choice.table, type, target), type);
-}
-
 /// The shapes of the records for one shape.
-std::vector<Shape> shapes_of_table(const Choice &choice, DType dtype, const Target &target) {
+std::vector<Shape> shapes_of_table(const ChosenRung &choice, DType dtype, const Target &target) {
   if (!choice.table)
     refuse(fmt::format("'{}' has no table; list the shapes, or give --table FILE", choice.name));
-  std::vector<Shape> shapes;
-  for (const records::Record *record : table_records(choice, dtype, target))
-    if (Shape shape = records::extents_of(*record);
-        !record->symbolic && shape.size() == choice.default_shape.size())
-      shapes.push_back(shape);
+  std::vector<Shape> shapes = shapes_in_table(choice, dtype, target, false);
   if (shapes.empty())
     refuse(fmt::format("{} has no record of {} with {} extents for one shape; list the shapes",
                        choice.table->where(), dtype_in(*choice.table, dtype), choice.default_shape.size()));
   return shapes;
 }
 
-std::vector<Shape> listed_shapes(const Context &context, const Choice &choice, DType dtype,
+std::vector<Shape> listed_shapes(const Context &context, const ChosenRung &choice, DType dtype,
                                  const Target &target) {
   if (context.arguments.has("shape"))
     refuse("--shapes lists the shapes of the kernels, so --shape has no effect; leave --shape out");
@@ -86,12 +73,12 @@ Shape other_shape(Shape base, const std::vector<Shape> &listed, const Size &limi
 
 /// The schedule of the symbolic kernel. None, with the reason, if the rung has no such schedule. A value of
 /// --set does not apply if this schedule does not have the knob: its form may differ from that of the shapes.
-std::optional<Scheduled> symbolic_schedule(const Choice &rung, const KnobValues &given, const Shape &shape,
+std::optional<Scheduled> symbolic_schedule(const ChosenRung &rung, const KnobValues &given, const Shape &shape,
                                            DType dtype, const Target &target, std::string &reason) {
   std::optional<Scheduled> scheduled;
   auto build = [&] {
     Knobs knobs(given), same = knobs;
-    if (rung.schedule(shape, dtype, target, knobs).source().sizes.empty())
+    if (chosen_knobs(rung, shape, dtype, target, knobs).schedule.source().sizes.empty())
       refuse("it declares no size; take its extents from Workload::size, as in w.size(\"M\")");
     Scheduled found = schedule_at(rung, shape, dtype, target, same);
     lower(found.schedule);
@@ -104,16 +91,12 @@ std::optional<Scheduled> symbolic_schedule(const Choice &rung, const KnobValues 
 /// The schedules of the symbolic kernels, each with the shapes to which it is near: one schedule, or for a rung
 /// with a table one for each different set of knobs. None, with the reason, if the rung has no such schedule.
 std::vector<std::pair<Scheduled, std::vector<Shape>>>
-symbolic_schedules(const Choice &choice, const std::vector<Shape> &listed, DType dtype, const Target &target,
-                   const Size &limits, std::string &reason) {
-  std::vector<Shape> near;
-  for (const records::Record *record : table_records(choice, dtype, target))
-    if (Shape shape = records::extents_of(*record); record->symbolic && shape.size() == listed.front().size() &&
-                                                    std::ranges::find(near, shape) == near.end())
-      near.push_back(shape);
+symbolic_schedules(const ChosenRung &choice, const std::vector<Shape> &listed, DType dtype,
+                   const Target &target, const Size &limits, std::string &reason) {
+  std::vector<Shape> near = shapes_in_table(choice, dtype, target, true);
   if (near.empty())
     near.push_back(listed.front());
-  Choice rung = choice;
+  ChosenRung rung = choice;
   rung.given_knobs = false; // the form of a symbolic kernel may lack a knob
   std::vector<std::pair<Scheduled, std::vector<Shape>>> found;
   for (const Shape &shape : near) {
@@ -152,7 +135,7 @@ std::vector<std::int64_t> values_of(const std::vector<NamedExtent> &sizes) {
 
 } // namespace
 
-EmittedShapes emitted_shapes(const Context &context, const Choice &choice, const Target &target,
+EmittedShapes emitted_shapes(const Context &context, const ChosenRung &choice, const Target &target,
                              const std::string &header) {
   Arch arch = target.arch;
   DType dtype = chosen_dtype(context, choice);
@@ -204,7 +187,8 @@ EmittedShapes emitted_shapes(const Context &context, const Choice &choice, const
   EmittedShapes result{Dispatch(name, info, std::move(plans), std::move(others)), std::move(described),
                        std::move(launches)};
   if (symbolic.empty())
-    say(fmt::format("nestsmith: '{}' has no symbolic kernel, so {} refuses every shape that is not listed: {}",
+    to_stderr(
+        fmt::format("nestsmith: '{}' has no symbolic kernel, so {} refuses every shape that is not listed: {}",
                     choice.name, launcher_name(result.dispatch.interface()), why_not));
   warn_if_unbound(listed.front(), result.dispatch.interface());
   return result;

@@ -3,7 +3,7 @@
 /// shapes.
 
 #include "codegen/dispatch.h"
-#include "tools/rung_choice.h"
+#include "tools/scheduled.h"
 
 #include <vector>
 
@@ -25,7 +25,7 @@ struct EmittedShapes {
 /// The schedules of the rung for --shapes. If the rung has no symbolic kernel, prints the reason on stderr.
 /// Throws UserError (usage) if the list is malformed, or if another option contradicts it. `header` is the name
 /// of the header that the file includes, or empty.
-EmittedShapes emitted_shapes(const Context &context, const Choice &choice, const Target &target,
+EmittedShapes emitted_shapes(const Context &context, const ChosenRung &choice, const Target &target,
                              const std::string &header);
 
 } // namespace nestsmith::cli

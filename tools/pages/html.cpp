@@ -46,6 +46,14 @@ bool is_void(std::string_view tag) {
   return std::ranges::find(tags, tag) != tags.end();
 }
 
+/// "<tag name="value"", without its end.
+std::string opened(Literal tag, const std::vector<Attribute> &attributes) {
+  std::string markup = fmt::format("<{}", tag.text());
+  for (const Attribute &attribute : attributes)
+    markup += fmt::format(" {}=\"{}\"", attribute.name.text(), escaped(attribute.value));
+  return markup;
+}
+
 std::string source_hash(std::string_view text) {
   llvm::ArrayRef<std::uint8_t> bytes(reinterpret_cast<const std::uint8_t *>(text.data()), text.size());
   return "'sha256-" + llvm::encodeBase64(llvm::SHA256::hash(bytes)) + "'";
@@ -57,16 +65,21 @@ Html::Html(std::string_view text) : markup_(escaped(text)) {}
 
 Html element(Literal tag, const std::vector<Attribute> &attributes, std::initializer_list<Html> children) {
   Html result;
-  result.markup_ = fmt::format("<{}", tag.text());
-  for (const Attribute &attribute : attributes)
-    result.markup_ += fmt::format(" {}=\"{}\"", attribute.name.text(), escaped(attribute.value));
-  result.markup_ += ">";
+  result.markup_ = opened(tag, attributes) + ">";
   for (const Html &child : children)
     result.markup_ += child.markup_;
   if (is_void(tag.text()))
     internal_check(children.size() == 0, "an element without content");
   else
     result.markup_ += fmt::format("</{}>", tag.text());
+  return result;
+}
+
+Html svg_element(Literal tag, const std::vector<Attribute> &attributes, std::initializer_list<Html> children) {
+  Html result = element(tag, attributes, children);
+  if (children.size() == 0)
+    result.markup_ = opened(tag, attributes) + "/>";
+  result.markup_ += "\n";
   return result;
 }
 

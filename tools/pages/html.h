@@ -1,6 +1,6 @@
 #pragma once
-/// HTML that is escaped by type: a string becomes markup only by escaping. Tags and names of attributes are
-/// literals of this program.
+/// HTML and SVG that are escaped by type: a string becomes markup only by escaping. Tags and names of
+/// attributes are literals of this program.
 
 #include <cstdint>
 #include <initializer_list>
@@ -43,6 +43,8 @@ public:
 private:
   friend Html element(Literal tag, const std::vector<Attribute> &attributes,
                       std::initializer_list<Html> children);
+  friend Html svg_element(Literal tag, const std::vector<Attribute> &attributes,
+                          std::initializer_list<Html> children);
   friend Html data_block(const std::string &id, std::string_view json);
   friend Html own_style(std::string_view text);
   friend Html own_script(std::string_view text);
@@ -54,6 +56,10 @@ private:
 /// `<tag attributes>children</tag>`. The elements of HTML without content have no end tag.
 Html element(Literal tag, const std::vector<Attribute> &attributes, std::initializer_list<Html> children = {});
 inline Html element(Literal tag, std::initializer_list<Html> children) { return element(tag, {}, children); }
+
+/// The same for a file of SVG: the element ends a line, and has no end tag if it has no content.
+Html svg_element(Literal tag, const std::vector<Attribute> &attributes,
+                 std::initializer_list<Html> children = {});
 
 /// The name of a rung, in which a line can break after a slash.
 Html with_breaks(std::string_view name);

@@ -61,8 +61,8 @@ struct Page {
 
 /// Runs, explains and steps through the rungs, with progress on stderr. Reuses results of `results`, if it is
 /// not null. Throws UserError as `run` does.
-Page gather(const Context &context, std::vector<Choice> choices, ResultCache *results);
+Page gather(const Context &context, std::vector<ChosenRung> choices, ResultCache *results);
 /// Throws the UserError with which `gather` would refuse one of these pages, before a rung is run.
-void check_plans(const Context &context, const std::vector<std::vector<Choice>> &pages);
+void check_plans(const Context &context, const std::vector<std::vector<ChosenRung>> &pages);
 
 } // namespace nestsmith::cli::report

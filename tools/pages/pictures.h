@@ -1,5 +1,6 @@
 #pragma once
-/// Pictures of the data of a rung, at the shape of its analysis. Each shows the first thread block of a kernel.
+/// Pictures of the data of a rung, at the shape of its analysis. Each shows the first thread block of a kernel,
+/// and is in its own file, NAME_picture.cpp.
 
 #include "tools/pages/ownership.h"
 #include "tools/pages/sections.h"

@@ -1,5 +1,5 @@
 #pragma once
-/// The sections of a page.
+/// The sections of a page: each is in its own file, NAME_section.cpp. write_page.cpp joins them.
 
 #include "tools/pages/differences.h"
 #include "tools/pages/html.h"

@@ -2,6 +2,7 @@
 
 #include "codegen/cuda.h"
 #include "runtime/model/metrics.h"
+#include "tools/tables/table.h"
 
 #include <fmt/format.h>
 

@@ -2,6 +2,7 @@
 /// The table of `run`: one row for each rung, printed when the rung finishes.
 
 #include "tools/climb.h"
+#include "tools/tables/table.h"
 #include "tools/tables/terminal.h"
 
 #include <cstdint>

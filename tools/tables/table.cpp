@@ -1,4 +1,4 @@
-#include "tools/tables/terminal.h"
+#include "tools/tables/table.h"
 
 #include <algorithm>
 

@@ -213,7 +213,7 @@ void out(std::string_view given) {
     throw UserError(ExitCode::usage, fmt::format("cannot write the result: {}", std::strerror(errno)));
 }
 
-void say(std::string_view given) {
+void to_stderr(std::string_view given) {
   remove_progress();
   const std::string line = printable_lines(given);
   std::string text;

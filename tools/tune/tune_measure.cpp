@@ -1,6 +1,7 @@
 #include "tools/tune/tune_measure.h"
 
 #include "runtime/cuda/nvrtc.h"
+#include "runtime/records/fields.h"
 #include "tools/json.h"
 
 #include <algorithm>
@@ -28,11 +29,6 @@ std::string text_of(const json::Object &object, const char *key) {
   return text ? text->str() : "";
 }
 
-double number_of(const json::Object &object, const char *key) {
-  auto number = object.getNumber(key);
-  return number ? *number : 0;
-}
-
 /// LLVM 14 returns llvm::Optional, and newer ones std::optional.
 std::int64_t integer_of(const json::Object &object, const char *key, std::int64_t otherwise) {
   auto number = object.getInteger(key);
@@ -51,33 +47,21 @@ std::string request_text(const std::vector<KnobValues> &points, int rounds) {
   });
 }
 
-void write_result(json::OStream &stream, const TuneResult &result) {
+void write_result(json::OStream &stream, const records::Measurement &result) {
+  records::Record record;
+  static_cast<records::Measurement &>(record) = result;
   stream.object([&] {
-    stream.attribute("outcome", records::name(result.outcome));
-    stream.attribute("message", result.message);
-    stream.attribute("min", result.ms.min);
-    stream.attribute("lower_quartile", result.ms.lower_quartile);
-    stream.attribute("median", result.ms.median);
-    stream.attribute("upper_quartile", result.ms.upper_quartile);
-    stream.attribute("max", result.ms.max);
-    if (result.sm_mhz)
-      stream.attribute("sm_mhz", *result.sm_mhz);
-    if (result.peer_ms)
-      stream.attribute("peer_ms", *result.peer_ms);
+    for (const records::Field &field : records::fields_of_measurement())
+      stream.attribute(field.name, records::to_json(field.get(record)));
   });
 }
 
-TuneResult result_of(const json::Object &object) {
-  TuneResult result;
-  result.outcome = records::parse_outcome(text_of(object, "outcome")).value_or(records::Outcome::crashed);
-  result.message = text_of(object, "message");
-  result.ms = {number_of(object, "min"), number_of(object, "lower_quartile"), number_of(object, "median"),
-               number_of(object, "upper_quartile"), number_of(object, "max")};
-  if (auto mhz = object.getNumber("sm_mhz"))
-    result.sm_mhz = *mhz;
-  if (auto peer = object.getNumber("peer_ms"))
-    result.peer_ms = *peer;
-  return result;
+records::Measurement result_of(const json::Object &object) {
+  records::Record record;
+  record.outcome = records::Outcome::crashed;
+  for (const records::Field &field : records::fields_of_measurement())
+    field.set(record, records::from_json(object.get(field.name)));
+  return record;
 }
 
 /// The point that a step of the child works on.
@@ -170,8 +154,8 @@ TuneMeasurer::Turn TuneMeasurer::turn(const std::vector<KnobValues> &points, int
   }
 }
 
-std::vector<TuneResult> TuneMeasurer::measure(const std::vector<KnobValues> &points, int rounds) {
-  std::vector<TuneResult> results(points.size());
+std::vector<records::Measurement> TuneMeasurer::measure(const std::vector<KnobValues> &points, int rounds) {
+  std::vector<records::Measurement> results(points.size());
   std::vector<std::size_t> left;
   for (std::size_t n = 0; n < points.size(); ++n)
     left.push_back(n);
@@ -204,7 +188,7 @@ namespace {
 /// The process that measures.
 class Server {
 public:
-  Server(const Context &context, tune::Parent &parent, const Choice &choice, const Shape &shape,
+  Server(const Context &context, tune::Parent &parent, const ChosenRung &choice, const Shape &shape,
          const BenchSetting &setting)
       : context_(context), parent_(parent), choice_(choice), shape_(shape), device_(cuda::Device::open()),
         executor_(*device_) {
@@ -268,17 +252,20 @@ private:
     return planned;
   }
 
-  static TuneResult result(const BenchShape &measured, const std::string &name, std::optional<double> peer_ms) {
+  static records::Measurement result(const BenchShape &measured, const std::string &name,
+                                     std::optional<double> peer_ms) {
     auto row = std::ranges::find(measured.rows, name, &BenchRow::name);
     internal_check(row != measured.rows.end(), "a row for each point");
-    TuneResult result;
+    records::Measurement result;
     if (row->failure.code != ExitCode::good || row->times.empty()) {
       result.outcome =
           row->failure.code == ExitCode::wrong_result ? records::Outcome::wrong : records::Outcome::refused;
       result.message = row->failure.message;
       return result;
     }
-    result.ms = row->times[0].ms;
+    const cuda::Spread &ms = row->times[0].ms;
+    result.min_ms = ms.min, result.lower_quartile_ms = ms.lower_quartile, result.median_ms = ms.median;
+    result.upper_quartile_ms = ms.upper_quartile, result.max_ms = ms.max;
     result.sm_mhz = row->times[0].sm_mhz;
     result.peer_ms = peer_ms;
     return result;
@@ -286,7 +273,7 @@ private:
 
   const Context &context_;
   tune::Parent &parent_;
-  const Choice &choice_;
+  const ChosenRung &choice_;
   const Shape &shape_;
   std::unique_ptr<cuda::Device> device_;
   GpuExecutor executor_;
@@ -296,7 +283,7 @@ private:
 
 } // namespace
 
-ExitCode serve_measurements(const Context &context, tune::Parent &parent, const Choice &choice,
+ExitCode serve_measurements(const Context &context, tune::Parent &parent, const ChosenRung &choice,
                             const Shape &shape, const BenchSetting &setting) {
   try {
     Server(context, parent, choice, shape, setting).serve();

@@ -19,15 +19,6 @@ struct TuneMachine {
   std::string peer;               ///< "cuBLAS 13.0.2"; empty if there is none
 };
 
-/// The result for one point.
-struct TuneResult {
-  records::Outcome outcome = records::Outcome::measured;
-  std::string message; ///< reason of another outcome
-  cuda::Spread ms;     ///< if measured
-  std::optional<double> sm_mhz;
-  std::optional<double> peer_ms; ///< median of the fastest library in the same turns
-};
-
 /// The parent's side: a child that measures, started at the first use and again after a failure.
 class TuneMeasurer {
 public:
@@ -42,7 +33,7 @@ public:
   /// Measures the points in turns with `rounds` samples each, after a check of their results. If the child ends
   /// or does not answer, the point that it executed has the outcome `crashed` or `hung`, and a new child
   /// measures the others.
-  std::vector<TuneResult> measure(const std::vector<KnobValues> &points, int rounds);
+  std::vector<records::Measurement> measure(const std::vector<KnobValues> &points, int rounds);
   /// Called with a description of each step.
   std::function<void(const std::string &)> on_step = [](const std::string &) {};
 
@@ -50,10 +41,10 @@ private:
   tune::Child &child();
   /// One request. Returns the point that ended it, if a point did; `done` otherwise has all results.
   struct Turn {
-    std::vector<TuneResult> done;
+    std::vector<records::Measurement> done;
     bool failed = false;
     std::optional<std::size_t> culprit; ///< position in the request
-    TuneResult failure;
+    records::Measurement failure;
   };
   Turn turn(const std::vector<KnobValues> &points, int rounds);
 
@@ -64,7 +55,7 @@ private:
 };
 
 /// The child's side: answers requests until the parent ends. `setting` is that of all measurements.
-ExitCode serve_measurements(const Context &context, tune::Parent &parent, const Choice &choice,
+ExitCode serve_measurements(const Context &context, tune::Parent &parent, const ChosenRung &choice,
                             const Shape &shape, const BenchSetting &setting);
 
 } // namespace nestsmith::cli

@@ -2,6 +2,7 @@
 
 #include "runtime/tune/search.h"
 #include "tools/json.h"
+#include "tools/tables/table.h"
 #include "tools/tune/tune_records.h"
 #include "tools/tune/tuning.h"
 
@@ -37,7 +38,7 @@ std::vector<Record> chosen(std::vector<Record> found, std::size_t limit, std::ui
 
 Agreement agreement(const Context &context, const std::vector<Record> &found, const Gpu &gpu) {
   const Record &first = found.front();
-  Choice choice = choose_rung(context.rungs, first.rung);
+  ChosenRung choice = choose_rung(context.rungs, first.rung);
   Shape shape = parse_shape(first.shape, choice.gpu_shape.size());
   choice.default_shape = choice.gpu_shape = shape;
   DType dtype = parse_dtype(first.dtype).value_or(choice.default_dtype);

@@ -2,8 +2,10 @@
 
 #include "dsl/expr/outside.h"
 #include "dsl/expr/printable.h"
+#include "runtime/records/fields.h"
 #include "runtime/records/text.h"
 #include "tools/output_file.h"
+#include "tools/tables/table.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -221,35 +223,24 @@ std::string records_text(const std::vector<Record> &found, std::size_t best, con
 }
 
 void write_record(llvm::json::OStream &json, const Record &record) {
-  auto optional = [](const std::optional<double> &value) {
-    return value ? llvm::json::Value(*value) : llvm::json::Value(nullptr);
+  auto write = [&](std::initializer_list<const char *> names) {
+    for (const char *name : names)
+      json.attribute(name, records::to_json(records::field(name).get(record)));
   };
   json.object([&] {
-    json.attribute("rung", record.rung);
+    write({"rung"});
     json.attributeBegin("knobs");
     write_knobs(json, record.knobs);
     json.attributeEnd();
-    json.attribute("shape", record.shape);
+    write({"shape"});
     json.attribute("symbolic", record.symbolic);
-    json.attribute("dtype", record.dtype);
-    json.attribute("gpu", record.gpu);
-    json.attribute("driver", record.driver);
-    json.attribute("nvrtc", record.nvrtc);
-    json.attribute("launch", record.launch);
+    write({"dtype", "gpu", "driver", "nvrtc", "launch"});
     json.attribute("l2", record.cold_l2 ? "cold" : "warm");
-    json.attribute("outcome", name(record.outcome));
+    write({"outcome"});
     if (!record.message.empty())
-      json.attribute("message", record.message);
-    json.attribute("min_ms", record.min_ms);
-    json.attribute("lower_quartile_ms", record.lower_quartile_ms);
-    json.attribute("median_ms", record.median_ms);
-    json.attribute("upper_quartile_ms", record.upper_quartile_ms);
-    json.attribute("max_ms", record.max_ms);
-    json.attribute("samples", record.samples);
-    json.attribute("sm_mhz", optional(record.sm_mhz));
-    json.attribute("peer", record.peer);
-    json.attribute("peer_ms", optional(record.peer_ms));
-    json.attribute("measured_at", record.measured_at);
+      write({"message"});
+    write({"min_ms", "lower_quartile_ms", "median_ms", "upper_quartile_ms", "max_ms", "samples", "sm_mhz",
+           "peer", "peer_ms", "measured_at"});
   });
 }
 

@@ -4,6 +4,7 @@
 #include "dsl/ir/workload_info.h"
 #include "dsl/schedule/trace.h"
 #include "runtime/cuda/cache.h"
+#include "runtime/records/fields.h"
 
 #include <algorithm>
 #include <array>
@@ -13,7 +14,6 @@
 #include <fmt/format.h>
 #include <future>
 #include <mutex>
-#include <tuple>
 
 namespace nestsmith::cli {
 
@@ -57,18 +57,9 @@ std::string now_text() {
   return text.data();
 }
 
-/// Whether a stored record is about the same kernel on the same machine.
-bool same_identity(const records::Record &a, const records::Record &b) {
-  auto identity = [](const records::Record &r) {
-    return std::tie(r.rung, r.knobs, r.shape, r.symbolic, r.dtype, r.gpu, r.driver, r.nvrtc, r.launch,
-                    r.cold_l2, r.code);
-  };
-  return identity(a) == identity(b);
-}
-
 } // namespace
 
-Tuning::Tuning(const Context &context, Choice choice, Shape shape, DType dtype, ChosenGpu gpu,
+Tuning::Tuning(const Context &context, ChosenRung choice, Shape shape, DType dtype, ChosenGpu gpu,
                TuneOptions options)
     : context_(context), choice_(std::move(choice)), shape_(std::move(shape)), dtype_(dtype),
       gpu_(std::move(gpu)), options_(options) {}
@@ -203,20 +194,13 @@ records::Record Tuning::record_of(const KnobValues &knobs, const TuneMachine &ma
   return record;
 }
 
-void Tuning::store(const std::vector<KnobValues> &points, const std::vector<TuneResult> &results, int rounds,
-                   const TuneMachine &machine, records::Database *database) {
+void Tuning::store(const std::vector<KnobValues> &points, const std::vector<records::Measurement> &results,
+                   int rounds, const TuneMachine &machine, records::Database *database) {
   std::vector<records::Record> stored;
   for (std::size_t n = 0; n < points.size(); ++n) {
     records::Record record = record_of(points[n], machine);
-    const TuneResult &result = results[n];
-    record.outcome = result.outcome;
-    record.message = result.message;
-    record.min_ms = result.ms.min, record.lower_quartile_ms = result.ms.lower_quartile;
-    record.median_ms = result.ms.median, record.upper_quartile_ms = result.ms.upper_quartile;
-    record.max_ms = result.ms.max;
-    record.samples = result.outcome == records::Outcome::measured ? rounds : 0;
-    record.sm_mhz = result.sm_mhz;
-    record.peer_ms = result.peer_ms;
+    static_cast<records::Measurement &>(record) = results[n];
+    record.samples = record.outcome == records::Outcome::measured ? rounds : 0;
     record.measured_at = now_text();
     stored.push_back(record);
     records_[points[n]] = std::move(record);
@@ -305,7 +289,7 @@ void Tuning::reuse(tune::Search &search, const TuneMachine &machine, const recor
     try {
       records::Record wanted = record_of(search.candidate(n), machine);
       for (auto known = begin; known != end; ++known)
-        if (same_identity(known->second, wanted)) {
+        if (records::same_identity(known->second, wanted)) {
           records_[search.candidate(n)] = known->second;
           learn(search, n);
         }

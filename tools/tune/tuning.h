@@ -29,9 +29,10 @@ struct TuneOptions {
 /// A rung and its space at one shape.
 class Tuning {
 public:
-  Tuning(const Context &context, Choice choice, Shape shape, DType dtype, ChosenGpu gpu, TuneOptions options);
+  Tuning(const Context &context, ChosenRung choice, Shape shape, DType dtype, ChosenGpu gpu,
+         TuneOptions options);
 
-  const Choice &choice() const { return choice_; }
+  const ChosenRung &choice() const { return choice_; }
   const Shape &shape() const { return shape_; }
   DType dtype() const { return dtype_; }
   const Shard &shard() const { return options_.shard; }
@@ -64,8 +65,8 @@ private:
   /// Empty without NVRTC.
   std::vector<KernelResources> resources(const kernel::Plan &plan) const;
   records::Record record_of(const KnobValues &knobs, const TuneMachine &machine) const;
-  void store(const std::vector<KnobValues> &points, const std::vector<TuneResult> &results, int rounds,
-             const TuneMachine &machine, records::Database *database);
+  void store(const std::vector<KnobValues> &points, const std::vector<records::Measurement> &results,
+             int rounds, const TuneMachine &machine, records::Database *database);
   /// Takes the results of the database, for the same kernels on the same machine.
   void reuse(tune::Search &search, const TuneMachine &machine, const records::Database &database);
   /// Tells the search the result of a candidate.
@@ -78,7 +79,7 @@ private:
   void show(const std::string &step);
 
   const Context &context_;
-  Choice choice_;
+  ChosenRung choice_;
   Shape shape_;
   DType dtype_;
   ChosenGpu gpu_;

@@ -1,7 +1,7 @@
 /// What one request costs, and what is counted of whole kernels.
 
 #include "runtime/model/count.h"
-#include "runtime/model/counting.h"
+#include "runtime/model/request_counter.h"
 #include "runtime/sim/simulate.h"
 #include "tests/runtime/model/equal_counters.h"
 #include "tests/runtime/sim/gemm_kernels.h"
@@ -81,7 +81,7 @@ TEST(RequestCosts, OfSharedMemoryAreThePassesThroughItsBanks) {
 Counters simulated(const kernel::Kernel &kernel, GemmShape s) {
   Array A(DType::f32, {s.M, s.K}), B(DType::f32, {s.K, s.N}), C(DType::f32, {s.M, s.N});
   const Argument arguments[] = {{&A}, {&B}, {&C}};
-  Counting counting(false);
+  RequestCounter counting(false);
   Result result = run(kernel, arguments, {}, {.observer = &counting});
   EXPECT_TRUE(result.good()) << result.diagnostics[0].message;
   return counting.counters.at(0);

@@ -4,6 +4,7 @@
 #include "runtime/records/database.h"
 
 #include "dsl/expr/error.h"
+#include "runtime/records/fields.h"
 #include "runtime/records/text.h"
 #include "tests/dsl/support.h"
 #include "tests/files.h"
@@ -240,6 +241,41 @@ TEST(Records, RefuseOtherText) {
   damaged = text;
   refused(damaged.replace(damaged.find("\"shape\""), 7, "\"form\""),
           "the 'shape' of record 1 is missing or malformed");
+  damaged = text;
+  refused(damaged.replace(damaged.find("\"symbolic\":0"), 12, "\"symbolic\":2"),
+          "the 'symbolic' of record 1 is missing or malformed");
+  damaged = text;
+  refused(damaged.replace(damaged.find("\"outcome\":\"measured\""), 20, "\"outcome\":\"good\""),
+          "the 'outcome' of record 1 is missing or malformed");
+}
+
+TEST(Records, AFieldThatDoesNotFitLeavesTheRecordUnchanged) {
+  Record one = record("8", 2);
+  one.sm_mhz = 1980;
+  const Record before = one;
+  const std::string long_line(1001, 'x');
+  for (const Field &each : fields()) {
+    Value other = each.kind == Field::Kind::text ? Value(1.5) : Value(std::string("fast"));
+    EXPECT_FALSE(each.set(one, other)) << each.name;
+  }
+  EXPECT_FALSE(field("gpu").set(one, long_line));
+  EXPECT_FALSE(field("samples").set(one, std::int64_t{-1}));
+  EXPECT_FALSE(field("median_ms").set(one, Value()));
+  EXPECT_EQ(one, before);
+  EXPECT_TRUE(field("sm_mhz").set(one, Value())) << "a rate that was not read";
+  EXPECT_EQ(one.sm_mhz, std::nullopt);
+}
+
+TEST(Records, HaveTheIdentityOfTheKernelAndTheMachine) {
+  Record one = record("8", 2), other = record("8", 3);
+  EXPECT_TRUE(same_identity(one, other)) << "another time of the same kernel";
+  other.cold_l2 = true;
+  EXPECT_FALSE(same_identity(one, other));
+  std::vector<std::string> names;
+  for (const Field &each : fields_of_measurement())
+    names.emplace_back(each.name);
+  EXPECT_THAT(names, testing::ElementsAre("outcome", "message", "min_ms", "lower_quartile_ms", "median_ms",
+                                          "upper_quartile_ms", "max_ms", "samples", "sm_mhz", "peer_ms"));
 }
 
 } // namespace

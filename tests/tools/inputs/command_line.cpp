@@ -5,7 +5,7 @@
 #include "tests/files.h"
 #include "tools/command.h"
 #include "tools/output_file.h"
-#include "tools/rung_choice.h"
+#include "tools/scheduled.h"
 
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/ADT/StringRef.h>
@@ -21,7 +21,7 @@ void choose(const std::vector<std::string> &words) {
   cli::Arguments arguments("emit", words, options);
   cli::Context context{builtin_rungs(), arguments, cli::Style(cli::Colour::never)};
   arguments.number("step");
-  for (cli::Choice &choice : cli::choose_rungs(context.rungs, arguments.positional())) {
+  for (cli::ChosenRung &choice : cli::choose_rungs(context.rungs, arguments.positional())) {
     Shape shape = cli::chosen_shape(context, choice);
     internal_check(cli::parse_shape(cli::to_text(shape), shape.size()) == shape,
                    "a shape reads as it is written");

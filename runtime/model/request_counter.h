@@ -1,19 +1,19 @@
 #pragma once
 /// Counts the requests of a kernel to global and shared memory during execution.
 ///
-/// The cost of a request depends on its active lanes and on its *phase* (tally.h): the position of its address
-/// within 128 bytes. If the region determines both, the counter emits no instruction for the access; see
-/// `CountedBy`.
+/// The cost of a request depends on its active lanes and on its *phase* (request_histograms.h): the position of
+/// its address within 128 bytes. If the region determines both, the counter emits no instruction for the
+/// access; see `CountedBy`.
 
 #include "runtime/model/evaluate.h"
 
 namespace nestsmith::model {
 
-class Counting : public sim::RunObserver {
+class RequestCounter : public sim::RunObserver {
 public:
   /// `merge`: also compute the counts after loads are merged as a compiler merges them
   /// (`AccessCounts::merged`).
-  explicit Counting(bool merge) : merge_(merge) {}
+  explicit RequestCounter(bool merge) : merge_(merge) {}
 
   void access_decoded(const sim::ObservedAccess &seen, sim::Values &values) override;
   void kernel_decoded(const sim::Values &values, const sim::DecodedKernel &decoded) override;
@@ -22,7 +22,9 @@ public:
   void finish(const sim::DecodedKernel &decoded, const sim::Executions &executions,
               const std::vector<std::unique_ptr<sim::Observation>> &parts) override;
 
-  Tally tally(const sim::DecodedKernel &decoded) const { return {decoded, accesses_.bases, accesses_.single}; }
+  RequestHistograms histograms(const sim::DecodedKernel &decoded) const {
+    return {decoded, accesses_.bases, accesses_.single};
+  }
   /// The accesses of the last decoded program.
   const CountedAccesses &accesses() const { return accesses_; }
 

@@ -1,14 +1,16 @@
-#include "runtime/model/tally.h"
+#include "runtime/model/request_histograms.h"
 
 #include <algorithm>
 
 namespace nestsmith::model {
 
-Tally::Tally(const sim::DecodedKernel &decoded, std::uint32_t bases, std::uint32_t single)
+RequestHistograms::RequestHistograms(const sim::DecodedKernel &decoded, std::uint32_t bases,
+                                     std::uint32_t single)
     : warps(decoded.warps), base_phases(std::size_t{bases} * decoded.warps * phases), sums(single),
       last_(std::size_t{single} * decoded.warps) {}
 
-void Tally::request(std::uint32_t number, const sim::Warp &w, std::uint32_t mask, std::int64_t base) {
+void RequestHistograms::request(std::uint32_t number, const sim::Warp &w, std::uint32_t mask,
+                                std::int64_t base) {
   Key key{number, w.index, mask, static_cast<std::uint32_t>(base) % phases};
   Times::value_type *&last = last_[number * warps + w.index];
   if (last == nullptr || last->first != key)
@@ -16,7 +18,7 @@ void Tally::request(std::uint32_t number, const sim::Warp &w, std::uint32_t mask
   ++last->second;
 }
 
-void Tally::add(const Tally &other, std::uint64_t times) {
+void RequestHistograms::add(const RequestHistograms &other, std::uint64_t times) {
   auto add_times = [&](Times &to, const Times &from) {
     for (const auto &[key, count] : from)
       to[key] += count * times;
@@ -29,7 +31,7 @@ void Tally::add(const Tally &other, std::uint64_t times) {
     sums[n] += other.sums[n] * times;
 }
 
-void Tally::clear() {
+void RequestHistograms::clear() {
   std::fill(base_phases.begin(), base_phases.end(), 0);
   std::fill(last_.begin(), last_.end(), nullptr);
   std::fill(sums.begin(), sums.end(), RequestSums{});

@@ -1,5 +1,5 @@
-#include "tools/failure.h"
 #include "tools/pages/page.h"
+#include "tools/failure.h"
 #include "tools/run_notes.h"
 #include "tools/tables/text_diff.h"
 
@@ -12,13 +12,13 @@ namespace nestsmith::cli::report {
 namespace {
 
 /// The tutorial whose rungs these are, all in their order; none if they are others.
-std::optional<Tutorial> tutorial_of(const Context &context, const std::vector<Choice> &choices) {
+std::optional<Tutorial> tutorial_of(const Context &context, const std::vector<ChosenRung> &choices) {
   for (const Tutorial &tutorial : context.tutorials) {
     std::vector<std::string> names, chosen;
     for (const Rung &rung : context.rungs)
       if (rung.tutorial == tutorial.name)
         names.push_back(rung.full_name());
-    for (const Choice &choice : choices)
+    for (const ChosenRung &choice : choices)
       chosen.push_back(choice.name);
     if (names == chosen)
       return tutorial;
@@ -109,22 +109,22 @@ Machine machine_of(const Context &context, const Gpu &analysed) {
 
 } // namespace
 
-void check_plans(const Context &context, const std::vector<std::vector<Choice>> &pages) {
+void check_plans(const Context &context, const std::vector<std::vector<ChosenRung>> &pages) {
   Machine machine = machine_of(context, choose_gpu(context).gpu);
   Climb climb(context, machine);
-  for (const std::vector<Choice> &choices : pages)
+  for (const std::vector<ChosenRung> &choices : pages)
     climb.plan_all(choices);
 }
 
-Page gather(const Context &context, std::vector<Choice> choices, ResultCache *results) {
+Page gather(const Context &context, std::vector<ChosenRung> choices, ResultCache *results) {
   Page page;
   page.tutorial = tutorial_of(context, choices);
   std::vector<std::string> names;
-  for (const Choice &choice : choices)
+  for (const ChosenRung &choice : choices)
     names.push_back(choice.name);
   page.title = page.tutorial ? page.tutorial->title : fmt::format("{}", fmt::join(names, ", "));
   std::string spared = spare_other_ranks(context, choices);
-  for (const Choice &choice : choices) // report command line mistakes before the first result
+  for (const ChosenRung &choice : choices) // report command line mistakes before the first result
     chosen_shape(context, choice);
   page.gpu = choose_gpu(context);
   page.compares = context.arguments.has("against");

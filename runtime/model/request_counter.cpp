@@ -1,4 +1,4 @@
-#include "runtime/model/counting.h"
+#include "runtime/model/request_counter.h"
 
 #include "runtime/sim/machine.h"
 
@@ -86,35 +86,35 @@ bool on_phase(const sim::Access &access, const sim::Sum &uniform, const sim::Val
 }
 
 const sim::Instr *count_phase(const sim::Instr *ip, sim::Warp &w) {
-  static_cast<Tally &>(*w.machine->observation).phase(ip->b, w, reg<std::int64_t>(w, ip->a));
+  static_cast<RequestHistograms &>(*w.machine->observation).phase(ip->b, w, reg<std::int64_t>(w, ip->a));
   return ip + 1;
 }
 
 const sim::Instr *count_request(const sim::Instr *ip, sim::Warp &w) {
   const sim::Access &access = *ip->access;
   std::uint32_t mask = w.active & reg<std::uint32_t>(w, access.mask);
-  auto &tally = static_cast<Tally &>(*w.machine->observation);
+  auto &histograms = static_cast<RequestHistograms &>(*w.machine->observation);
   if (mask == 0)
     return ip + 1;
   if (!access.address.is_computed()) {
-    tally.request(ip->b, w, mask, reg<std::int64_t>(w, access.address.base) + access.address.constant);
+    histograms.request(ip->b, w, mask, reg<std::int64_t>(w, access.address.base) + access.address.constant);
     return ip + 1;
   }
   RequestCost each = cost(request_now(access, w, mask), access.bytes, access.buffer->scope);
-  tally.sums[ip->b] += one_request(access.bytes, mask, each);
+  histograms.sums[ip->b] += one_request(access.bytes, mask, each);
   return ip + 1;
 }
 
 } // namespace
 
-void Counting::begin() {
+void RequestCounter::begin() {
   done_ = false;
   accesses_ = {};
   addresses_.clear();
   known_bases_.clear();
 }
 
-void Counting::access_decoded(const sim::ObservedAccess &seen, sim::Values &values) {
+void RequestCounter::access_decoded(const sim::ObservedAccess &seen, sim::Values &values) {
   if (done_)
     begin();
   sim::Access &access = seen.access;
@@ -146,7 +146,7 @@ void Counting::access_decoded(const sim::ObservedAccess &seen, sim::Values &valu
 /// Merges loads whose addresses differ by constants. Equal addresses are loaded once, and neighbouring ones in
 /// shared memory together, up to 16 bytes. A compiler that unrolls their loop does the same unless a store to
 /// shared memory, or a barrier, lies between them, or the kernel stores to the array in global memory.
-void Counting::kernel_decoded(const sim::Values &values, const sim::DecodedKernel &decoded) {
+void RequestCounter::kernel_decoded(const sim::Values &values, const sim::DecodedKernel &decoded) {
   if (done_)
     begin();
   done_ = true;
@@ -179,15 +179,15 @@ void Counting::kernel_decoded(const sim::Values &values, const sim::DecodedKerne
     }
 }
 
-std::unique_ptr<sim::Observation> Counting::start(const sim::DecodedKernel &decoded) {
-  return std::make_unique<Tally>(decoded, accesses_.bases, accesses_.single);
+std::unique_ptr<sim::Observation> RequestCounter::start(const sim::DecodedKernel &decoded) {
+  return std::make_unique<RequestHistograms>(decoded, accesses_.bases, accesses_.single);
 }
 
-void Counting::finish(const sim::DecodedKernel &decoded, const sim::Executions &executions,
-                      const std::vector<std::unique_ptr<sim::Observation>> &parts) {
-  Tally all = tally(decoded);
+void RequestCounter::finish(const sim::DecodedKernel &decoded, const sim::Executions &executions,
+                            const std::vector<std::unique_ptr<sim::Observation>> &parts) {
+  RequestHistograms all = histograms(decoded);
   for (const std::unique_ptr<sim::Observation> &part : parts)
-    all.add(static_cast<const Tally &>(*part));
+    all.add(static_cast<const RequestHistograms &>(*part));
   Counters &result = counters.emplace_back(evaluate(decoded, accesses_, executions, all));
   result.blocks = result.counted = static_cast<std::uint64_t>(decoded.blocks);
 }

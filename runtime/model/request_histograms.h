@@ -14,14 +14,14 @@ namespace nestsmith::model {
 
 inline constexpr std::uint32_t phases = 64; ///< 128 bytes / 2 bytes, the size of the smallest element type
 
-struct Tally : sim::Observation {
+struct RequestHistograms : sim::Observation {
   /// Number of the base or of the access; warp; mask of the active lanes; phase.
   using Key = std::array<std::uint32_t, 4>;
   using Times = std::map<Key, std::uint64_t>;
 
   /// `bases` is the number of bases. `single` is the number of accesses whose requests are counted one by one
-  /// (counting.h).
-  Tally(const sim::DecodedKernel &decoded, std::uint32_t bases, std::uint32_t single);
+  /// (request_counter.h).
+  RequestHistograms(const sim::DecodedKernel &decoded, std::uint32_t bases, std::uint32_t single);
 
   /// Counts one execution in which base number `number` has the value `base`, in elements.
   void phase(std::uint32_t number, const sim::Warp &w, std::int64_t base) {
@@ -32,7 +32,7 @@ struct Tally : sim::Observation {
       ++partial_phases[{number, w.index, w.active, at}];
   }
   void request(std::uint32_t number, const sim::Warp &w, std::uint32_t mask, std::int64_t base);
-  void add(const Tally &other, std::uint64_t times = 1);
+  void add(const RequestHistograms &other, std::uint64_t times = 1);
   void clear();
 
   std::uint32_t warps;

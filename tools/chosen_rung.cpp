@@ -1,17 +1,15 @@
-#include "tools/rung_choice.h"
+#include "tools/chosen_rung.h"
 
 #include "dsl/expr/error.h"
 #include "dsl/expr/outside.h"
 #include "dsl/expr/printable.h"
 #include "dsl/schedule/trace.h"
+#include "runtime/records/text.h"
 #include "schedules/workloads.h"
 
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <limits>
-#include <llvm/ADT/SmallVector.h>
-#include <llvm/ADT/StringRef.h>
 #include <new>
 #include <set>
 
@@ -78,7 +76,7 @@ Program traced_program(const std::vector<Rung> &rungs, const TraceFile &trace, c
                   path, trace.workload, to_text(shape), fmt::join(known, ", ")));
 }
 
-Choice from_trace_file(const std::vector<Rung> &rungs, const std::string &file) {
+ChosenRung from_trace_file(const std::vector<Rung> &rungs, const std::string &file) {
   const std::string path = printable(file); // a name in messages, tables and comments
   TraceFile trace = parse_trace(read_outside(file, "trace", most_trace_bytes), path);
   try {
@@ -123,8 +121,8 @@ template <class F> auto call_own(const Rung &rung, const char *what, const Shape
   }
 }
 
-Choice from_rung(const Rung &rung) {
-  Choice choice;
+ChosenRung from_rung(const Rung &rung) {
+  ChosenRung choice;
   choice.name = rung.full_name();
   choice.summary = rung.summary;
   choice.default_shape = rung.default_shape;
@@ -166,7 +164,7 @@ Choice from_rung(const Rung &rung) {
 
 } // namespace
 
-Choice choose_rung(const std::vector<Rung> &rungs, const std::string &word) {
+ChosenRung choose_rung(const std::vector<Rung> &rungs, const std::string &word) {
   if (is_trace_file(word))
     return from_trace_file(rungs, word);
   // The name of a tutorial never selects a rung of another one: `transposed` is not `principles/transposed`.
@@ -190,12 +188,30 @@ Choice choose_rung(const std::vector<Rung> &rungs, const std::string &word) {
   return from_rung(*found[0]);
 }
 
-Choice given_rung(const Context &context) {
+ChosenRung with_given_knobs(const Context &context, ChosenRung choice) {
+  if (auto path = context.arguments.value("table")) {
+    if (choice.fixed_shape)
+      throw UserError(ExitCode::usage, fmt::format("'{}' is a trace file, which contains its schedule; leave "
+                                                   "--table out",
+                                                   choice.name));
+    std::string rung = choice.table ? choice.table->rung() : choice.name;
+    choice.table = std::make_shared<records::KnobTable>(read_outside(*path, "table", records::most_text_bytes),
+                                                        printable(*path), rung);
+    choice.given_table = true;
+  }
+  if (auto given = context.arguments.value("set")) {
+    choice.knobs = parse_knobs(*given);
+    choice.given_knobs = true;
+  }
+  return choice;
+}
+
+ChosenRung given_rung(const Context &context) {
   return with_given_knobs(context, choose_rung(context.rungs, context.arguments.positional()[0]));
 }
 
-std::vector<Choice> choose_rungs(const std::vector<Rung> &rungs, const std::vector<std::string> &words) {
-  std::vector<Choice> choices;
+std::vector<ChosenRung> choose_rungs(const std::vector<Rung> &rungs, const std::vector<std::string> &words) {
+  std::vector<ChosenRung> choices;
   for (const std::string &word : words) {
     bool tutorial = false;
     for (const Rung &rung : rungs)
@@ -213,57 +229,16 @@ std::vector<Choice> choose_rungs(const std::vector<Rung> &rungs, const std::vect
   return choices;
 }
 
-Shape parse_shape(const std::string &text, std::size_t extents) {
-  constexpr std::int64_t largest = std::numeric_limits<std::int32_t>::max();
-  auto refuse = [&](const std::string &why) {
-    std::string form = extents == 3   ? "MxNxK such as 512x512x512"
-                       : extents == 1 ? "one number such as 65536"
-                                      : fmt::format("{} extents joined by 'x'", extents);
-    throw UserError(ExitCode::usage, fmt::format("shape '{}': {}; give {}", text, why, form));
-  };
-  llvm::SmallVector<llvm::StringRef, 4> parts;
-  llvm::StringRef(text).split(parts, 'x');
-  Shape shape;
-  for (llvm::StringRef part : parts) {
-    llvm::StringRef digits = part;
-    digits.consume_front("-");
-    if (digits.empty() || digits.find_first_not_of("0123456789") != llvm::StringRef::npos)
-      refuse(fmt::format("'{}' is not a number", part.str()));
-    if (digits.size() != part.size() || digits.ltrim('0').empty())
-      refuse(fmt::format("an extent must be at least 1, got {}", part.str()));
-    std::int64_t extent = 0;
-    if (part.getAsInteger(10, extent) || extent > largest)
-      refuse(fmt::format("an extent must be at most {}, got {}", largest, part.str()));
-    shape.push_back(extent);
-  }
-  if (shape.size() != extents)
-    refuse(fmt::format("it has {} extent{}, expected {}", shape.size(), shape.size() == 1 ? "" : "s", extents));
-  return shape;
-}
-
-Shape parse_listed_shape(const std::string &text, std::size_t extents) {
-  if (text.find('x') == std::string::npos)
-    return Shape(extents, parse_shape(text, 1).front());
-  return parse_shape(text, extents);
-}
-
-std::string to_text(const Shape &shape) {
-  std::string text;
-  for (std::int64_t extent : shape)
-    text += (text.empty() ? "" : "x") + std::to_string(extent);
-  return text;
-}
-
-std::string spare_other_ranks(const Context &context, std::vector<Choice> &choices) {
+std::string spare_other_ranks(const Context &context, std::vector<ChosenRung> &choices) {
   auto given = context.arguments.value("shape");
   if (!given)
     return "";
   auto extents = static_cast<std::size_t>(std::ranges::count(*given, 'x')) + 1;
-  auto fits = [&](const Choice &choice) { return choice.default_shape.size() == extents; };
+  auto fits = [&](const ChosenRung &choice) { return choice.default_shape.size() == extents; };
   if (std::ranges::none_of(choices, fits))
     return "";
   std::vector<std::string> spared;
-  for (Choice &choice : choices)
+  for (ChosenRung &choice : choices)
     if (!fits(choice)) {
       choice.own_shape = true;
       spared.push_back(choice.name);
@@ -273,6 +248,33 @@ std::string spare_other_ranks(const Context &context, std::vector<Choice> &choic
              : fmt::format("--shape {} has {} extents, which {} {} not take: run at a shape of {}", *given,
                            extents, fmt::join(spared, ", "), spared.size() > 1 ? "do" : "does",
                            spared.size() > 1 ? "their own" : "its own");
+}
+
+std::optional<std::int64_t> given_multiple(const Context &context) {
+  auto unit = context.arguments.number("multiple-of");
+  if (unit == 0)
+    throw UserError(ExitCode::usage, "option '--multiple-of' must be a number of at least 1, got '0'");
+  return unit;
+}
+
+Shape chosen_shape(const Context &context, const ChosenRung &choice) {
+  auto given = context.arguments.value("shape");
+  Shape shape =
+      given && !choice.own_shape ? parse_shape(*given, choice.default_shape.size()) : choice.default_shape;
+  auto unit = given_multiple(context);
+  if (unit && !context.arguments.has("symbolic"))
+    throw UserError(ExitCode::usage,
+                    "--multiple-of applies to the sizes of a symbolic kernel; give --symbolic too");
+  if (!shape.stated)
+    shape.stated = choice.default_shape.stated; // a trace file's
+  if (context.arguments.has("symbolic"))
+    shape.stated = Size{.multiple_of = unit.value_or(1)};
+  return shape;
+}
+
+DType chosen_dtype(const Context &context, const ChosenRung &choice) {
+  auto given = context.arguments.value("dtype");
+  return given ? *parse_dtype(*given) : choice.default_dtype;
 }
 
 } // namespace nestsmith::cli
