@@ -1,3 +1,5 @@
+/// Tests the CUDA C++ text of kernels: expressions, statements, declarations and names.
+
 #include "codegen/cuda.h"
 
 #include "tests/codegen/hand_built.h"
@@ -34,7 +36,7 @@ TEST(CudaKernel, TheSameKernelGivesTheSameText) {
   EXPECT_EQ(cuda_kernel(tile1d(65, 33, 17)), cuda_kernel(tile1d(65, 33, 17)));
 }
 
-/// The right-hand side of the only assignment.
+/// Returns the right-hand side of the only assignment in the kernel's text.
 std::string spelled(const Elementwise &e, Expr value) {
   std::string text = cuda_kernel(e.kernel(std::move(value)));
   std::size_t from = text.find("out[i] = ") + 9;

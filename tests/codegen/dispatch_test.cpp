@@ -1,5 +1,5 @@
-/// Files with one launcher for several shapes. Each plan adds a different number, so that a result shows which
-/// plan ran.
+/// Tests emitted files in which one launcher serves several shapes. Each plan adds a different number, so a
+/// result shows which plan ran.
 
 #include "codegen/dispatch.h"
 
@@ -23,7 +23,8 @@ using testing::HasSubstr;
 
 enum class Form { one_kernel, two_kernels, large_tile };
 
-/// Y = X + step for one shape, or for all shapes with leading dimensions.
+/// Returns a schedule of Y = X + step for one shape. If `shape` is empty, the extents and the leading
+/// dimensions are sizes that are known at launch.
 Schedule plus(const std::vector<std::int64_t> &shape, float step, Form form = Form::one_kernel) {
   Workload w("plus");
   bool one = !shape.empty();
@@ -55,18 +56,20 @@ ShapePlan part(const std::vector<std::int64_t> &shape, float step, Form form = F
   return result;
 }
 
-/// 3x4 adds 10; 5x6 adds 20 by two kernels; 2x13000 adds 30 through 52 KB of shared memory.
+/// The shape 3x4 adds 10. The shape 5x6 adds 20 with two kernels. The shape 2x13000 adds 30 and uses 52 KB of
+/// shared memory.
 std::vector<ShapePlan> three_shapes() {
   return {part({3, 4}, 10), part({5, 6}, 20, Form::two_kernels), part({2, 13000}, 30, Form::large_tile)};
 }
-/// All other shapes add 1.
+/// One symbolic plan serves all other shapes and adds 1.
 Dispatch with_symbolic(Form form = Form::one_kernel) {
   return Dispatch("plus", {}, three_shapes(), {part({}, 1, form)});
 }
 Dispatch without_symbolic() { return Dispatch("plus", {}, three_shapes(), {}); }
 
-/// A function of the host that returns what the launcher adds, or a negative number: -1 if elements differ or a
-/// gap is overwritten, -2 if there is a requirement, -3 if the launch is refused.
+/// A host function that returns the number that the launcher adds. It returns -1 if the elements differ or if
+/// the launcher overwrites a gap after a row, -2 if a requirement is violated, -3 if the launch fails, and -4
+/// if the requirement and the launch disagree.
 constexpr const char *added = R"(
 #include <vector>
 static float added(long long M, long long N, long long ldx, long long ldy) {
@@ -164,7 +167,8 @@ int main() {
   EXPECT_EQ(run_on_host(text, 1000), 0) << text;
 }
 
-/// All other shapes near 4x4 add 1, and those near 100x100 or 1000x10 add 2.
+/// Two symbolic plans serve all other shapes: the plan for shapes near 4x4 adds 1, and the plan for shapes near
+/// 100x100 or 1000x10 adds 2.
 Dispatch with_two_symbolic(Form form = Form::one_kernel) {
   ShapePlan small = part({}, 1), large = part({}, 2, form);
   small.near = {{4, 4}};
@@ -278,7 +282,7 @@ TEST(DispatchStandalone, ChecksEachShape) {
   for (const char *line : {"shape 3x4\ncheck: Y passed, 0 of 12", "shape 5x6\ncheck: Y passed, 0 of 30",
                            "shape 8x9\ncheck: Y passed, 0 of 72"})
     EXPECT_THAT(output, HasSubstr(line));
-  // Each of the three kernels in turn is not the one that is expected.
+  // In turn, the program expects another number from each of the three plans.
   for (std::size_t wrong = 0; wrong < 3; ++wrong) {
     std::vector<CheckedLaunch> launches = {launch({3, 4}, wrong == 0 ? 11 : 10),
                                            launch({5, 6}, wrong == 1 ? 21 : 20),

@@ -1,3 +1,5 @@
+/// Tests emitted files: the header comment, the launcher, and standalone programs that check their result.
+
 #include "codegen/emit.h"
 
 #include "codegen/standalone.h"
@@ -43,7 +45,7 @@ Program gemm(std::int64_t m, std::int64_t n, std::int64_t k) {
   return w.output();
 }
 
-/// Each element of a, b and out, one thread per element.
+/// An elementwise program of a, b and out, and the same kernel built by hand with one thread per element.
 struct Elementwise {
   Program program;
   kernel::Kernel kernel;

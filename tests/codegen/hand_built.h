@@ -30,7 +30,8 @@ inline Stmt when(Expr condition, std::vector<Stmt> body) {
   return make(If{std::move(condition), make_seq(std::move(body))});
 }
 
-/// One thread for each of the 100 elements: `out[i] = value(i)`, with `a` and `b` to read, all of one type.
+/// A kernel of 100 threads with one element each: `out[i] = value(i)`. The value can read `a` and `b`. All
+/// three arrays have one type.
 struct Elementwise {
   explicit Elementwise(DType dtype = DType::f32)
       : a(global("a", {Expr(100)}, Role::input, dtype)), b(global("b", {Expr(100)}, Role::input, dtype)),
@@ -52,7 +53,7 @@ struct Elementwise {
   Var i;
 };
 
-/// C = alpha*A*B + beta*C by 64 x 64 tiles and 8 results per thread: all there is to spell at present.
+/// C = alpha*A*B + beta*C with 64 x 64 tiles and 8 results per thread.
 inline Kernel tile1d(std::int64_t m, std::int64_t n, std::int64_t k) {
   auto ceil = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
   Buffer A = global("A", {Expr(m), Expr(k)}, Role::input), B = global("B", {Expr(k), Expr(n)}, Role::input);

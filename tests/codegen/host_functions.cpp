@@ -9,7 +9,7 @@
 namespace nestsmith::host {
 namespace {
 
-/// `element_a(i * 16 + k)` is an element of the operand a.
+/// Spells the meaning of an intrinsic. `element_a(i * 16 + k)` is an element of the operand a.
 class MeaningSpeller : public ExprSpeller {
 public:
   std::string element(const Load &load) const override {
@@ -23,7 +23,8 @@ private:
   std::string variable(const Var &var) const override { return var->name; }
 };
 
-/// A table of the lane and the position of each element, in its first replica, and a function of the element.
+/// Returns the text of a table with the lane and the position of the first replica of each element, and of a
+/// function that returns an element.
 std::string element_text(const Operand &operand, std::size_t number) {
   std::vector<std::string> spots;
   for (const std::vector<Spot> &places : spots_of(operand))
@@ -36,7 +37,7 @@ std::string element_text(const Operand &operand, std::size_t number) {
                      operand.formal->name, fmt::join(spots, ", "), type, number);
 }
 
-/// Copies the result to its other replicas.
+/// Returns the text that copies each element of the result to its other replicas.
 std::string replica_text(const Operand &result, std::size_t number) {
   std::string text;
   for (const std::vector<Spot> &places : spots_of(result))
@@ -47,7 +48,8 @@ std::string replica_text(const Operand &result, std::size_t number) {
   return text;
 }
 
-/// Each lane publishes its pointers. The first lane then executes the meaning for all lanes.
+/// Returns the text of the host function. Each lane stores its pointers. Then the first lane executes the
+/// meaning for all lanes.
 std::string host_function(const Intrinsic &x) {
   std::string parameters, pointers, elements, loops, replicas;
   for (std::size_t n = 0; n < x.operands.size(); ++n) {

@@ -1,11 +1,12 @@
 #pragma once
-/// The functions of intrinsics of a warp, for the run of emitted text on the host.
+/// Replaces the intrinsics of a warp by host functions, so that emitted text runs on the host.
 
 #include <string>
 
 namespace nestsmith::host {
 
-/// The text with the meaning of each intrinsic of a warp in place of its prelude, which contains PTX.
+/// Returns the text with a host function, which executes the meaning, in place of the prelude of each intrinsic
+/// of a warp. The prelude contains PTX.
 std::string with_host_functions(std::string cuda);
 
 } // namespace nestsmith::host

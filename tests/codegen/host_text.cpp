@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The position after the bracket that closes the one at `open`.
+/// Returns the position after the bracket that closes the one at `open`.
 std::size_t after_bracket(const std::string &text, std::size_t open) {
   int depth = 0;
   for (std::size_t n = open; n < text.size(); ++n) {
@@ -46,14 +46,14 @@ std::string without_launches(const std::string &cuda) {
   return result + cuda.substr(from);
 }
 
-/// What one text is compiled as.
+/// A text, its number in the program, and its plan.
 struct Case {
   std::size_t number;
   std::string text;
   kernel::Plan plan;
 };
 
-/// Names with C linkage, of which the texts of one program may have the same.
+/// Returns the names with C linkage. Several texts of one program may define the same name.
 std::vector<std::string> linked_names(const kernel::Plan &plan) {
   std::vector<std::string> names = {launcher_name(plan), requirement_name(plan)};
   if (!plan.workspaces.empty())
@@ -63,11 +63,12 @@ std::vector<std::string> linked_names(const kernel::Plan &plan) {
   return names;
 }
 
-/// Arrays that share memory and begin together are one array of the host, and others are apart.
+/// Returns calls that register the shared arrays of the plan's kernels. Arrays that begin at the same offset
+/// become one host array. Other arrays are separate.
 std::string arenas(const kernel::Plan &plan) {
   std::string text;
   for (const kernel::Kernel &kernel : plan.kernels) {
-    std::map<std::int64_t, std::int64_t> lengths; // for each begin, in bytes
+    std::map<std::int64_t, std::int64_t> lengths; // in bytes, by the offset at which the arrays begin
     for (const kernel::Allocation &a : kernel.shared) {
       std::int64_t bytes = kernel::element_count(a.buffer) * byte_size(a.buffer->dtype);
       lengths[a.byte_offset] = std::max(lengths[a.byte_offset], bytes);
@@ -93,7 +94,7 @@ std::string unit_text(const std::vector<const Case *> &cases) {
       renames += fmt::format("#define {0} {0}_{1}\n", name, n);
       restored += fmt::format("#undef {}\n", name);
     }
-    // The arrays of a case are a section of their own, so that they can be found and filled.
+    // The arrays of each case have their own section, so that the harness finds and fills them.
     text += fmt::format(
         "\n#undef __shared__\n"
         "#define __shared__ static __attribute__((section(\"shared_{0}\")))\n"
@@ -107,7 +108,7 @@ std::string unit_text(const std::vector<const Case *> &cases) {
   return text;
 }
 
-/// The compiler, with these flags of optimisation and instrumentation.
+/// Returns the command of the compiler with these flags for optimisation and instrumentation.
 std::string compiler(const std::string &flags) {
   return "'" NESTSMITH_HOST_COMPILER "' -std=c++20 -w -ffp-contract=off -I'" NESTSMITH_SOURCE_DIR
          "/tests/codegen/host' -I'" NESTSMITH_SOURCE_DIR "' " +
@@ -115,7 +116,7 @@ std::string compiler(const std::string &flags) {
 }
 std::string compiler() { return compiler(NESTSMITH_HOST_FLAGS); }
 
-/// The program of all cases in `folder`.
+/// Builds one program of all cases in `folder`.
 void build(const std::vector<Case> &cases, const Scratch &folder) {
   constexpr std::size_t most_units = 4;
   std::vector<const Case *> by_length;
@@ -151,7 +152,7 @@ void build(const std::vector<Case> &cases, const Scratch &folder) {
     throw std::runtime_error("emitted texts do not link:\n" + done.output);
 }
 
-/// Words and arrays as tests/codegen/host/jobs.cpp reads them.
+/// Writes words and arrays in the format that tests/codegen/host/jobs.cpp reads.
 class Bytes {
 public:
   void word(std::uint64_t value) { append(&value, sizeof(value)); }
@@ -187,7 +188,8 @@ void write_job(Bytes &out, std::size_t number, const Run &run) {
   out.word(static_cast<std::uint64_t>(as_int(kernel::specialise(run.plan).counter_bytes()).value()));
 }
 
-/// The report in what a program wrote before it ended: from its first line on, without the stacks.
+/// Extracts the report of a fault from the output of a program: it starts at the first line of the report and
+/// omits the stacks.
 std::string report(const std::string &output, int status) {
   static const std::regex first(
       "(^|\n)([^\n]*(runtime error:|ERROR: AddressSanitizer|host:)[^\n]*(\n[^\n]+){0,3})");
@@ -201,7 +203,7 @@ std::string report(const std::string &output, int status) {
   return text;
 }
 
-/// What the results of a job take in the file.
+/// Returns the size of the job's results in the file, in bytes.
 std::size_t result_bytes(const Run &run) {
   std::size_t bytes = sizeof(std::uint64_t);
   for (const Array &array : run.arrays)
@@ -227,7 +229,7 @@ Outcome outcome(const Run &run, const std::string &results, std::size_t at) {
 
 std::string as_host_cpp(const std::string &cuda) {
   static const std::regex arena(R"(extern __shared__ __align__\(\d+\) unsigned char (\w+)\[\];)");
-  // The instructions of asynchronous copies, which the prelude contains as assembly.
+  // These instructions of asynchronous copies are assembly in the prelude.
   static const std::regex copy(
       R"re(asm volatile\("cp\.async\.c[ag]\.shared\.global \[%0\], \[%1\], (\d+);"[^;]*;)re"),
       masked(R"re(asm volatile\("cp\.async\.c[ag]\.shared\.global \[%0\], \[%1\], (\d+), %2;"[^;]*;)re"),
@@ -270,7 +272,7 @@ std::vector<Outcome> run(const std::vector<Run> &runs) {
   std::vector<Outcome> outcomes;
   while (outcomes.size() < runs.size()) {
     folder.write("results", "");
-    // A leak is the harness's; the stack is symbolized by nobody.
+    // Only the harness leaks memory. The report omits the stacks, so they need no symbols.
     Finished done = folder.run(
         fmt::format(
             "ASAN_OPTIONS=detect_leaks=0:symbolize=0 UBSAN_OPTIONS=symbolize=0 ./program jobs results {}",
@@ -297,7 +299,8 @@ namespace nestsmith {
 
 int run_on_host(const std::string &source, int launches, std::string *output) {
   Scratch folder;
-  // What is launched for its time alone, after a few launches for the result, is not worth waiting for.
+  // After a few launches for the result, a standalone program launches the kernel many times to measure its
+  // time. These launches do nothing.
   folder.write("program.cpp",
                host::as_host_cpp(source) +
                    fmt::format("\nstatic const bool limited = (host::limit_launches({}), true);\n", launches));

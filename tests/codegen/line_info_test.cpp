@@ -1,4 +1,4 @@
-/// `#line` directives: the lines of a kernel lead to the lines of this file that state them.
+/// Tests `#line` directives: they map the lines of a kernel to the lines of this file that state them.
 
 #include "codegen/line_info.h"
 
@@ -16,7 +16,7 @@ namespace {
 
 using testing::EndsWith;
 
-/// The lines below that state the parts of `scaled`.
+/// The numbers of the lines below that state the parts of `scaled`.
 struct Lines {
   unsigned stage, cache, split;
 };
@@ -37,7 +37,7 @@ Schedule scaled(Lines &lines) {
   return s;
 }
 
-/// For each line of the text: the file and the line number that a compiler reports for it.
+/// Returns the file and the line number that a compiler reports for each line of the text.
 std::map<std::string, std::pair<std::string, unsigned>> reported(const std::string &text) {
   std::map<std::string, std::pair<std::string, unsigned>> result;
   std::string file = "the file";
@@ -76,7 +76,7 @@ TEST(LineInfo, ALineOfTheKernelLeadsToTheDirectiveOrTheStageThatMadeIt) {
   }
 }
 
-/// Behind the kernel, errors of the compiler name the lines of the file itself.
+/// After the kernel, the compiler reports the line numbers of the emitted file itself.
 TEST(LineInfo, TheRestOfTheFileKeepsItsOwnLines) {
   Lines lines{};
   Schedule s = scaled(lines);
@@ -91,7 +91,7 @@ TEST(LineInfo, TheRestOfTheFileKeepsItsOwnLines) {
   EXPECT_EQ(text.substr(own, text.find('\n', own) + 1 - own), expected);
 }
 
-/// The directives differ in nothing but their lines.
+/// The directives of the two schedules differ only in their line numbers.
 TEST(LineInfo, IsNoPartOfADirective) {
   Lines lines{};
   Schedule here = scaled(lines);

@@ -1,4 +1,4 @@
-/// How names are spelled in texts.
+/// Tests how names are spelled in emitted text.
 
 #include "codegen/names.h"
 
@@ -37,7 +37,7 @@ TEST(Names, OfTheLibrariesAreRecognisedInEveryFloatingType) {
     EXPECT_EQ(linked_identifier(name), name);
 }
 
-/// Every name that is not refused is spelled as it is given.
+/// A name that is not refused is spelled exactly as given.
 TEST(Names, ThatAUserGivesAreKeptOrRefusedWithAReason) {
   using testing::HasSubstr;
   auto refused = [](const char *name, const char *why) {
@@ -64,7 +64,7 @@ TEST(Names, ThatAUserGivesAreKeptOrRefusedWithAReason) {
     refused(name, "uses this name");
 }
 
-/// Names are identifiers before they come here; what passes makes of them is one too.
+/// `identifier` returns a valid identifier for any text.
 TEST(Names, OfOtherCharactersBecomeIdentifiers) {
   EXPECT_EQ(identifier("a b"), "a_b");
   EXPECT_EQ(identifier("1x"), "v1x");
@@ -86,7 +86,8 @@ TEST(Names, AreOfOneSymbolEach) {
   EXPECT_EQ(names[a], "int_");
 }
 
-/// A kernel that calls an intrinsic contains its definition, beside all that codegen defines and includes.
+/// An emitted file defines the function of each intrinsic that it calls, so codegen and its headers must not
+/// define the same name.
 TEST(Names, OfFunctionsOfIntrinsicsAreThoseThatNobodyDefines) {
   for (const char *name : {"sad4", "my_dot", "__my_dot", "Dot4_1"})
     EXPECT_EQ(why_not_defined(name), "") << name;

@@ -1,5 +1,5 @@
 #pragma once
-/// nvcc, where this machine has it on its PATH.
+/// Runs nvcc if it is on the PATH of this machine.
 
 #include "tests/codegen/scratch.h"
 
@@ -11,7 +11,8 @@ namespace nestsmith {
 class Nvcc {
 public:
   bool found() const { return folder_.run("nvcc --version", "version").status == 0; }
-  /// What compiling `source` with every warning on says, or where that fails: "" is good.
+  /// Compiles `source` with every warning enabled. Returns the compiler's messages, or "" if nvcc succeeds
+  /// without a message.
   std::string messages(const std::string &source, const std::vector<std::string> &flags) const {
     folder_.write("file.cu", source);
     std::string command = "nvcc -Werror all-warnings -Xcompiler -Wall,-Wextra,-Werror";

@@ -1,4 +1,4 @@
-/// Files of several kernels: one launcher, which launches them in order and takes their workspace.
+/// Tests files of several kernels: one launcher runs the kernels in order and takes their workspace.
 
 #include "codegen/cuda.h"
 #include "codegen/emit.h"
@@ -17,7 +17,7 @@ using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 
-/// T = max(X, 0) + 1, U = T*scale, Y = U - T: three kernels, of which two hand on memory.
+/// T = max(X, 0) + 1, U = T*scale, Y = U - T by three kernels. T and U are in the workspace.
 struct Chain {
   Program source;
   kernel::Plan plan;
@@ -106,7 +106,7 @@ TEST(StandaloneOfAPlan, ChecksWhatTheKernelsMakeTogether) {
     EXPECT_EQ(run_on_host(emit_standalone({}, right.plan, right.source)), 0);
   }
   Chain wrong = chain(100, 32);
-  std::swap(wrong.plan.kernels[0], wrong.plan.kernels[1]); // U is made of a T that nobody has written yet
+  std::swap(wrong.plan.kernels[0], wrong.plan.kernels[1]); // U reads T before T is written
   EXPECT_EQ(run_on_host(emit_standalone({}, wrong.plan, wrong.source)), 1);
 }
 

@@ -1,5 +1,5 @@
-/// Requirements of a launcher on its arguments: the files that `emit` writes, compiled and called here, where
-/// the host is the device (tests/codegen/host_text.h).
+/// Tests the requirements of a launcher on its arguments. The emitted files are compiled for the host and
+/// called on it (tests/codegen/host_text.h).
 
 #include "codegen/emit.h"
 #include "dsl/ir/tensor.h"
@@ -11,8 +11,8 @@
 namespace nestsmith {
 namespace {
 
-/// C = A*B with C: M x N, rows of A and C further apart than they are long; both read and written by vectors
-/// where the sizes are multiples of 4.
+/// C = A*B with C: M x N. The leading dimensions of A and C are sizes of their own. The kernel accesses C
+/// by vectors if the sizes are multiples of 4.
 kernel::Plan product(const Size &stated) {
   Workload w("product");
   Expr m = w.size("M", stated), n = w.size("N", stated), k = w.size("K", stated);
@@ -34,9 +34,9 @@ kernel::Plan product(const Size &stated) {
   return lower(s);
 }
 
-/// Appends a main to the file. `says(…)` compares what a launch with these changes of a good one comes to: the
-/// requirement that is named and the error that is returned, null and success where there is none. The exit
-/// status is the number of the last call that came to something else.
+/// Appends a main to the file. `says(change, sentence)` changes the arguments of a valid call and compares the
+/// requirement that the launcher names with `sentence`, or with null if the call stays valid. It also compares
+/// the returned error. The exit status is the number of the last call with a difference.
 std::string with_main(const std::string &file, const std::string &checks) {
   return file + R"(
 alignas(256) static float memory_a[64 * 64], memory_b[64 * 64], memory_c[64 * 64];
@@ -110,8 +110,8 @@ TEST(Requirements, OfArrays) {
             0);
 }
 
-/// With nothing to compute nothing is launched and no array is looked at; a sum of no terms is refused. The
-/// other sizes must still be good.
+/// If there is nothing to compute, the launcher launches nothing and accesses no array. It still checks the
+/// other sizes, and it refuses a sum of no terms.
 TEST(Requirements, OfSizesOf0) {
   std::string checks = R"(
   says([](Call &it) { it.M = 0; }, nullptr);
@@ -131,8 +131,8 @@ TEST(Requirements, OfSizesOf0) {
   EXPECT_EQ(run_on_host(with_main(emit({}, product({.max = 100000})), checks)), 0);
 }
 
-/// Without an element in all of what is written there is nothing to do. A size of 0 that leaves a part to be
-/// written is refused, and so is the length of a sum whose result always has an element.
+/// If no output has an element, there is nothing to compute. The launcher refuses a size of 0 if another output
+/// still has elements. It also refuses a sum of length 0 if the result always has an element.
 TEST(Requirements, OfSizesThatDoNotEmptyEveryResult) {
   auto scheduled = [](Workload &w, const std::vector<Tensor> &outputs) {
     Schedule s(w.output({outputs.begin(), outputs.end()}));
@@ -222,7 +222,7 @@ int main() {
   }
 }
 
-/// X is read from its end: the least index is L - N.
+/// Y reads X from its end: the least index is L - N.
 TEST(Requirements, OfSizesThatReadsFromTheEndRelate) {
   Workload w("turned");
   Expr n = w.size("N"), l = w.size("L");

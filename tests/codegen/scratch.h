@@ -11,7 +11,7 @@ namespace nestsmith {
 
 struct Finished {
   int status = -1;    ///< the exit status; -1: a signal ended it
-  std::string output; ///< of both streams
+  std::string output; ///< the output of both streams
 };
 
 class Scratch {
@@ -19,7 +19,8 @@ public:
   std::string path(const std::string &file) const { return (folder_ / file).string(); }
   void write(const std::string &file, const std::string &text) const { test::write_file(folder_ / file, text); }
   std::string read(const std::string &file) const { return test::read_file(folder_ / file); }
-  /// Runs a shell command in the folder; `name` tells commands apart that run at once.
+  /// Runs a shell command in the folder. `name` names the log, so commands that run at the same time need
+  /// different names.
   Finished run(const std::string &command, const std::string &name) const {
     std::string log = name + ".log";
     int status = std::system(

@@ -1,4 +1,4 @@
-/// Emitted programs that run here, with host functions in place of the CUDA runtime.
+/// Tests emitted standalone programs. They run on the host, where host functions replace the CUDA runtime.
 
 #include "codegen/standalone.h"
 
@@ -23,7 +23,8 @@ struct Product {
   EmitInfo info;
 };
 
-/// C = alpha*A*B + beta*C, a thread an element. `terms` of the K are summed: fewer make it wrong.
+/// C = alpha*A*B + beta*C with one thread per element. The kernel sums the first `terms` of the K terms, so
+/// fewer than K make the result wrong.
 Product product(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t terms, DType dtype = DType::f32) {
   Workload w("product");
   Tensor A = w.placeholder("A", {Expr(m), Expr(k)}, dtype), B = w.placeholder("B", {Expr(k), Expr(n)}, dtype);
@@ -98,7 +99,7 @@ TEST(Standalone, AnElementThatNobodyWritesIsFound) {
   EXPECT_EQ(run_on_host(emit_standalone({}, e.kernel({when(Expr(e.i) < i32(99), {all})}), program)), 1);
 }
 
-/// X, C and Y have rows that lie 12, 16 and 20 apart.
+/// The leading dimensions of X, C and Y are 12, 16 and 20.
 Schedule rows_apart(bool symbolic) {
   Workload w("rows");
   Expr m = symbolic ? w.size("M", {}) : Expr(5), n = symbolic ? w.size("N", {}) : Expr(7);

@@ -1,4 +1,4 @@
-/// The text of shared arrays that lie in the memory of others.
+/// Tests the text of shared arrays that use the memory of other arrays.
 
 #include "codegen/cuda.h"
 #include "lowering/lower.h"
@@ -34,7 +34,7 @@ TEST(Tenants, ArePartsOfADynamicArray) {
   EXPECT_THAT(text, Not(HasSubstr("__shared__ float")));
 }
 
-/// An array of 16 elements in the memory of one of 64 elements, from byte `at` on.
+/// A kernel with an array of 16 elements in the memory of an array of 64 elements. It begins at byte `at`.
 kernel::Kernel of_types(DType first, DType last, std::int64_t at) {
   auto buffer = [](const char *name, DType dtype, std::int64_t elements, Scope scope) {
     return std::make_shared<const BufferNode>(BufferNode{

@@ -1,4 +1,4 @@
-/// Vectors and intrinsics as CUDA C++, and what the launcher demands for them.
+/// Tests vectors and intrinsics in CUDA C++, and the requirements of the launcher for them.
 
 #include "codegen/emit.h"
 
@@ -17,7 +17,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-/// Y = 2*X where beta is not 0, in groups of so many along the rows.
+/// Y = 2*X where beta is not 0, in groups of `lanes` elements along the rows.
 kernel::Kernel doubled(DType dtype, std::int64_t lanes, std::int64_t m = 16) {
   Workload w("doubled");
   Tensor x = w.placeholder("X", {m, 32}, dtype);

@@ -1,5 +1,5 @@
 #pragma once
-/// bf16 where the host is the device: storage and its conversions.
+/// Replaces the CUDA header of the same name on the host: the type bf16 and its conversions.
 
 #include "dsl/expr/numbers.h"
 

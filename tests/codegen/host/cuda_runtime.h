@@ -1,6 +1,6 @@
 #pragma once
-/// What emitted CUDA needs of CUDA where the host is the device (see device.h): the words of the language, its
-/// types, and functions of the runtime.
+/// Replaces the CUDA header of the same name on the host, where device.h emulates the GPU. It defines the
+/// keywords and types of CUDA C++ and the functions of the runtime that emitted files use.
 
 #include "device.h"
 #include "dsl/expr/numbers.h"
@@ -20,10 +20,10 @@
 #endif
 #define __syncthreads() ::host::wait_for_block(__LINE__)
 #define __syncthreads_or(condition) ::host::any_in_block((condition) != 0, __LINE__)
-#define __threadfence() ((void)0) // blocks run one after the other
+#define __threadfence() ((void)0) // blocks run one after another
 #define __syncwarp() ::host::wait_for_warp(__LINE__)
 
-// Vectors, with the alignment that CUDA gives them.
+// Vector types with the alignment that CUDA gives them.
 #define HOST_VECTORS(scalar, name, align4)                                                                     \
   struct alignas(2 * sizeof(scalar)) name##2 {                                                                 \
     scalar x, y;                                                                                               \
@@ -39,7 +39,7 @@ HOST_VECTORS(unsigned, uint, 16)
 HOST_VECTORS(long long, longlong, 16)
 HOST_VECTORS(unsigned long long, ulonglong, 16)
 
-// Functions of the device.
+// Device functions.
 inline unsigned __float_as_uint(float x) {
   unsigned bits;
   memcpy(&bits, &x, 4);
@@ -66,7 +66,7 @@ inline unsigned long long __float2ull_rz(float x) {
   return x == x ? nestsmith::convert<unsigned long long>(x) : 1ULL << 63;
 }
 inline float host_round_tf32(float x) { return nestsmith::to_float(nestsmith::convert<nestsmith::TF32>(x)); }
-// Four products of bytes, and their sum modulo 2^32.
+// Returns `sum` plus the products of four pairs of bytes, modulo 2^32.
 template <class Byte, class Word> Word host_dp4a(Word a, Word b, Word sum) {
   unsigned result = static_cast<unsigned>(sum);
   for (int at = 0; at < 32; at += 8)
@@ -83,7 +83,7 @@ HOST_MIN_MAX(unsigned)
 HOST_MIN_MAX(long long)
 HOST_MIN_MAX(unsigned long long)
 
-// Functions of the runtime.
+// Functions of the CUDA runtime.
 typedef void *cudaStream_t;
 typedef double cudaEvent_t;
 enum cudaError_t { cudaSuccess, cudaErrorInvalidValue, cudaErrorInvalidConfiguration };

@@ -1,3 +1,5 @@
+/// Implements the emulated GPU of device.h: fibers, barriers, shared memory and asynchronous copies.
+
 #include "device.h"
 
 #include <algorithm>
@@ -13,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-// Of the address sanitizer, where the program is linked with it.
+// Functions of the address sanitizer. They are null if the program is linked without it.
 extern "C" {
 __attribute__((weak)) void __sanitizer_start_switch_fiber(void **fake_stack, const void *stack,
                                                           std::size_t bytes);
@@ -31,7 +33,7 @@ struct Fiber {
   ucontext_t context = {};
   const void *stack = nullptr;
   std::size_t bytes = 0;
-  void *fake_stack = nullptr; ///< the sanitizer's
+  void *fake_stack = nullptr; ///< the fake stack of the address sanitizer
 };
 
 void switch_fiber(Fiber &from, Fiber &to, bool for_good = false) {
@@ -44,7 +46,7 @@ void switch_fiber(Fiber &from, Fiber &to, bool for_good = false) {
 
 enum class State { ready, at_block_barrier, at_warp_barrier, ended };
 
-/// A copy in flight.
+/// An asynchronous copy in flight.
 struct Copy {
   unsigned char *to;
   unsigned char data[16];
@@ -56,7 +58,7 @@ struct Thread : Fiber {
   std::size_t commits = 0;
   uint3 index = {};
   State state = State::ended;
-  int line = 0; ///< of the barrier that it waits at
+  int line = 0; ///< the line of the barrier at which the thread waits
 };
 
 class Device {
@@ -68,7 +70,7 @@ public:
 
   bool backwards = false, refused = false;
   bool any = false,
-       any_before = false; ///< of the threads that wait for their block, now and at the last release
+       any_before = false; ///< the values of `any_in_block`: now, and at the last release
   long launches_left = 1L << 30, launches = 0;
   unsigned char *shared_begin = nullptr, *shared_end = nullptr;
   std::map<const void *, std::vector<ArenaArray>> arenas;
@@ -92,9 +94,10 @@ private:
   void start(Thread &thread, dim3 block, std::size_t number);
   void make_arena(const std::vector<ArenaArray> &arrays);
   void run_block(dim3 block, std::size_t threads);
-  /// Runs threads until each waits for the block or has ended; a warp goes as far as it gets before the next.
+  /// Runs threads until each one waits at a barrier of the block or has ended. A warp runs as far as it can
+  /// before the next warp starts.
   void run_ready(std::size_t threads);
-  /// Runs the ready threads of a warp, each until it waits; whether there were any.
+  /// Runs each ready thread of a warp until it waits or ends. Returns whether a thread was ready.
   bool run_warp(std::size_t begin, std::size_t end);
   void release_warp(std::size_t begin, std::size_t end);
   void release_block(std::size_t threads);
@@ -150,7 +153,8 @@ void Device::start(Thread &thread, dim3 block, std::size_t number) {
   thread.context.uc_stack.ss_size = thread.bytes;
   thread.context.uc_link = nullptr;
   makecontext(&thread.context, enter, 0);
-  // The address sanitizer would forget the redzones on this stack at every switch to it if it knew its size.
+  // At every switch, the address sanitizer unpoisons the stack that `uc_stack` describes. With a size of 0, it
+  // keeps the redzones.
   thread.context.uc_stack.ss_size = 0;
   auto n = static_cast<unsigned>(number);
   thread.index = {n % block.x, n / block.x % block.y, n / block.x / block.y};
@@ -269,7 +273,7 @@ void fail(const char *format, ...) {
 }
 
 void fill_unwritten(unsigned char *begin, unsigned char *end) {
-  for (volatile unsigned char *p = begin; p < end; ++p) // no memset, which the sanitizer would look at
+  for (volatile unsigned char *p = begin; p < end; ++p) // the sanitizer would intercept memset
     *p = unwritten;
 }
 

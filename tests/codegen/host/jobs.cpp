@@ -1,5 +1,6 @@
-/// Runs cases with the arrays of a file and appends what became of them to another, job by job, so that it is
-/// known which one a fault ended: `program JOBS RESULTS FIRST`.
+/// Runs the jobs of one file and appends their results to another: `program JOBS RESULTS FIRST`. Each result is
+/// written before the next job starts, so the results show which job a fault ended. Jobs before FIRST are
+/// skipped.
 
 #include "jobs.h"
 
@@ -10,7 +11,7 @@
 #include <memory>
 #include <vector>
 
-// Of the sanitizers, where the program is linked with them.
+// Functions of the sanitizers. They are null if the program is linked without them.
 extern "C" {
 __attribute__((weak)) void __asan_poison_memory_region(const volatile void *memory, std::size_t bytes);
 __attribute__((weak)) void __sanitizer_set_death_callback(void (*callback)());
@@ -25,11 +26,12 @@ std::map<std::uint64_t, Case> &cases() {
   return all;
 }
 
-/// Memory of an exact size, so many bytes off what is aligned as is asked and no better.
+/// Memory of an exact size. It begins `off` bytes after a multiple of max(`alignment`, 8) that is not a
+/// multiple of twice that number, so a larger alignment is never present by chance.
 class Memory {
 public:
   Memory(std::size_t bytes, std::size_t alignment, std::size_t off = 0) {
-    // Whole words of the sanitizer's shadow can be guarded in front.
+    // The sanitizer guards whole words of 8 bytes, so at least 8 bytes are in front of the array.
     std::size_t offset = alignment < 8 ? 8 : alignment;
     if (posix_memalign(&memory_, 2 * offset, offset + off + bytes) != 0)
       fail("no memory for an array");
@@ -56,8 +58,9 @@ template <class T> T read(std::istream &in) {
   return value;
 }
 
-/// One job: its case and order, the arrays, then sizes and scalars, then bytes of workspace, and of the
-/// counters with which it begins.
+/// Runs one job. A job consists of the number of its case, the order of threads, the arrays, the sizes and
+/// scalars, the bytes of the workspace, and the bytes of the counters at its start. If `out` is null, the job
+/// is skipped.
 void run_job(std::istream &in, std::ostream *out) {
   auto number = read<std::uint64_t>(in);
   set_backwards(read<std::uint64_t>(in) != 0);
@@ -97,7 +100,7 @@ void run_job(std::istream &in, std::ostream *out) {
     fail("cannot write the results");
 }
 
-/// Where the program was when a sanitizer ended it.
+/// Prints the block and the thread that ran when a sanitizer ended the program.
 void tell_thread() {
   std::fprintf(stderr, "\nhost: in block (%u, %u, %u), thread (%u, %u, %u)\n", blockIdx.x, blockIdx.y,
                blockIdx.z, threadIdx.x, threadIdx.y, threadIdx.z);

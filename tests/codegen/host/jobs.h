@@ -1,5 +1,5 @@
 #pragma once
-/// Launchers as numbered cases, for the program in jobs.cpp that runs them.
+/// Registers launchers as numbered cases. The program in jobs.cpp runs them.
 
 #include "cuda_runtime.h"
 
@@ -9,11 +9,12 @@ namespace host {
 
 struct Case {
   cudaError_t (*call)(const uint64_t *words) = nullptr;
-  unsigned char *shared_begin = nullptr, *shared_end = nullptr; ///< the arrays that it declares `__shared__`
+  unsigned char *shared_begin = nullptr, *shared_end = nullptr; ///< the bounds of its `__shared__` arrays
 };
 void add_case(uint64_t number, const Case &test_case);
 
-/// Calls a launcher with its arguments in words of 64 bits, the low bytes first.
+/// Calls a launcher with arguments that are stored as 64-bit words. An argument is in the low bytes of its
+/// word.
 template <auto launcher> struct Call;
 template <class... Arguments, cudaError_t (*launcher)(Arguments...)> struct Call<launcher> {
   static cudaError_t with(const uint64_t *words) {
