@@ -1,5 +1,5 @@
-/// Asynchronous copies in the kernel: groups, waits, barriers. tests/runtime/sim/async_copy_test.cpp shows that
-/// each wait and each barrier is needed.
+/// Tests the groups, waits and barriers of asynchronous copies in kernels.
+/// tests/runtime/sim/async_copy_test.cpp shows that each wait and each barrier is needed.
 
 #include "lowering/lower.h"
 #include "lowering/verify_kernel.h"
@@ -113,7 +113,7 @@ TEST(AsyncCopy, HasOneWaitOneBarrierAndOneCommitAStep) {
     }
 }
 
-/// The commit of a step stays where a partition removes the copies of the step.
+/// A partition removes the copies of a step, but the step keeps its commit.
 TEST(AsyncCopy, EndsAGroupInStepsWithoutCopies) {
   TiledGemm t = copied(21, 3);
   t.s.partition(t.k_outer);
@@ -162,7 +162,7 @@ TEST(AsyncCopy, HasTheWidthOfItsVector) {
   }
 }
 
-/// The operands of the first step of the next tile are loaded before the last step of this one.
+/// The operands of the first step of the next tile are loaded before the last step of the current tile.
 TEST(JoinPipelines, ReadsAsWrittenByHand) {
   test::FragmentGemm t(8, 8, 20);
   t.join(3, true);
@@ -234,7 +234,8 @@ TEST(VerifyKernel, RefusesWaitsThatOnlySomeThreadsReach) {
   }
 }
 
-/// The address of a copy is computed where the mask is false, too: past the end of I, no index is loaded.
+/// A kernel computes the address of a copy even if the mask of the copy is false. So the index is loaded under
+/// a mask of its own and is not read past the end of I.
 TEST(AsyncCopy, OfAGatherLoadsNoIndexPastTheEnd) {
   auto text = [](std::int64_t n, bool masked) {
     Workload w("gather");

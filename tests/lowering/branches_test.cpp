@@ -1,4 +1,4 @@
-/// A `branch` in a computation is an if/else in the kernel.
+/// Tests that a `branch` of a computation becomes an if/else in the kernel.
 
 #include "dsl/expr/spelling.h"
 #include "lowering/lower.h"
@@ -61,7 +61,8 @@ TEST(Branches, NestInSidesAndInConditions) {
   EXPECT_EQ(kernel::print(kernel).find("branch("), std::string::npos);
 }
 
-/// The sum branch(false, x, 7) + 1 is 8, but x + 1 may wrap around. The verifier checks it.
+/// The value of branch(false, x, 7) + 1 is 8, but x + 1 may overflow on the side that is never taken. The
+/// verifier checks that the kernel has no such overflow.
 TEST(Branches, AreDefinedOnTheSideThatIsNeverTaken) {
   for (BinaryOp op : {BinaryOp::add, BinaryOp::sub, BinaryOp::mul, BinaryOp::floordiv, BinaryOp::floormod})
     for (DType dtype : {DType::i32, DType::i64})

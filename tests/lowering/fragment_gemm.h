@@ -1,6 +1,6 @@
 #pragma once
-/// C = alpha*A*B + beta*C in tiles of 4 x 4 x `depth`. 16 threads bring them to shared memory below k_outer,
-/// and load the operands of each k into registers one step ahead.
+/// C = alpha*A*B + beta*C in tiles of 4 x 4 x `depth`. 16 threads copy the tiles to shared memory in each
+/// iteration of k_outer, and load the operands of each k into registers one step ahead.
 
 #include "tests/dsl/support.h"
 
@@ -53,13 +53,13 @@ struct FragmentGemm {
                          {fragments[1], stages - 1, last},
                          {AB, stages - 1, last}});
   }
-  /// All of it. `last` as above.
+  /// Pipelines both loops and joins the two pipelines. `last` is the order of the computation in the outer one.
   void join(std::int64_t stages, bool async, std::int64_t last = 2) {
     pipeline_inner();
     pipeline_outer(stages, async, last);
     s.join_pipelines(k_inner);
   }
-  /// The same, and both copies are spread over the steps of k_inner.
+  /// Joins the pipelines and spreads the copies of both tiles over the steps of k_inner.
   void join_and_spread(std::int64_t stages, bool async) {
     join(stages, async, 0);
     for (BlockRef tile : tiles)

@@ -1,3 +1,5 @@
+/// Tests the printed text of kernels and the functions that walk and rewrite their statements.
+
 #include "lowering/kernel.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,5 @@
+/// Tests the limit on the number of kernels in one plan.
+
 #include "lowering/lower.h"
 #include "tests/dsl/support.h"
 

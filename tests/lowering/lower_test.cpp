@@ -1,4 +1,4 @@
-/// From schedules to kernels: the passes, tails, barriers, index width and refusals.
+/// Tests how schedules become kernels: the passes, tails, barriers, index widths and refusals.
 
 #include "lowering/lower.h"
 
@@ -19,7 +19,8 @@ using test::contains;
 using test::gemm;
 using test::product;
 
-/// C = A*B in tiles of 4 x 4 x 4 that threads fetch together: shared memory, two barriers a tile.
+/// C = A*B in tiles of 4 x 4 x 4. The threads of a block copy the tiles to shared memory together, with two
+/// barriers per tile.
 Schedule shared_tiles(std::int64_t m, std::int64_t n, std::int64_t k,
                       std::vector<const char *> operands = {"A", "B"}, Target target = {}) {
   Schedule s(gemm(m, n, k, DType::f32), target);
@@ -54,7 +55,7 @@ Schedule one_thread_an_element(std::int64_t m, std::int64_t n, std::int64_t k) {
 
 struct Counts {
   int guards = 0, masks = 0, barriers = 0;
-  std::vector<std::string> notes; ///< of barriers
+  std::vector<std::string> notes; ///< the notes of the barriers
 };
 
 Counts count(const kernel::Kernel &kernel) {
@@ -91,7 +92,7 @@ TEST(Passes, RunInTheOrderOfTheTable) {
   EXPECT_EQ(kernel::print(lower(s)), last);
 }
 
-/// What `until` leaves of the program.
+/// Returns the program after the passes up to `until`.
 Program lowered_to(const Schedule &s, void (*until)(Unit &)) {
   Unit unit{s, s.program()};
   for (auto pass : {check_obligations, lower_init, fill_tails}) {
@@ -145,7 +146,8 @@ TEST(Tails, AreMaskedOnlyInTheDimensionThatEnds) {
 }
 
 TEST(Tails, OfASumKeepTheirGuardUnlessAllFactorsAreFilled) {
-  // B is read in place past nothing: 0 * NaN is not 0, so the zeros in A_shared are not enough.
+  // B is read from global memory, so the tail of k has no zeros for B. The zeros in A_shared are not enough,
+  // because 0 * NaN is NaN.
   std::string one = kernel::print(lower(shared_tiles(8, 8, 7, {"A"})));
   EXPECT_TRUE(contains(one, "if k < 7:  # tail of k")) << one;
   std::string none = kernel::print(lower(shared_tiles(8, 8, 7, {})));
@@ -154,7 +156,8 @@ TEST(Tails, OfASumKeepTheirGuardUnlessAllFactorsAreFilled) {
   EXPECT_FALSE(contains(both, "if ")) << both;
 }
 
-/// S = the sum of the first nine of ten elements of X: past the end of the sum, the cache holds the tenth.
+/// S is the sum of the first nine of the ten elements of X. Past the end of the sum, the cache holds the tenth
+/// element.
 TEST(Tails, OfASumKeepTheirGuardWhereTheSourceIsLonger) {
   for (bool through_stage : {false, true}) {
     Workload w("part");
@@ -202,7 +205,7 @@ TEST(Tails, OfASumKeepTheirGuardWhereItsInputIsGuardedToo) {
     EXPECT_TRUE(contains(print(program), block)) << block << print(program);
 }
 
-/// Y[i] = the sum of `value(X, i, k)`, in registers, by 16 threads a block.
+/// Y[i] is the sum of `value(X, i, k)` over k. It is computed in registers, with 16 threads per block.
 Schedule masked_sums(std::int64_t n, std::int64_t length, std::int64_t terms,
                      const std::function<Expr(const Tensor &, Expr, Expr)> &value) {
   Workload w("masked");
@@ -218,7 +221,7 @@ Schedule masked_sums(std::int64_t n, std::int64_t length, std::int64_t terms,
   return s;
 }
 
-/// k <= i < n: without the guard of i, k would be bounded by the end of the tile.
+/// The masks contain k <= i, where i < n. Without the guard of i, only the end of the tile would bound k.
 TEST(Tails, OfAnAxisInAMaskKeepTheirGuard) {
   for (std::int64_t n : {1, 5, 16, 17, 31, 37})
     for (int form = 0; form < 5; ++form) {
@@ -243,7 +246,7 @@ TEST(Tails, OfAnAxisInAMaskAreFilledIfTheMaskBoundsNoIndex) {
   EXPECT_FALSE(contains(text(63), "if i < 37:  # tail of i\n    Y[i] =")) << text(63);
 }
 
-/// T is written for k <= i < 5 only, because its reader needs no more.
+/// T is written only for k <= i < 5, because its reader reads no other element.
 TEST(Tails, OfAnAxisInTheMaskOfATemporaryKeepTheirGuard) {
   for (std::int64_t n : {1, 5, 7, 8, 9}) {
     Workload w("masked");
@@ -398,7 +401,7 @@ kernel gemm(A[7, 9]: f32, B[9, 8]: f32, C[7, 8]: f32, alpha: f32, beta: f32):
 )");
 }
 
-/// The statements that touch shared memory, without their indentation.
+/// Returns the statements that access shared memory, without indentation.
 std::string shared_accesses(const Schedule &s) {
   std::string text, result;
   llvm::StringRef rest(text = kernel::print(lower(s)));
@@ -428,7 +431,7 @@ AB[0] = AB[0] + A_shared[tid//4*4 + (k_inner//2 ^ tid//8)*2 + k_inner%2]*B_share
   EXPECT_EQ(lower(s).only().shared[1].tile, (std::vector<std::int64_t>{4, 5}));
 }
 
-/// A tail can make a tile larger than the matrix: the map must be invertible over the tile.
+/// A tail can make a tile larger than the matrix, so the map must be invertible over the whole tile.
 TEST(Layouts, MustBeInvertibleOverTheWholeTile) {
   Schedule s = shared_tiles(3, 3, 3);
   EXPECT_THROW(s.transform_layout(s.block("A_shared"), "i, k -> i*3 + k"), ScheduleError);

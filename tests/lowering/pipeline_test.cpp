@@ -1,5 +1,5 @@
-/// Pipelined and partitioned loops in the kernel: prologue, running ahead, copies, barriers, full tiles.
-/// That they compute the right thing: tests/runtime/sim/pipeline_test.cpp.
+/// Tests pipelined and partitioned loops in kernels: the prologue, loads ahead of their use, copies of tiles,
+/// barriers and full tiles. tests/runtime/sim/pipeline_test.cpp tests their results.
 
 #include "lowering/lower.h"
 
@@ -16,7 +16,7 @@ using test::contains;
 using test::TiledGemm;
 
 struct Barriers {
-  int inside = 0, outside = 0; ///< of the loop k_outer
+  int inside = 0, outside = 0; ///< inside and outside of the loop k_outer
 };
 
 Barriers barriers(const kernel::Kernel &kernel) {
@@ -32,8 +32,9 @@ Barriers barriers(const kernel::Kernel &kernel) {
   return count;
 }
 
-/// The copy for the next step reads X from the end. It executes only if that step exists, and then it starts at
-/// 0 or later. So it needs no guard below 0, which the lanes of its vectors could not share.
+/// The copy for the next step reads X from its end. It executes only if that step exists, and then its index is
+/// at least 0. So it needs no guard against negative indices. The lanes of its vectors could not share such a
+/// guard.
 TEST(Pipeline, GuardsACopyOnlyWhereItsIterationNeedsOne) {
   Workload w("reversed");
   Tensor x = w.placeholder("X", {24}, DType::u32);
@@ -44,7 +45,7 @@ TEST(Pipeline, GuardsACopyOnlyWhereItsIterationNeedsOne) {
   BlockRef tile = s.cache_read(s.block("Y"), "X", Scope::shared);
   s.compute_at(tile, step);
   auto [outer, lanes] = s.split(s.loops(tile).back(), {infer, 2});
-  s.split(outer, {infer, 2}); // of one iteration: guarded
+  s.split(outer, {infer, 2}); // a loop of one iteration, with a guard
   s.vectorize(lanes);
   s.double_buffer(step);
   std::string text = kernel::print(lower(s).only());
@@ -184,11 +185,11 @@ TEST(Partition, OfABlockAxisAsksOnceForTheWholeBlock) {
   EXPECT_TRUE(contains(text.substr(edge), "if i < 7 and j < 10:  # tail of i, j")) << text;
 }
 
-/// The full tiles are found by a search whose time does not grow with the extent.
+/// A search finds the full tiles. Its time does not grow with the extent.
 TEST(Partition, FindsTheFullTilesOfALargeExtent) {
   for (std::int64_t tiles : {std::int64_t{5}, std::int64_t{6}, std::int64_t{7}, std::int64_t{1} << 21,
                              (std::int64_t{1} << 40) + 1}) {
-    std::int64_t extent = 8 * tiles - 7; // one element in the last tile
+    std::int64_t extent = 8 * tiles - 7; // the last tile has one element
     Workload w("large");
     Tensor x = w.placeholder("X", {extent});
     Reduce k = reduce_axis("k", extent);
@@ -214,7 +215,7 @@ TEST(Partition, OfAPipelinedLoopFetchesFullTilesWithoutGuards) {
   EXPECT_FALSE(contains(text.substr(main, rest - main), "if ")) << text;
 }
 
-/// All tiles are full, but the last iteration has no tile left to load.
+/// All tiles are full, but no tile is left that the last iteration can load ahead.
 TEST(Partition, OfAPipelinedLoopOfFullTilesPeelsTheLastIteration) {
   TiledGemm t(8, 8, 20);
   t.through_registers();

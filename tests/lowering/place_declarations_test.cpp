@@ -1,4 +1,4 @@
-/// Where declarations go, and what becomes of what is left without them.
+/// Tests where declarations are placed, and that statements without an effect are removed.
 
 #include "tests/dsl/support.h"
 
@@ -7,7 +7,8 @@
 namespace nestsmith::kernel {
 namespace {
 
-/// 64 threads; what `body` makes of the index of the thread and of a loop below 4.
+/// Returns the text of a kernel with 64 threads. `body` makes its statements from the thread index and the
+/// variable of a loop with 4 iterations.
 std::string placed(const std::function<Stmt(const Var &tid, const Var &k)> &body) {
   Schedule schedule(test::gemm(4, 4, 4));
   Unit unit{schedule, Kernel()};
@@ -39,8 +40,8 @@ TEST(PlaceDeclarations, MovesThemOutToWhereTheirValueIsKnown) {
             "    x[j] = 1.0\n");
 }
 
-/// A loop or a guard around nothing but a declaration does nothing: no pass makes one, but a pass with a bug
-/// may (tests/mutation), and then the next one must not crash.
+/// A loop or a guard that contains only a declaration has no effect. No correct pass leaves one, but a seeded
+/// bug may (tests/mutation), and the next pass must not crash.
 TEST(PlaceDeclarations, WhatHoldsNothingElseGoes) {
   auto declare = [](const Expr &value) { return make(Declare{make_var("i"), value}); };
   EXPECT_EQ(placed([&](const Var &tid, const Var &k) {

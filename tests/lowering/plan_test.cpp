@@ -1,4 +1,4 @@
-/// Programs of several nests: each becomes a kernel, and global temporaries become workspaces.
+/// Tests programs of several nests: each nest becomes a kernel, and global temporaries become workspaces.
 
 #include "lowering/lower.h"
 #include "tests/dsl/support.h"
@@ -43,7 +43,7 @@ TEST(Plan, AlignsWorkspaces) {
   kernel::Plan plan = lower(Schedule(chain(3, 23)));
   ASSERT_EQ(plan.workspaces.size(), 2U);
   EXPECT_EQ(as_int(plan.workspaces[0].byte_offset), 0);
-  EXPECT_EQ(as_int(plan.workspaces[1].byte_offset), 512); // after 276 bytes
+  EXPECT_EQ(as_int(plan.workspaces[1].byte_offset), 512); // the first multiple of 256 after 276 bytes
   EXPECT_EQ(workspace_bytes(plan), 512 + 276);
 }
 

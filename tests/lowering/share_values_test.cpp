@@ -1,4 +1,4 @@
-/// Locals for operands that a large value shares.
+/// Tests the locals that hold shared operands of large values.
 
 #include "lowering/share_values.h"
 
@@ -59,7 +59,7 @@ TEST(ShareValues, DeclaresEachSharedOperandOnceAfterItsOwn) {
   EXPECT_EQ(many.declares.size(), 60U);
 }
 
-/// Loads under a mask are not executed before the mask is evaluated.
+/// A load under a mask is not executed before its mask is evaluated.
 TEST(ShareValues, KeepsLoadsBehindTheirMask) {
   Operands o;
   Expr inner = cast(DType::i64, load(o.b, {o.i})), index = inner;
@@ -67,10 +67,10 @@ TEST(ShareValues, KeepsLoadsBehindTheirMask) {
     index = index * index;
   Expr masked = load(o.a, {floormod(index, 64)}, Expr(o.i) < o.n, 0.0F);
   EXPECT_TRUE(shared({masked}).declares.empty()) << text(shared({masked}));
-  // The load with its mask is one operand, and may be declared.
+  // The load with its mask is one operand, so it may be declared.
   std::string whole = text(shared({squared(load(o.a, {o.i}, Expr(o.i) < o.n, 0.0F), 7)}));
   EXPECT_EQ(whole.substr(0, 33), "t1 = (a[i] where i < n else 0.0)\n");
-  // Where it is asked without a mask too, it is loaded anyway.
+  // The condition of the select loads b[i] without a mask, so the load may be declared.
   EXPECT_EQ(text(shared({select(equal(inner, 0), Expr(1.0F), masked)})).substr(0, 15), "t1 = i64(b[i])\n");
 }
 
@@ -130,7 +130,7 @@ TEST(ShareValues, MakesTheKernelLinear) {
     }
 }
 
-/// Each pass goes through the shared operands of indices and masks once, too.
+/// Each pass visits the shared operands of indices and masks only once.
 TEST(ShareValues, TakesIndicesAndMasks) {
   auto kernel = lowered(DType::f32, [&](const Tensor &x, Expr i) -> Definition {
     Expr at = i;
@@ -157,8 +157,8 @@ TEST(ShareValues, ManyBranchesAreRefused) {
       "which is code of its own; use select for some of them");
 }
 
-/// The difference of v + 100 and v is 100, but not in terms of a local for v + 100, whose range alone is known:
-/// the subtraction wraps around where both are at the ends of i32.
+/// The difference of v + 100 and v is 100. If a local holds v + 100, only the range of the local is known, and
+/// the subtraction overflows at the ends of i32.
 TEST(ShareValues, KeepsArithmeticDefinedWhereALocalHidesItsValue) {
   Workload w("w");
   Tensor x = w.placeholder("x", {8}, DType::i32);

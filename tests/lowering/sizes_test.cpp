@@ -1,4 +1,4 @@
-/// One kernel for every size: lowered with symbols, specialised, run.
+/// Tests kernels for every size: they are lowered with symbolic sizes, specialised, and run.
 
 #include "dsl/ir/specialise.h"
 #include "dsl/ir/tensor.h"
@@ -27,7 +27,7 @@ Program symbolic_product(const Stated &stated = {}) {
   return w.output({{C, {.leading = ldc}}});
 }
 
-/// A tile of 16 x 16 through shared memory.
+/// A schedule with tiles of 16 x 16 in shared memory.
 Schedule tiled(const Stated &stated = {}) {
   Schedule s(symbolic_product(stated));
   auto C = s.block("C");

@@ -1,4 +1,4 @@
-/// Loops that run backwards in odd iterations of an outer loop, in the kernel.
+/// Tests kernels in which a loop runs backwards in odd iterations of an outer loop.
 
 #include "lowering/lower.h"
 #include "tests/dsl/support.h"

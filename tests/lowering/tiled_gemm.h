@@ -1,5 +1,6 @@
 #pragma once
-/// C = alpha*A*B + beta*C in tiles of 4 x 4 x 4, which 16 threads bring to shared memory below k_outer.
+/// C = alpha*A*B + beta*C in tiles of 4 x 4 x 4. 16 threads copy the tiles to shared memory in each iteration
+/// of k_outer.
 
 #include "tests/dsl/support.h"
 
@@ -36,7 +37,7 @@ struct TiledGemm {
     s.bind(s.fuse(loops[loops.size() - 2], loops.back()), Axis::thread_x);
   }
 
-  /// Both tiles go through registers.
+  /// Copies both tiles to registers before shared memory.
   void through_registers() {
     for (auto [tile, operand] : {std::pair{A, "A"}, {B, "B"}}) {
       locals.push_back(s.cache_read(tile, operand, Scope::local));

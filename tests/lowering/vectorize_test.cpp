@@ -1,4 +1,4 @@
-/// Loops over lanes as vector accesses in the kernel.
+/// Tests how loops over lanes become vector accesses in kernels.
 
 #include "dsl/ir/intrinsic.h"
 #include "lowering/lower.h"
@@ -10,14 +10,14 @@ namespace {
 
 using test::contains;
 
-/// The kernel's statements from this text on.
+/// Returns the statements of the kernel, from the line that contains `first` to the end.
 std::string body_from(const kernel::Kernel &kernel, const std::string &first) {
   std::string text = kernel::print(kernel);
   std::size_t at = text.find(first);
   return at == std::string::npos ? "no '" + first + "' in\n" + text : text.substr(text.rfind('\n', at) + 1);
 }
 
-/// Y = X + 1 over m x n, in groups of 4 along the rows.
+/// Y = X + 1 over m x n elements, in groups of 4 along the rows.
 Schedule groups(std::int64_t m, std::int64_t n, bool guarded) {
   Workload w("groups");
   Tensor x = w.placeholder("X", {m, n}, DType::f32);
@@ -73,8 +73,8 @@ TEST(LowerVectors, TilesAreAlignedAndAccessedAsTheyLie) {
   EXPECT_TRUE(contains(text, "let T_v: f32x4 = T[")) << text;
 }
 
-/// Where the edge is peeled off, its rows of T are known to lie where the swizzle changes nothing: side by
-/// side, but they do not start at multiples of 4.
+/// In the peeled edge, the swizzle is known to move no element of T, so the lanes of a row are contiguous. But
+/// the row does not start at a multiple of 4 elements, so each lane is stored separately.
 TEST(LowerVectors, WhatOnlyAPeeledEdgeShowsToBeContiguousIsAccessedLaneByLane) {
   Workload w("peeled");
   Tensor x = w.placeholder("X", {5, 4}, DType::f32);

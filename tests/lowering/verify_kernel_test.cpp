@@ -1,4 +1,4 @@
-/// What the verifier of finished kernels refuses, each by a kernel that is right but for one thing.
+/// Tests the refusals of the kernel verifier. Each kernel is correct except for one defect.
 
 #include "lowering/verify_kernel.h"
 
@@ -15,7 +15,8 @@ Buffer buffer(const char *name, std::int64_t elements, Scope scope, Role role) {
 
 Expr number(std::int64_t n) { return int_imm(n, DType::i32); }
 
-/// 64 threads of `blocks` blocks fill two tiles, by vectors and one by one, and hand them on in a loop.
+/// 64 threads of each of `blocks` blocks fill the tiles s and t, one with vectors and one with scalars, and
+/// read t in a loop with barriers.
 struct Example {
   Buffer x, s, t;
   Var block = make_var("block", DType::i32), tid = make_var("tid", DType::i32), n = make_var("n", DType::i32),
@@ -60,7 +61,7 @@ TEST(VerifyKernel, RefusesTilesThatOverlapOrDoNotFit) {
   EXPECT_EQ(small.breach(), "t ends at byte 1280 of shared memory, which has 1276");
 }
 
-/// 64 threads write s, copy it to t, and read t; `u` has memory of its own, or lies in that of s.
+/// 64 threads write s, copy s to t, and read t. `u` has memory of its own or uses the memory of s.
 struct Phases {
   Buffer x = buffer("x", 64, Scope::global, Role::inout), s = buffer("s", 256, Scope::shared, Role::temporary),
          t = buffer("t", 64, Scope::shared, Role::temporary),
@@ -156,7 +157,7 @@ TEST(VerifyKernel, RefusesAnOffsetOf32BitsThatMayNotFit) {
   EXPECT_EQ(wide.breach(), "");
 }
 
-/// The breach of a kernel that stores `value` of an element of x.
+/// Returns the breach of a kernel that stores `value` of one element of x.
 std::string breach_of(DType dtype, const std::function<Expr(const Expr &)> &value) {
   Kernel kernel;
   kernel.name = "example";
@@ -193,7 +194,7 @@ TEST(VerifyKernel, RefusesOperationsThatAreUndefinedForSomeData) {
             "u16(x[0]) converts data that may be out of range");
 }
 
-/// A kernel of an arrival alone.
+/// A kernel that consists of one arrival.
 struct Arrival {
   Buffer counters = std::make_shared<const BufferNode>(
       BufferNode{"counters", DType::u32, {Expr(10)}, Scope::global, Role::temporary});
