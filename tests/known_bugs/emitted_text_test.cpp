@@ -1,5 +1,5 @@
-/// What the emitted text does, run on the host under sanitizers (tests/codegen/host_text.h): addresses that do
-/// not exist, and pointers that vectors cannot start at.
+/// Runs emitted text on the host under sanitizers (tests/codegen/host_text.h): with guarded accesses whose
+/// address is out of bounds, and with pointers that are misaligned for vectors.
 
 #include "codegen/emit.h"
 #include "tests/codegen/host_text.h"
@@ -16,7 +16,7 @@ using testing::HasSubstr;
   if (!host::why_not().empty())                                                                                \
   GTEST_SKIP() << host::why_not()
 
-/// y = x for 10 of 32 threads; the others have addresses far outside.
+/// y = x for 10 of 32 threads. The addresses of the other threads are far out of bounds.
 kernel::Kernel far_outside(bool guarded) {
   sim::KernelBuilder b("far_outside");
   Buffer x = b.param("x", 10), y = b.param("y", 10, Role::output);
@@ -36,8 +36,8 @@ std::vector<Array> ten_and_none() {
   return arrays;
 }
 
-/// Where the guard is false the address does not exist: neither is it touched nor reported. Without the guard
-/// it is.
+/// If the guard is false, the address is out of bounds, but it is neither accessed nor reported. Without the
+/// guard, the simulator reports it.
 TEST(KnownBugs, StorePredicatedOffOutOfBounds) {
   for (bool guarded : {true, false}) {
     std::vector<Array> arrays = ten_and_none();
@@ -50,7 +50,7 @@ TEST(KnownBugs, StorePredicatedOffOutOfBounds) {
   }
 }
 
-/// The kernel without the guards around its stores to what the caller passed.
+/// Removes the guards of stores to global memory.
 kernel::Stmt unguarded(const kernel::Stmt &stmt) {
   kernel::Stmt inner = kernel::map_children(stmt, unguarded);
   const auto *branch = kernel::as<kernel::If>(inner);
@@ -64,7 +64,7 @@ kernel::Stmt unguarded(const kernel::Stmt &stmt) {
   return stores ? branch->body : inner;
 }
 
-/// A launch of a schedule, and what the simulator makes of it.
+/// A launch of a schedule, and the arrays after the simulator ran it.
 struct Launch {
   explicit Launch(const Schedule &schedule) {
     Inputs inputs = make_inputs(schedule.source(), CheckRun::ring, 1);
@@ -77,7 +77,7 @@ struct Launch {
   std::vector<Array> after;
 };
 
-/// Ragged rungs, with stores of elements and of vectors.
+/// Shapes with tails, on a rung with scalar stores and on a rung with vector stores.
 TEST(KnownBugs, StorePredicatedOffOutOfBoundsInTheEmittedText) {
   NEEDS_SANITIZERS();
   std::vector<host::Run> runs;
@@ -113,15 +113,15 @@ TEST(KnownBugs, StorePredicatedOffOutOfBoundsInTheEmittedText) {
   EXPECT_EQ(outcomes.back().arrays[1], ten_and_none()[0]);
 }
 
-/// The text with one of its refusals left out.
+/// Returns the text in which the condition of one check of the launcher is false.
 std::string without(std::string text, const std::string &refusal) {
   std::size_t at = text.find(refusal);
   EXPECT_NE(at, std::string::npos) << "'" << refusal << "' is not in\n" << text;
   return at == std::string::npos ? text : text.replace(at, refusal.size(), "false");
 }
 
-/// Each array in turn begins 4 bytes after where a vector may: the launcher refuses those, and only those, that
-/// are accessed by vectors. A kernel of scalars takes them all.
+/// In turn, each array begins 4 bytes after an aligned address. The launcher refuses exactly the arrays that
+/// the kernel accesses by vectors. The launcher of a kernel with scalar accesses accepts all of them.
 TEST(KnownBugs, OddBasePointersAgainstVectorAccess) {
   NEEDS_SANITIZERS();
   std::vector<host::Run> runs;
@@ -141,7 +141,7 @@ TEST(KnownBugs, OddBasePointersAgainstVectorAccess) {
                                  : host::Outcome{launch.after, ""});
     }
   }
-  // The refusal is what stands between such a pointer and a fault.
+  // Without the check of the launcher, a misaligned pointer causes a fault.
   Launch bare(rung("transposed/float4").build({64, 64, 8}, DType::u32, Target{}));
   bare.run.text = without(emit({}, bare.run.plan), "(size_t)A % 16 != 0");
   bare.run.off = {4, 0, 0};

@@ -1,4 +1,4 @@
-/// Index arithmetic: large offsets, negative numbers, names.
+/// Tests index arithmetic with large offsets and negative numbers, and the uniqueness of names.
 
 #include "codegen/cuda.h"
 #include "dsl/expr/numbers.h"
@@ -13,12 +13,12 @@ namespace {
 using test::expect_right;
 using test::rung;
 
-/// The offsets at which a kernel accesses a parameter, for threads and iterations at the ends of their ranges,
-/// with the arithmetic that the kernel does.
+/// Evaluates the offsets at which a kernel accesses a parameter, with the arithmetic of the kernel, for threads
+/// and iterations at the ends of their ranges.
 class Corners {
 public:
   Corners(const kernel::Kernel &kernel, std::string param) : kernel_(kernel), param_(std::move(param)) {
-    for (const Var &scalar : kernel.scalars) // beta, so that C is read
+    for (const Var &scalar : kernel.scalars) // beta is not 0, so C is read
       point_[scalar] = Scalar::from_double(scalar->dtype, 1);
     threads(0);
   }
@@ -70,7 +70,7 @@ private:
                               std::int64_t extent = as_int(loop.extent).value();
                               std::set<std::int64_t> ends = {0, extent / 2, extent - 1};
                               if (extent > 100)
-                                ends.insert(extent - 2); // where the next iteration's tile is loaded in advance
+                                ends.insert(extent - 2); // this iteration loads the last tile in advance
                               at(ends, loop.var, [&] { visit(loop.body); });
                             },
                             [&](const kernel::If &branch) {
@@ -101,7 +101,7 @@ private:
   Point point_;
 };
 
-/// Each matrix in turn has n x n elements, none of which is allocated.
+/// In turn, each of the three matrices has n x n elements. No matrix is allocated.
 TEST(KnownBugs, IndicesOf46341SquaredAnd70000Squared) {
   for (const char *name : {"deep_dive/naive", "deep_dive/shared", "deep_dive/tile1d", "transposed/prefetch",
                            "ladder/vectors", "ladder/warps", "tvm_steps/step6"})
@@ -113,9 +113,9 @@ TEST(KnownBugs, IndicesOf46341SquaredAnd70000Squared) {
         std::string what = std::string(name) + ": " + param + " of " + std::to_string(n);
         EXPECT_GT(corners.accesses, 0) << what;
         EXPECT_EQ(corners.least, 0) << what;
-        EXPECT_GE(corners.most, n * (n - 256)) << what; // the corners are those of some block
+        EXPECT_GE(corners.most, n * (n - 256)) << what; // the offsets include those of the last block
         EXPECT_LT(corners.most, n * n) << what;
-        bool tight = name == std::string("deep_dive/naive"); // others compute what lies past the edge, too
+        bool tight = name == std::string("deep_dive/naive"); // other rungs also compute offsets past the edge
         if (n > 46340 || tight) {
           EXPECT_EQ(corners.width, n > 46340 ? DType::i64 : DType::i32) << what;
         }
@@ -139,17 +139,17 @@ TEST(KnownBugs, MoreThan65535BlocksInY) {
   test::expect_user_error([&] { with_sizes(plan, sizes(65535 * 32 + 1)); }, ExitCode::usage,
                           "the grid's extent on blockIdx.y is 65536, but");
 
-  // In x there is room for more, without a row of C being allocated.
+  // The x axis of the grid accepts more blocks. C is not allocated.
   EXPECT_EQ(lower(rung("deep_dive/naive").build({70000, 70000, 1}, DType::f32, Target{})).only().grid()[1], 1);
 }
 
-/// Y(i) = X((i - 3)//4 + 1): the first three divide negative numbers.
+/// Y(i) reads X at (i - shift)//divisor, so the first indices divide negative numbers.
 TEST(KnownBugs, FloorDivisionOfNegatives) {
   static_assert(floor_div(-1, 4) == -1 && floor_mod(-1, 4) == 3 && floor_div(-8, 4) == -2 &&
                 floor_mod(-8, 4) == 0);
   for (std::int64_t divisor : {2, 3, 4, 7})
     for (std::int64_t shift : {1, 3, 9}) {
-      std::int64_t below = -floor_div(-shift, divisor); // rows that lie before the first
+      std::int64_t below = -floor_div(-shift, divisor); // the rows before row 0
       Workload w("shifted");
       Tensor x = w.placeholder("X", {40}, DType::u32);
       Tensor y = w.compute("Y", {20}, {"i"}, [&](Expr i) {
@@ -176,13 +176,13 @@ TEST(KnownBugs, FloorDivisionOfNegatives) {
     }
 }
 
-/// What each block of the text declares again although a block around it has it.
+/// Returns the variables that a block of the text declares although an enclosing block declares the same name.
 std::vector<std::string> shadowed(const std::string &text) {
   static const std::regex token(
       R"([{}]|\b(?:int|long long|float|unsigned int|uint4|float4) (\w+)\s*(?:=|\[|;))");
   std::vector<std::string> found;
   std::vector<std::set<std::string>> open(1);
-  bool header = false; // of a for: its variable belongs to the block that follows
+  bool header = false; // the header of a for loop: its variable belongs to the block that follows
   for (std::sregex_iterator it(text.begin(), text.end(), token), end; it != end; ++it) {
     std::string all = it->str();
     if (all == "{") {
@@ -211,7 +211,7 @@ TEST(KnownBugs, NameShadowingAfterRepeatedSplits) {
   for (int rounds = 1; rounds <= 4; ++rounds) {
     Schedule s(test::gemm(33, 18, 7));
     s.set_scope(s.block("AB"), Scope::local);
-    // Each round splits what is left and fuses it again, so that every name is asked for again.
+    // Each round splits the loops and fuses them again, so each name is requested again.
     Loop i = s.loop("i"), j = s.loop("j"), k = s.loop("k");
     for (int round = 0; round < rounds; ++round) {
       for (Loop *loop : {&i, &j, &k}) {
@@ -231,7 +231,7 @@ TEST(KnownBugs, NameShadowingAfterRepeatedSplits) {
 }
 
 /// The tile of X[2*j] has one element. A split of its loop by 2 leaves a guard, so the second iteration writes
-/// nothing.
+/// no element.
 TEST(KnownBugs, AReaderOfAGuardedTileIsNotMovedIntoItsLoop) {
   Workload w("strided");
   Tensor x = w.placeholder("X", {34}, DType::u32);

@@ -1,4 +1,4 @@
-/// What is read and written: tails, vectors, regions, registers, accumulators.
+/// Tests the elements that kernels read and write: tails, vectors, regions, registers and accumulators.
 
 #include "dsl/ir/workload_info.h"
 #include "runtime/check/reference.h"
@@ -14,7 +14,7 @@ namespace {
 using test::expect_right;
 using test::rung;
 
-/// The product rungs: M x N x K gives M x N results by one kernel.
+/// Returns the rungs of products. The shape M x N x K has M x N results.
 std::vector<const Rung *> products() {
   std::vector<const Rung *> list;
   for (const Rung &rung : builtin_rungs())
@@ -23,7 +23,7 @@ std::vector<const Rung *> products() {
   return list;
 }
 
-/// Whether the sum is kept in C itself: as TVM's first steps do.
+/// Returns whether the sum is accumulated in C itself, as in the first steps of TVM.
 bool sums_in_memory(const Schedule &s) {
   bool found = false;
   for (const Block *block : blocks_of(s.program().body))
@@ -31,7 +31,8 @@ bool sums_in_memory(const Schedule &s) {
   return found;
 }
 
-/// The simulator reports an element that nobody or two threads wrote, and counts stores: as many as elements.
+/// The simulator reports an element that no thread or two threads wrote. It also counts the stores: there are
+/// as many as elements.
 TEST(KnownBugs, EveryOutputElementIsWrittenExactlyOnceWithRaggedColumns) {
   std::size_t counted = 0;
   for (const Rung *rung : products())
@@ -55,7 +56,8 @@ Shape symbolic(Size stated) {
   return shape;
 }
 
-/// A kernel with vectors serves no leading dimension that puts a row off them, and one for any has none.
+/// A kernel with vector accesses refuses a leading dimension that misaligns a row. A kernel for any leading
+/// dimension has no vector accesses.
 TEST(KnownBugs, OddLeadingDimensionsAgainstVectorAccess) {
   for (const char *name : {"ladder/vectors", "transposed/float4", "tvm_steps/step6"}) {
     kernel::Plan vectors =
@@ -80,7 +82,7 @@ TEST(KnownBugs, OddLeadingDimensionsAgainstVectorAccess) {
   }
 }
 
-/// Neighbours and a transposed reader: each region has a halo.
+/// The readers of T access neighbouring rows, and one reads T transposed, so each region has a halo.
 TEST(KnownBugs, RegionsOfComputeAtCoverWhatIsRead) {
   for (std::int64_t n : {1, 2, 5, 7})
     for (std::int64_t factor : {1, 2, 3, 4}) {
@@ -111,7 +113,7 @@ TEST(KnownBugs, RegionsOfReverseComputeAtCoverWhatIsRead) {
     }
 }
 
-/// A consumer that reads a row below is refused where its rows are not all there.
+/// A consumer that reads the row below is refused in a loop that has not yet written this row.
 TEST(KnownBugs, ReverseComputeAtOfWhatIsNotYetWrittenIsRefused) {
   Schedule s(test::stencil(4));
   EXPECT_THROW(s.reverse_compute_at(s.block("U"), s.loop("i")), ScheduleError);
@@ -136,14 +138,14 @@ TEST(KnownBugs, RegisterStorageUsedAcrossThreads) {
                           "AB is local, one copy for each thread, but it is used outside of the loop bound");
 }
 
-/// C is not 0 before, and most threads have no element of it.
+/// C is not 0 before the launch, and most threads have no element of C.
 TEST(KnownBugs, AccumulationIntoANonzeroCWithMoreThreadsThanWork) {
   for (const Rung *rung : products())
     for (const Shape &shape : {Shape{1, 1, 1}, Shape{1, 3, 2}, Shape{3, 1, 5}})
       expect_right(rung->build(shape, rung->dtype(), Target{}));
 }
 
-/// The inputs of a run with beta = 0 and C full of NaN; none where the source has no beta.
+/// Returns the inputs of a run with beta = 0 and C full of NaN, or none if the source has no beta.
 std::optional<Inputs> inputs_over_nan(const Program &source, CheckRun run) {
   auto read = switched_read(source);
   if (!read)
@@ -156,8 +158,8 @@ std::optional<Inputs> inputs_over_nan(const Program &source, CheckRun run) {
   return inputs;
 }
 
-/// 0 * NaN is NaN: with beta = 0 C is never read. Integers are to be right bit for bit, others within the
-/// bound.
+/// 0 * NaN is NaN, so C must not be read if beta is 0. Integers must be exact, and other values must be within
+/// the error bound.
 TEST(KnownBugs, BetaZeroOverACFullOfNaN) {
   int tried = 0;
   for (const Rung *rung : products())
@@ -178,7 +180,7 @@ TEST(KnownBugs, BetaZeroOverACFullOfNaN) {
         std::size_t wrong = 0;
         for (std::size_t n = 0; n < expected.value.size(); ++n) {
           double bound = run == CheckRun::random ? expected.error_at(static_cast<std::int64_t>(n)) : 0;
-          wrong += !(std::abs(got[n] - expected.value[n]) <= bound); // a NaN is not
+          wrong += !(std::abs(got[n] - expected.value[n]) <= bound); // counts a NaN as wrong
         }
         ASSERT_EQ(wrong, 0U) << rung->full_name();
       }
@@ -186,7 +188,7 @@ TEST(KnownBugs, BetaZeroOverACFullOfNaN) {
   EXPECT_GT(tried, 40);
 }
 
-/// A mask may bound an index only together with the end of an axis: past it, a tile must not load.
+/// The mask k <= i bounds k only together with i < n. Threads past the end of i must not load.
 TEST(KnownBugs, MasksThatBoundAnIndexOnlyTogetherWithATail) {
   for (std::int64_t n : {1, 16, 17})
     for (bool cached : {false, true})

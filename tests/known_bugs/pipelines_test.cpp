@@ -1,4 +1,4 @@
-/// Pipelines: stages, copies of tiles, tails and barriers.
+/// Tests pipelines: stages, copies of tiles, tails and barriers.
 
 #include "lowering/verify_kernel.h"
 #include "tests/known_bugs/stages.h"
@@ -18,7 +18,7 @@ using test::Operand;
 using test::Stages;
 using test::TiledGemm;
 
-/// The small product with k_outer below a serial loop of two rounds.
+/// The small product, with k_outer inside of a serial loop of two rounds.
 Schedule two_rounds(std::int64_t k, Stages stages) {
   Schedule s(test::gemm(16, 5, k));
   BlockRef AB = s.block("AB");
@@ -45,7 +45,8 @@ Schedule two_rounds(std::int64_t k, Stages stages) {
   return s;
 }
 
-/// The second round must not overwrite tiles that the first still reads, and must not take its own for filled.
+/// The second round must not overwrite tiles that the first round still reads, and must wait until its own
+/// tiles are filled.
 TEST(KnownBugs, PipelinedLoopInAnOuterSerialLoopRunTwice) {
   for (Stages stages : all_stages)
     for (std::int64_t k : {1, 4, 5, 8, 9, 12, 13, 16, 24})
@@ -60,7 +61,8 @@ std::vector<Array> results(const Schedule &s) {
   return values.arrays;
 }
 
-/// One stage, which is none, to five, with up to six iterations, also of fewer than there are stages.
+/// Pipelines of one stage (no pipeline) to five stages, with one to six iterations. Some have fewer iterations
+/// than stages.
 TEST(KnownBugs, EveryPipelineStageCountEqualsNone) {
   for (std::int64_t k = 1; k <= 22; ++k) {
     const TiledGemm plain(5, 6, k);
@@ -80,15 +82,15 @@ TEST(KnownBugs, EveryPipelineStageCountEqualsNone) {
   }
 }
 
-/// The stages of the two tiles, of the registers that they are filled from, and of the sum.
+/// The stages of the two tiles, of the registers that hold their elements first, and of the sum.
 struct Staging {
   std::int64_t from_A, A, from_B, B, AB;
-  bool late; ///< registers are filled after they went to shared memory, in the order of a step
+  bool late; ///< in a step, registers are filled after they are stored to shared memory
 };
 
 constexpr const char *gap = "number the stages from 0 without a gap";
 
-/// In the words of the refusal, why a staging is to be refused; empty: it is not.
+/// Returns the reasons for the refusal of a staging, in the words of the message; empty: it is accepted.
 std::vector<std::string> reasons(const Staging &x) {
   std::set<std::int64_t> stages = {x.from_A, x.A, x.from_B, x.B, x.AB};
   if (*stages.rbegin() + 1 != static_cast<std::int64_t>(stages.size()))
@@ -99,19 +101,19 @@ std::vector<std::string> reasons(const Staging &x) {
   for (auto [from, tile] : {std::pair{x.from_A, x.A}, {x.from_B, x.B}}) {
     if (tile < from || x.AB < tile || (tile == from && x.late))
       all.emplace_back("would reverse the two");
-    if (tile - from > (x.late ? 1 : 0)) // a copy more than one
+    if (tile - from > (x.late ? 1 : 0)) // the registers need more than one copy
       all.emplace_back("registers have no dynamic index");
   }
   return all;
 }
 
-/// Every stage from 0 to 4 for each of five blocks: equal to none, or refused exactly where one copy of the
-/// registers, the order of reads and writes or a gap in the stages is in the way. Most have a gap; of those,
-/// few are tried.
+/// Gives each of five blocks a stage from 0 to 4. The result equals the result without a pipeline, or the
+/// directive is refused: because it needs more than one copy of the registers, reverses reads and writes, or
+/// has a gap in the stages. Most stagings have a gap; the test tries one in 16 of these.
 TEST(KnownBugs, EveryStagingThroughRegistersEqualsNoneOrIsRefused) {
   constexpr std::int64_t k = 21;
   const std::vector<Array> expected = results(TiledGemm(5, 6, k).s);
-  std::map<std::int64_t, int> accepted; // by the number of stages
+  std::map<std::int64_t, int> accepted; // the number of accepted stagings by the number of stages
   TiledGemm plain(5, 6, k);
   plain.through_registers();
   for (bool late : {false, true})
@@ -146,7 +148,7 @@ TEST(KnownBugs, EveryStagingThroughRegistersEqualsNoneOrIsRefused) {
     EXPECT_GT(accepted[stages], 0) << stages << " stages";
 }
 
-/// What fills a tile past the end of k is NaN in place of 0: the net catches it in every tail.
+/// Fills the elements past the end of k with NaN in place of 0. The check reports this in every tail.
 kernel::Kernel filled_with_nan(kernel::Kernel kernel) {
   std::function<Expr(const Expr &)> poison = [&](const Expr &e) {
     Expr result = map_children(e, poison);
@@ -164,13 +166,13 @@ TEST(KnownBugs, RaggedKWithNaNPoisonedSharedMemory) {
     for (Stages stages : all_stages) {
       TiledGemm t(5, 6, k, {}, DType::f32);
       pipeline(t, stages);
-      expect_right(t.s); // elements of shared memory that nobody wrote are poison to the simulator
+      expect_right(t.s); // the simulator poisons elements of shared memory that were not written
       EXPECT_THAT(test::diagnostics(t.s, filled_with_nan(lower(t.s).only())), testing::Not(testing::IsEmpty()));
     }
   }
 }
 
-/// The conditions around each barrier, with declared variables put in.
+/// Collects the conditions around each barrier, with the values of declared variables inserted.
 void conditions_of_barriers(const kernel::Stmt &stmt, std::vector<Expr> around, std::map<Var, Expr> &values,
                             std::vector<std::vector<Expr>> &found) {
   if (const auto *declare = kernel::as<kernel::Declare>(stmt))

@@ -1,4 +1,5 @@
-/// Copies of a tile for iterations in flight: which of them the lowered kernel stores and loads, and when.
+/// Tests the copies of a tile for iterations in flight: the copy that each access of the kernel uses, and the
+/// barriers between the accesses.
 
 #include "tests/known_bugs/stages.h"
 #include "tests/known_bugs/support.h"
@@ -12,12 +13,13 @@ namespace {
 
 using test::TiledGemm;
 
-/// One access of a tile by a thread: to which copy, and after how many barriers.
+/// One access of a tile by a thread: the copy, and the number of barriers before the access.
 struct Access {
   std::int64_t copy, interval;
 };
 
-/// What one thread of the first block does to a tile, in its order, with the arithmetic that the kernel does.
+/// The accesses of one thread of the first block to a tile, in order, evaluated with the arithmetic of the
+/// kernel.
 class Accesses {
 public:
   Accesses(const kernel::Kernel &kernel, const kernel::Allocation &tile, std::int64_t thread)
@@ -80,8 +82,9 @@ private:
   std::map<Var, Scalar> point_;
 };
 
-/// What is wrong with the copies; empty: nothing. Iteration n reads what the n-th fill wrote. Threads keep step
-/// at barriers only, so what two of them do between the same two comes in any order.
+/// Returns the first conflict between accesses to a tile, or an empty string if there is none. Iteration n
+/// reads the values of the n-th fill. Accesses of different threads between the same two barriers have no
+/// order.
 std::string clash(const Accesses &of, std::size_t iterations) {
   if (of.fills.size() != iterations || of.reads.empty() || of.reads.size() % iterations != 0)
     return fmt::format("{} fills and {} reads in {} iterations", of.fills.size(), of.reads.size(), iterations);
@@ -103,7 +106,7 @@ std::string clash(const Accesses &of, std::size_t iterations) {
   return "";
 }
 
-/// The iterations of k_outer take turns in one copy of the tile fewer.
+/// Returns the kernel in which the iterations of k_outer use one copy of the tile fewer.
 kernel::Kernel with_a_copy_fewer(kernel::Kernel kernel, const kernel::Allocation &tile) {
   auto turns = [&](const Expr &e) {
     const auto *op = e.as<Binary>();
@@ -121,8 +124,8 @@ kernel::Kernel with_a_copy_fewer(kernel::Kernel kernel, const kernel::Allocation
   return kernel;
 }
 
-/// In any order of threads the copies of the tiles hold what is read of them, and one copy fewer would not do.
-/// Gives how many copies there are.
+/// Expects that the copies of each tile hold the values that are read, in any order of threads, and that one
+/// copy fewer causes a conflict. Returns the numbers of copies of the tiles.
 std::set<std::int64_t> expect_as_many_copies_as_it_takes(const Schedule &s, std::size_t iterations) {
   std::set<std::int64_t> depths;
   kernel::Kernel kernel = lower(s).only();
@@ -149,7 +152,7 @@ std::set<std::int64_t> expect_as_many_copies_as_it_takes(const Schedule &s, std:
   return depths;
 }
 
-/// A copy is overwritten only after its last read, for every number of copies up to five.
+/// A copy is overwritten only after its last read. The test uses one to five copies.
 TEST(KnownBugs, SlotLifetimesAreDisjointModuloDepth) {
   constexpr std::size_t iterations = 12;
   const TiledGemm plain(4, 4, 4 * iterations);

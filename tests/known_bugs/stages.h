@@ -1,5 +1,5 @@
 #pragma once
-/// The small product of tests/lowering/tiled_gemm.h as a pipeline of one stage to any number of them.
+/// Pipelines with one or more stages for the small product of tests/lowering/tiled_gemm.h.
 
 #include "tests/lowering/tiled_gemm.h"
 
@@ -7,7 +7,8 @@
 
 namespace nestsmith::test {
 
-/// Stages of the tiles of A and B and of the sum: none, two, two and three.
+/// The stages of the tile of A, the tile of B and the sum. The four entries below have one, two, two and three
+/// stages.
 struct Stages {
   std::int64_t A, B, AB;
 };
@@ -20,11 +21,12 @@ inline void pipeline(TiledGemm &t, Stages stages) {
 
 enum class Operand : std::uint8_t { A, B };
 
-/// At least three stages, between the first and the last of which the tile of `first` is kept. None may be left
-/// out, so the other operand passes through as many registers as it takes to have a nest in each.
+/// Returns a pipeline of at least three stages. The tile of `first` is filled in the first stage and read in
+/// the last. Each stage needs a nest, so the other operand passes through a chain of registers with a nest in
+/// each stage between.
 inline TiledGemm deep_pipeline(TiledGemm t, std::int64_t stages, Operand first) {
   bool first_is_A = first == Operand::A;
-  std::vector<BlockRef> other = {first_is_A ? t.B : t.A}; // from the tile back to the parameter
+  std::vector<BlockRef> other = {first_is_A ? t.B : t.A}; // from the tile to the parameter
   while (static_cast<std::int64_t>(other.size()) < stages - 2) {
     other.push_back(t.s.cache_read(other.back(), first_is_A ? "B" : "A", Scope::local));
     t.fetch(other.back());

@@ -1,5 +1,6 @@
 #pragma once
-/// Bugs that other tools of this field have shipped, each a test by its name. What they share.
+/// Helpers of the tests of known bugs. Other tools of this field have shipped these bugs, and each test is
+/// named after one.
 
 #include "schedules/rung.h"
 #include "tests/lowering/tiled_gemm.h"
