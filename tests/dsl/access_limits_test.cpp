@@ -1,4 +1,4 @@
-/// Relations between sizes that the reads of a computation need.
+/// Tests the relations between sizes that keep the reads of a computation in bounds.
 
 #include "dsl/ir/access_limits.h"
 
@@ -16,7 +16,7 @@ struct Sizes {
   Expr M, N, K, L, i, j, k;
 };
 
-/// The limits of Y = X[index where mask], summed over k, where X has these extents, as text.
+/// Returns the limits of Y as text. Y sums X[index where mask] over k, and X has the given shape.
 std::string limits(const std::function<std::vector<Expr>(const Sizes &)> &shape,
                    const std::function<std::vector<Expr>(const Sizes &)> &index,
                    const std::function<Expr(const Sizes &, const Tensor &flag)> &mask = {},
@@ -35,7 +35,7 @@ std::string limits(const std::function<std::vector<Expr>(const Sizes &)> &shape,
   return text;
 }
 
-/// The same for an index of one dimension of the extent L.
+/// Returns the limits for an index of X with one dimension of extent L.
 std::string of_index(const std::function<Expr(const Sizes &)> &index,
                      const std::function<Expr(const Sizes &, const Tensor &)> &mask = {},
                      const Size &stated = {}) {
@@ -85,7 +85,7 @@ TEST(AccessLimits, OfArithmetic) {
             at_least("N"));
 }
 
-/// One operand without a bound does not matter if the other one has it.
+/// A bound on one operand of min or max is enough.
 TEST(AccessLimits, OfClampedReadsAreNone) {
   auto clamped = [](const Sizes &z) { return max(min(floordiv(z.k + Expr(1), z.j), z.L - Expr(1)), Expr(0)); };
   EXPECT_EQ(of_index(clamped), "");
@@ -129,7 +129,8 @@ TEST(AccessLimits, OfMaskedArithmetic) {
             "");
 }
 
-/// The caller's data may keep an index in bounds that the sizes alone do not.
+/// A mask may depend on the caller's data. Then the sizes give no limit for an index that this data may keep in
+/// bounds.
 TEST(AccessLimits, OfDataAreTheCallers) {
   auto j = [](const Sizes &z) { return z.j; };
   auto data = [](const Sizes &z, const Tensor &flag) { return flag(z.j) > 0; };
@@ -139,8 +140,8 @@ TEST(AccessLimits, OfDataAreTheCallers) {
             "");
 }
 
-/// The right operand of && is evaluated only where the left operand holds, and an index only where the mask
-/// does.
+/// The right operand of && is evaluated only if the left operand is true, and an index only if its mask is
+/// true.
 TEST(AccessLimits, OfReadsInAMask) {
   Workload w("nested");
   Expr n = w.size("N"), l = w.size("L");
@@ -174,7 +175,7 @@ TEST(AccessLimits, ThatNeverHoldAreRefused) {
       "");
 }
 
-/// The limits of Y[i, j] = X[index where mask] for i < 8 and j < n, where X has 8 elements.
+/// Returns the number of limits of Y[i, j] = X[index where mask] for i < 8 and j < n, where X has 8 elements.
 std::size_t limits_of_constant(const std::function<Expr(Expr i, Expr j)> &index,
                                const std::function<Expr(Expr i, Expr j)> &mask = {}, std::int64_t n = 3) {
   Workload w("constant");
@@ -192,7 +193,7 @@ TEST(AccessLimits, OfConstantShapesAreNone) {
   EXPECT_EQ(limits_of_constant([](Expr i, Expr j) { return i - j; }, [](Expr i, Expr j) { return j <= i; }),
             0U);
   EXPECT_EQ(limits_of_constant([](Expr i, Expr) { return i + 100; }, [](Expr i, Expr) { return 8 <= i; }), 0U);
-  // The rules prove no bound below 8, but each value is.
+  // The simplification rules do not prove that the index is below 8, but it is for each i and j.
   EXPECT_EQ(limits_of_constant([](Expr i, Expr j) { return i * j - i * j / 2 * 2 + i / 2; }), 0U);
   EXPECT_EQ(limits_of_constant([](Expr i, Expr) { return select(i < 7, i + 1, i); }), 0U);
 }
@@ -216,7 +217,7 @@ TEST(AccessLimits, OutOfBoundsForAConstantShapeIsRefused) {
   refused("which is 8 where i = 7", [](Expr i, Expr) { return select(i < 8, i + 1, i); });
 }
 
-/// As a tree, the index has more than 2^40 nodes.
+/// Without sharing, the index would have more than 2^40 nodes.
 TEST(AccessLimits, OfALargeSharedIndexAreNotEvaluated) {
   auto large = [](Expr i, Expr) {
     for (int n = 0; n < 40; ++n)
@@ -235,7 +236,7 @@ TEST(AccessLimits, ReadsOfOneElementAreEvaluatedToo) {
                     "block Y reads X at i + 1 in dimension 0, which is 1");
 }
 
-/// A stage that is no output is a tensor like the others.
+/// Reads of a stage that is not an output have limits as well.
 TEST(AccessLimits, OfStages) {
   Workload w("stages");
   Expr n = w.size("N"), l = w.size("L");

@@ -1,3 +1,5 @@
+/// Tests the names of GPU architectures and the features of each architecture.
+
 #include "dsl/ir/arch.h"
 
 #include "dsl/hardware/target.h"
@@ -48,7 +50,7 @@ TEST(ArchNames, AreKnownWhereCompilersHaveThem) {
 TEST(ArchFeatures, AreThoseOfTheTable) {
   struct Known {
     Feature feature;
-    const char *arches; ///< that have it
+    const char *arches; ///< the architectures that have the feature
   };
   const char *sm_80 = "80 86 89 90 90a 100 100a 120 ", *sm_90 = "90 90a 100 100a 120 ";
   std::string all = std::string("75 ") + sm_80;

@@ -1,4 +1,5 @@
-/// async_copy: the mark in the program, what it refuses, and what it owes; pipelines of any number of stages.
+/// Tests async_copy: the mark in the program, the refusals and the obligations. Also tests pipelines of any
+/// number of stages.
 
 #include "dsl/hardware/target.h"
 #include "dsl/schedule/trace.h"
@@ -102,7 +103,7 @@ TEST(AsyncCopyRefuses, OtherFillsThanZero) {
   EXPECT_TRUE(test::same_meaning(zero));
 }
 
-/// T = X, Y = T in f16.
+/// T = X and Y = T in f16.
 Program copies() {
   Workload w("copies");
   Tensor x = w.placeholder("X", {8, 8}, DType::f16);
@@ -124,7 +125,7 @@ TEST(AsyncCopyOwes, PiecesOfFourBytes) {
       << owed(s);
   s.vectorize(s.split(s.loops(T).back(), {infer, 4})[1]);
   EXPECT_EQ(owed(s), "");
-  s.transform_layout(T, "i, j -> j, i"); // one row is in memory at a time
+  s.transform_layout(T, "i, j -> j, i"); // the tile has one row, so its elements stay contiguous
   EXPECT_EQ(owed(s), "");
 }
 
@@ -170,7 +171,7 @@ TEST(AsyncCopyOwes, ALaterStageForTheReaders) {
       << owed(s);
 }
 
-/// A wait for the copies of the inner loop would also wait for those of the pipeline.
+/// A wait for the copies of the inner loop would also wait for the copies of the pipeline.
 TEST(AsyncCopyOwes, OneQueue) {
   Schedule s(test::gemm(8, 8, 12));
   BlockRef AB = s.block("AB");
@@ -228,7 +229,7 @@ TEST(AsyncCopyOwes, ASourceThatNobodyWrites) {
       << owed(s);
 }
 
-/// A program may have the mark without a directive.
+/// A program can have the mark without a directive. The obligations are the same.
 TEST(AsyncCopyOwes, TheSameWithoutADirective) {
   TiledGemm t(8, 8, 8);
   t.s.async_copy(t.A);

@@ -1,5 +1,5 @@
-/// Caches of reads under masks: the mask and its fill move into the cache where they are functions of the
-/// element, otherwise the reader keeps them.
+/// Tests caches of reads under masks. If the mask and its fill are functions of the element, they move into the
+/// cache. Otherwise the reader keeps them.
 
 #include "tests/dsl/support.h"
 
@@ -14,7 +14,7 @@ using namespace test;
 
 using Element = std::function<Definition(const Tensor &, Expr)>;
 
-/// Y[i] = element(X, i) for i < m, where X has n elements.
+/// Returns the program Y[i] = element(X, i) for i < m, where X has n elements.
 Program read_of(std::int64_t m, std::int64_t n, const Element &element, DType dtype = DType::u32) {
   Workload w("read");
   Tensor x = w.placeholder("X", {n}, dtype);
@@ -22,7 +22,7 @@ Program read_of(std::int64_t m, std::int64_t n, const Element &element, DType dt
   return w.output({y});
 }
 
-/// X[index] where `mask` holds, otherwise `fill`.
+/// Returns X[index] where `mask` is true, and `fill` elsewhere.
 Expr read(const Tensor &x, Expr index, Expr mask, Expr fill) {
   return load(x.buffer(), {std::move(index)}, std::move(mask), std::move(fill));
 }
@@ -31,7 +31,7 @@ const Block &block_of(const Schedule &s, const char *name) {
   return *find_block(s.program().body, s.block(name).id);
 }
 
-/// The value of the copy after cache_read(Y, X), and that of Y.
+/// The values of the copy and of Y after cache_read(Y, X), and the shape of the copy.
 struct Cached {
   std::string copy, reader;
   std::vector<std::int64_t> shape;
@@ -123,7 +123,8 @@ TEST(CacheOfMaskedRead, OfAMaskInsideOfTheBuffer) {
   EXPECT_EQ(c.shape, std::vector<std::int64_t>{9});
 }
 
-/// The copy has the elements between those that are read, too: its mask keeps their indices inside.
+/// The cache also has the elements between those that Y reads. Its mask keeps the indices of all elements in
+/// bounds.
 TEST(CacheOfMaskedRead, OfStrides) {
   for (std::int64_t n : {1, 6, 7, 8, 9}) {
     Cached c = cached(read_of(5, n, [&](const Tensor &x, Expr i) -> Definition {
@@ -134,7 +135,7 @@ TEST(CacheOfMaskedRead, OfStrides) {
   Cached c = cached(read_of(5, 4, [&](const Tensor &x, Expr i) -> Definition {
     return x.where(0 <= i * 3 - 4 && i < 3, i * 3 - 4);
   }));
-  EXPECT_EQ(c.copy, "X[X_0]"); // i is no linear function of the element
+  EXPECT_EQ(c.copy, "X[X_0]"); // i is not a linear function of the element
 }
 
 TEST(CacheOfMaskedRead, OfACausalConvolution) {
@@ -158,7 +159,7 @@ TEST(CacheOfMaskedRead, OfATriangle) {
   EXPECT_EQ(c.reader, "Y[i, j] + X_shared[i, k]*B[k, j]");
 }
 
-/// Indices of an image as digits of the rows and columns of a product.
+/// The indices of the image are digits of the row and the column of a product (im2col).
 TEST(CacheOfMaskedRead, OfAnImageWhoseIndicesAreDigits) {
   constexpr std::int64_t h = 4, wd = 5;
   Workload w("im2col");
@@ -182,8 +183,7 @@ TEST(CacheOfMaskedRead, OfReadsInTheInitAndInAnIndex) {
   EXPECT_FALSE(contains(cached(w.output({y})).reader, "where"));
 }
 
-/// The mask is no function of the element: the reader keeps it, and the cache has the elements of the
-/// buffer.
+/// The mask is not a function of the element, so the reader keeps it. The cache has all elements of the buffer.
 TEST(CacheOfMaskedRead, KeepsAMaskOnAnotherAxis) {
   Cached c = cached(read_of(9, 12, [](const Tensor &x, Expr i) {
     Reduce k = reduce_axis("k", 12);
@@ -222,7 +222,7 @@ TEST(CacheOfMaskedRead, KeepsAMaskThatReadsMemory) {
 
 TEST(CacheOfMaskedRead, KeepsAFillThatReadsMemory) {
   Cached c = cached(read_of(5, 5, [](const Tensor &x, Expr i) -> Definition {
-    return read(x, i - 1, i >= 1, x(0)); // the edge, repeated
+    return read(x, i - 1, i >= 1, x(0)); // the first element repeats at the edge
   }));
   EXPECT_EQ(c.copy, "X[X_0]");
   EXPECT_EQ(c.reader, "(X_shared[i - 1] where 1 <= i else X_shared[0])");
@@ -250,7 +250,7 @@ TEST(CacheOfMaskedRead, KeepsAMaskWhoseDivisorDependsOnTheElement) {
   EXPECT_EQ(c.copy, "X[X_i]");
 }
 
-/// The readers of one buffer have a cache each.
+/// Each reader of one buffer has a cache of its own.
 TEST(CacheOfMaskedRead, OfEachReader) {
   Workload w("readers");
   Tensor x = w.placeholder("X", {6}, DType::u32);
@@ -311,7 +311,7 @@ TEST(CacheReadRefuses, AMaskedReadOfATemporaryOfWhichAPartIsComputed) {
   Tensor y = w.compute("Y", {15}, {"i"}, [&](Expr i) -> Definition { return u.where(i >= 1, i - 1); });
   Schedule s(w.output({y}));
   s.compute_at(s.block("T"), s.loops(s.block("U"))[0]);
-  s.compute_inline(s.block("U")); // Y reads T, of which no block writes the first elements
+  s.compute_inline(s.block("U")); // Y reads T, but no block writes the first elements of T
   expect_refused(
       s, "cache_read.whole", [&] { s.cache_read(s.block("Y"), "T", Scope::shared); },
       "the loops around block T compute only a part of T, and the new block would read all of it; use "

@@ -1,4 +1,4 @@
-/// Traces of version 2, which contain their computation. Those of all rungs: tests/schedules.
+/// Tests traces of version 2, which contain their computation. tests/schedules tests the traces of all rungs.
 
 #include "dsl/ir/tensor.h"
 #include "dsl/schedule/trace.h"
@@ -17,7 +17,7 @@ using test::expect_user_error;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// Reads what is written, and compares the programs and the second text.
+/// Writes a trace, reads it and writes it again. Expects an equal program and an equal text.
 void expect_round_trip(const Program &source) {
   std::string text = to_json(trace_file(Schedule(source), {4, 5}, DType::f32));
   EXPECT_TRUE(contains(text, "\"nestsmith_trace\": 2")) << text;
@@ -122,7 +122,7 @@ TEST(ComputationJson, ReplaysWithoutAnotherSource) {
   EXPECT_EQ(print(again.program()), print(s.program()));
 }
 
-/// A trace around `stages`, with X of 4 x 5 elements of f32, and the output Y.
+/// Returns a trace with these stages, an input X of 4 x 5 elements of f32, and the output Y.
 std::string around(const std::string &stages, const std::string &tensors = "", const std::string &more = "") {
   return fmt::format(
       R"({{"nestsmith_trace": 2, "workload": "w", "dtype": "f32", "target": "sm_80", "shape": [4],
@@ -209,7 +209,7 @@ TEST(ComputationJson, RefusesAFileThatIsTooLarge) {
                     "t.json: has 5242880 bytes, expected at most 4194304");
 }
 
-/// A chain of values that is deeper than any program may be.
+/// The values form a chain that is deeper than the limit for expressions.
 TEST(ComputationJson, RefusesADeepExpression) {
   std::string values = "\"i\"";
   for (int n = 0; n < 20'000; ++n)

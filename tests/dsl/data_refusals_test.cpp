@@ -1,4 +1,4 @@
-/// Each requirement of a primitive on blocks and buffers, broken.
+/// Tests the requirements of primitives on blocks and buffers. Each test violates one requirement.
 
 #include "tests/dsl/support.h"
 
@@ -171,7 +171,7 @@ TEST(ComputeAtRefuses, InputThatIsNotComplete) {
 }
 
 TEST(ComputeAtRefuses, InputOfAllThreadsThatEachThreadMakes) {
-  // The box for a shared U is what all threads read, but T is made thread by thread.
+  // The box of a shared U has the elements that all threads read, but each thread computes only its part of T.
   Schedule s(chain(8, 5));
   BlockRef u = s.block("U"), y = s.block("Y");
   Loop i = s.loop("i");
@@ -184,8 +184,8 @@ TEST(ComputeAtRefuses, InputOfAllThreadsThatEachThreadMakes) {
                  "block U reads T, which T computes in the same nest, below i; move T first", {"T", "U"});
 }
 
-/// Y[i] = the sum of T[i + r]*W[r]. A tile of T_shared in iteration r comes from T_local, which has just that
-/// tile.
+/// Y[i] is the sum of T[i + r]*W[r] over r. In iteration r, a tile of T_shared is copied from T_local, which
+/// has exactly the elements of this tile.
 struct Pieces {
   Schedule s;
   BlockRef shared, local;
@@ -220,12 +220,12 @@ TEST(ComputeAtRefuses, TailsPastThePieceThatIsThere) {
       "5 from index r in each iteration of r; move T_shared to Y_i_outer before moving T_local below r",
       {"T_shared", "T_local"});
 
-  Pieces before; // as the message says
+  Pieces before; // the remedy that the message names
   before.s.compute_at(before.shared, before.s.split(before.s.loop("Y_i"), {infer, 4})[0]);
   before.bring_local();
   EXPECT_TRUE(test::same_meaning(before.s));
 
-  Pieces whole; // no tail
+  Pieces whole; // without a tail
   whole.bring_local();
   whole.s.compute_at(whole.shared, whole.s.split(whole.s.loop("Y_i"), {infer, 1})[0]);
   EXPECT_TRUE(test::same_meaning(whole.s));
@@ -285,14 +285,14 @@ TEST(ReverseComputeAtRefuses, ReadElsewhereThanAtItsOwnAxes) {
                    {"Y"});
   };
   refused([](Workload &w, const Tensor &t) {
-    Reduce i = reduce_axis("r", 5); // over the rows that the iterations make one by one
+    Reduce i = reduce_axis("r", 5); // the sum is over the rows, and each iteration produces one row
     return w.compute("Y", {5}, {"j"}, [&](Expr j) { return sum(t(i, j), i); });
   });
   refused([](Workload &w, const Tensor &t) {
     return w.compute("Y", {4, 5}, {"i", "j"}, [&](Expr i, Expr j) { return t(i + 1, j) + t(i, j); });
   });
   refused([](Workload &w, const Tensor &t) {
-    Reduce j = reduce_axis("r", 5); // in one of the iterations
+    Reduce j = reduce_axis("r", 5); // the sum is in one of the iterations
     return w.compute("Y", {5}, {"i"}, [&](Expr) { return sum(t(2, j), j); });
   });
   refused([](Workload &w, const Tensor &t) {
@@ -311,7 +311,7 @@ TEST(ReverseComputeAtRefuses, ReadElsewhereThanAtItsOwnAxes) {
   });
 }
 
-/// Y reads six of its eight columns from T, and 0 in the others.
+/// Y has eight columns. It reads the first six from T, and the others are 0.
 Schedule six_columns(std::int64_t columns) {
   Workload w("masked");
   Tensor x = w.placeholder("X", {4, 8}, DType::u32);
@@ -331,7 +331,7 @@ TEST(ReverseComputeAtRefuses, LoopsThatProduceLessThanTheReaderComputes) {
   expect_refused(mask, "reverse_compute_at.covers", [&] { mask.reverse_compute_at(y, j); }, message, {});
 }
 
-/// T has as many elements as `made` says, Y as `read` says. Y reads 0 past the end of T.
+/// T has `made` elements and Y has `read` elements. Y is 0 past the end of T.
 Schedule masked_past_the_end(const Expr &made, const Expr &read, Workload &w) {
   Tensor x = w.placeholder("X", {made}, DType::u32);
   Tensor t = w.compute("T", {made}, {"i"}, [&](Expr i) -> Definition { return x(i) + 1; });

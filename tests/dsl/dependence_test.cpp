@@ -1,4 +1,5 @@
-/// Dependences through parameters: directives keep the order of conflicting accesses, and threads do not race.
+/// Tests dependences through parameters. Directives keep the order of conflicting accesses, and threads do not
+/// race.
 
 #include "dsl/ir/dependence.h"
 
@@ -32,7 +33,7 @@ Schedule overwritten(std::int64_t n) {
   return Schedule(w.output({u}));
 }
 
-/// T = X + 1; Y = 3*X, an output; U = Y[i - distance] + T, or the swapped sum.
+/// T = X + 1; Y = 3*T, an output; U = Y[i - distance] + T. `swapped` exchanges the operands of the last sum.
 Schedule output_is_read(std::int64_t n, std::int64_t distance, bool swapped = false) {
   Workload w("output_is_read");
   Tensor x = w.placeholder("X", {n});
@@ -71,10 +72,10 @@ TEST(ReverseComputeAtRefuses, ReaderThatPassesTheWriterOfAnOutput) {
                  "block Y writes Y, and block U reads it later; with U at i this order is not kept",
                  {"Y", "U"});
   s.reverse_compute_at(s.block("Y"), i);
-  s.reverse_compute_at(u, i); // now Y is written just before it
+  s.reverse_compute_at(u, i); // now Y is written directly before U
 }
 
-/// The loop writes a temporary and an output that the consumer reads, in either order.
+/// The consumer reads a temporary and an output, in either order. The loop writes both.
 TEST(ReverseComputeAt, MovesAReaderOfATemporaryAndOfAnOutput) {
   for (bool temporary_first : {false, true}) {
     Workload w("both");
@@ -114,7 +115,7 @@ TEST(ComputeAtRefuses, CacheThatPassesAnOverwriteOfWhatItCopies) {
 }
 
 TEST(DecomposeReductionRefuses, InitThatPassesAReaderOfTheOldElement) {
-  Workload w("old_element"); // T = C + 1; C = the sums of A's rows, times T
+  Workload w("old_element"); // T = C + 1; C = the sums of the rows of A, times T
   Tensor c = w.inout("C", {8}), a = w.placeholder("A", {8, 5});
   Reduce k = reduce_axis("k", 5);
   Tensor t = w.compute("T", {8}, {"i"}, [&](Expr i) -> Definition { return c(i) + 1; });
@@ -149,7 +150,7 @@ TEST(ReverseComputeAt, KeepsTheOrderOfAReaderOfEarlierElements) {
     }
 }
 
-/// T = X + 1; Y = 3*T, an output; U = Y[i - 1, j] + T, an output. All are below the loop j.
+/// T = X + 1; Y = 3*T, an output; U = Y[i - 1, j] + T, an output. All blocks are below the loop j.
 Schedule rows_are_read(std::int64_t m, std::int64_t n) {
   Workload w("rows_are_read");
   Tensor x = w.placeholder("X", {m, n}, DType::u32);
@@ -172,7 +173,7 @@ TEST(ReorderRefuses, ReaderOfEarlierElementsInATileOfTheirLoop) {
     s.reverse_compute_at(s.block("U"), i);
     auto loops = s.split(i, {infer, 4});
     Loop outer = loops[0], inner = loops[1];
-    if (distance % 4 == 0) { // the same inner iteration
+    if (distance % 4 == 0) { // both accesses are in the same inner iteration
       s.reorder({inner, outer});
       continue;
     }
@@ -190,7 +191,7 @@ TEST(ReorderRefuses, ReaderOfEarlierElementsInATileOfTheirLoop) {
 TEST(Reorder, ExchangesALoopThatTheElementDetermines) {
   Schedule s = rows_are_read(6, 10);
   Loop i = s.loop("i"), j = s.loop("j");
-  s.reorder({j, i}); // the column is the same
+  s.reorder({j, i}); // each access stays in its column
   auto rows = s.split(i, {infer, 2}), columns = s.split(j, {infer, 4});
   Loop block = rows[0], row = rows[1], strip = columns[0], column = columns[1];
   s.reorder({block, strip, row, column});
@@ -207,7 +208,7 @@ TEST(Reorder, ExchangesTheLoopsOfAnUpdateInPlace) {
   auto [i, j, k] = s.loops<3>(s.block("AB"));
   s.reverse_compute_at(s.block("C"), i);
   auto [outer, inner] = s.split(i, {infer, 4});
-  s.reorder({inner, outer}); // the row is the same
+  s.reorder({inner, outer}); // each access stays in its row
 
   Schedule sum(test::product(8, 8, 3));
   auto [row, column, term] = sum.loops<3>(sum.block("C"));
@@ -238,7 +239,7 @@ TEST(CacheWriteRefuses, StageThatIsComputedInPart) {
   Tensor y = w.compute("Y", {4, 6}, {"i", "j"}, [&](Expr i, Expr j) { return u(i, j) + z(i, j); });
   Schedule s(w.output({y}));
   s.compute_at(s.block("T"), s.loops(s.block("U"))[0]);
-  s.compute_inline(s.block("U")); // T stays in its nest, and Y reads it in another one
+  s.compute_inline(s.block("U")); // T stays in its nest, and Y reads T in another nest
   expect_refused(s, "cache_write.whole", [&] { s.cache_write(s.block("T"), Scope::shared); },
                  "the loops around block T compute only a part of T, and the new block would read all of it; "
                  "use cache_write before compute_at",
@@ -267,7 +268,8 @@ TEST(Obligations, AThreadBlockMustNotReadWhatAnotherOneWrites) {
   }
 }
 
-/// T = C + 1, C = the sum over one k of T: lowering puts the init of C before the loop k, and T would read it.
+/// T = C + 1, and C is the sum of T over one k. Lowering places the init of C before the loop k, so T would
+/// read the initial value.
 TEST(ComputeAtRefuses, ReaderOfTheOldElementInALoopOfTheSum) {
   Workload w("one_term");
   Tensor c = w.inout("C", {4});
@@ -280,8 +282,8 @@ TEST(ComputeAtRefuses, ReaderOfTheOldElementInALoopOfTheSum) {
                  "block T reads C, and block C writes it later", {"T", "C"});
 }
 
-/// T = C + 1, C = the sum over k of T. The threads fill T together and read it after a barrier, but the init of
-/// the sum overwrites C before the barrier.
+/// T = C + 1, and C is the sum of T over k. The threads compute T together and read it after a barrier. The
+/// init of the sum overwrites C before the barrier.
 TEST(Obligations, TheInitOfASumRacesWithAReaderBeforeTheBarrier) {
   Workload w("init_overwrites");
   Tensor c = w.inout("C", {4, 8});

@@ -1,4 +1,4 @@
-/// Which values of loops follow from known values: the question of every race.
+/// Tests `determine`: whether known values determine the values of loops. Each check for races asks this.
 
 #include "dsl/ir/region.h"
 #include "tests/dsl/support.h"
@@ -10,7 +10,7 @@ namespace {
 
 const auto none = [](const Var &) { return false; };
 
-/// A number below `extents` that is split into loops: the factors of all loops but the outermost.
+/// A number that is split into an outer loop and a loop for each factor.
 struct SplitNumber {
   std::vector<Var> loops;
   Bounds bounds;
@@ -37,7 +37,7 @@ TEST(Determine, TheDigitsOfANumberDetermineItForAllExtents) {
     for (std::int64_t c : {3, 4, 6, 8, 13, 24})
       for (const std::vector<std::int64_t> &factors : std::vector<std::vector<std::int64_t>>{
                {256}, {32, 8}, {96, 4}, {100, 4}, {128, 3}, {4, 32}, {7}, {8, 4, 4}}) {
-        SplitNumber f(20000, factors); // larger than all b*c
+        SplitNumber f(20000, factors); // the outer extent is larger than each b*c
         Expr high = f.simple(floordiv(f.value, Expr(b * c)));
         Expr middle = f.simple(floormod(floordiv(f.value, Expr(c)), Expr(b)));
         Expr low = f.simple(floormod(f.value, Expr(c)));
@@ -64,7 +64,8 @@ TEST(Determine, TheDigitsBySizesDetermineANumber) {
     }
 }
 
-/// Y[4*b + f//100] for f < 400: without the guard, f has 512 values, and b + 1 may write what b writes.
+/// The element is Y[4*b + f//100] for f < 400. Without the guard, f has up to 512 values, so two consecutive
+/// iterations of b may write the same element.
 TEST(Determine, AGuardBoundsTheDigitsOfASum) {
   for (std::int64_t factor : {32, 96, 128}) {
     SplitNumber f((400 + factor - 1) / factor, {factor});
@@ -85,12 +86,12 @@ TEST(Determine, ASubtractedLoopIsADigitToo) {
   EXPECT_FALSE(determine({Expr(f.loops[0]) * 7 - Expr(f.loops[1])}, f.loops, none, f.bounds));
 }
 
-/// Random sums of digits of random sums, compared with all iterations.
+/// Compares the answer for random sums of digits with an enumeration of all iterations.
 class RandomValues {
 public:
   explicit RandomValues(unsigned seed) : random_(seed) {}
 
-  /// True if `determine` says that the values determine the loops.
+  /// Returns the answer of `determine`: whether the values determine the loops.
   bool check() {
     Bounds bounds;
     loops_.clear();
@@ -186,7 +187,7 @@ TEST(Determine, IsRightForRandomExpressions) {
 
 // ---- schedules
 
-/// y = 2*x over the extents, all loops fused and split. An extent of 0 is a size.
+/// y = 2*x with all loops fused, then split. An extent of 0 stands for a size that is known at launch.
 Schedule flattened(const std::vector<std::int64_t> &shape, const std::vector<std::int64_t> &factors) {
   Workload w("scale");
   std::vector<Expr> extents;
@@ -218,7 +219,7 @@ TEST(Obligations, AFlattenedNestIsNoRace) {
   EXPECT_TRUE(test::same_meaning(flattened({10, 10, 8}, {32, 4})));
 }
 
-/// A tile of i is fused with j. The guard of the tail keeps the iterations of a tile in its rows.
+/// The inner loop of i is fused with j. The guard of the tail keeps the iterations of a tile within its rows.
 TEST(Obligations, AFlattenedTileIsNoRace) {
   for (std::int64_t threads : {8, 32, 96, 100, 128}) {
     Schedule s(test::chain(13, 31));

@@ -1,5 +1,5 @@
-/// Small worlds, tried whole: every directive that can be written down is refused or keeps the meaning.
-/// tests/schedules/exhaustive_test.cpp lowers them.
+/// Enumerates small worlds: each directive that can be written is refused or keeps the meaning.
+/// tests/schedules/exhaustive_test.cpp lowers the schedules.
 
 #include "tests/dsl/small_world.h"
 
@@ -27,7 +27,7 @@ TEST(SmallWorld, ProductOfOneElementKeepsItsMeaning) {
 TEST(SmallWorld, ChainKeepsItsMeaning) { expect_all_keep_the_meaning(test::chain(3, 4), 2, 1000); }
 TEST(SmallWorld, BroadcastKeepsItsMeaning) { expect_all_keep_the_meaning(test::broadcast(3, 2, 4), 2, 1000); }
 
-/// Three directives on the product of a row and a column.
+/// Applies three directives to a product of 2 x 3 x 4.
 TEST(SmallWorld, ThreeDirectivesKeepTheMeaning) {
   expect_all_keep_the_meaning(test::product(2, 3, 4), 3, 10000);
 }

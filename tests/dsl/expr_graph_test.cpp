@@ -1,5 +1,5 @@
-/// Expressions whose nodes are operands of several others: what goes through them takes as long as there are
-/// nodes.
+/// Tests expressions whose nodes are operands of several other nodes. The time of a traversal depends on the
+/// number of nodes, not on the size of the tree.
 
 #include "dsl/expr/error.h"
 #include "dsl/expr/simplify.h"
@@ -17,7 +17,7 @@ namespace {
 using test::expect_refused;
 using test::expect_user_error;
 
-/// x^(2^times): `times` nodes above x.
+/// Returns x^(2^times) with `times` nodes above x.
 Expr squared(Expr x, int times) {
   for (int n = 0; n < times; ++n)
     x = x * x;
@@ -241,7 +241,7 @@ TEST(ExprGraph, InliningHasTheLimitToo) {
                  {"t", "y"});
 }
 
-/// A node keeps one bit of each variable: 200 variables share 64 bits.
+/// Each node keeps a set of variables in 64 bits, so some of the 200 variables share a bit.
 TEST(ExprGraph, VariablesOfOneBitAreToldApart) {
   std::vector<Var> vars;
   for (int n = 0; n < 200; ++n)
@@ -267,7 +267,7 @@ TEST(ExprGraph, ANodeKnowsTheVariablesAndSizesBelowIt) {
       BufferNode{"A", DType::f32, {Expr(8)}, Scope::global, Role::input, nullptr});
   Expr indices = load(buffer, {Expr(x)}, Expr(y) < 4, Expr(0.0f));
   EXPECT_TRUE(uses(indices, x));
-  EXPECT_TRUE(uses(indices, y)); // in the mask
+  EXPECT_TRUE(uses(indices, y)); // y is used in the mask
   EXPECT_FALSE(uses_size(indices));
   EXPECT_TRUE(uses_size(load(buffer, {Expr(x)}, Expr(y) < size, Expr(0.0f))));
   EXPECT_TRUE(uses(lane(vector, 2) * 2.0f, vector));
@@ -276,13 +276,13 @@ TEST(ExprGraph, ANodeKnowsTheVariablesAndSizesBelowIt) {
   EXPECT_EQ(Expr(7).node().vars, 0u);
 }
 
-/// A thread keeps the memory of nodes that it releases, and frees it when it ends. Here, some nodes are made
-/// by one thread and released by another.
+/// A thread keeps the memory of released nodes and frees it when the thread ends. In this test, one thread
+/// makes nodes and another releases them.
 TEST(ExprGraph, NodesAreMadeAndReleasedByAnyThread) {
   Var x = make_var("x");
   auto many = [&] {
     std::vector<Expr> made;
-    for (int n = 0; n < 6000; ++n) // more than a thread keeps
+    for (int n = 0; n < 6000; ++n) // more nodes than a thread keeps
       made.push_back(Expr(x) * (n + 300));
     return made;
   };

@@ -1,4 +1,4 @@
-/// Operators on integers' bits, functions that are no ring operations, and branches.
+/// Tests bitwise operators on integers, functions that are not ring operations, and branches.
 
 #include "dsl/expr/math.h"
 #include "dsl/expr/simplify.h"

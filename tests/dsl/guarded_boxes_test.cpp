@@ -1,4 +1,5 @@
-/// Boxes end where the guards of the accesses and the buffers end, and only tiles of contractions stay whole.
+/// Tests the boxes of temporaries. A box ends where the guards of the accesses and the buffer end. Only tiles
+/// of contractions stay whole.
 
 #include "dsl/ir/allocation.h"
 #include "dsl/ir/ceilings.h"
@@ -13,7 +14,7 @@ namespace {
 
 using test::same_meaning;
 
-/// Y[i] = what `read` reads of T = 3*X for i below `n`.
+/// Returns a schedule of T = 3*X and Y[i] = read(T, i) for i < n.
 Schedule elementwise(std::int64_t elements, std::int64_t n,
                      const std::function<Expr(const Tensor &, Expr)> &read) {
   Workload w("elementwise");
@@ -27,7 +28,7 @@ std::int64_t extent_of(const Schedule &s, const char *block) {
   return s.extent(s.loops(s.block(block)).back());
 }
 
-/// The extent of the loop of T after a split of Y by `tile` and compute_at.
+/// Splits the loop of Y by `tile` and moves T to the outer loop. Returns the extent of the loop of T.
 std::int64_t box_after_split(Schedule s, std::int64_t tile) {
   Loop outer = s.split(s.loops(s.block("Y"))[0], {infer, tile})[0];
   s.compute_at(s.block("T"), outer);
@@ -35,7 +36,7 @@ std::int64_t box_after_split(Schedule s, std::int64_t tile) {
   return extent_of(s, "T");
 }
 
-/// The elements that lowering allocates for the temporary that the block writes.
+/// Returns the number of elements that lowering allocates for the temporary that the block writes.
 std::int64_t allocated(const Schedule &s, const char *block) {
   Program filled = with_filled_tails(s.program());
   for (const Block *x : blocks_of(filled.body))
@@ -58,7 +59,7 @@ TEST(GuardedBoxes, EndWhereTheGuardOfTheReaderEnds) {
 
 TEST(GuardedBoxes, FollowStridesQuotientsAndSumsOfLoops) {
   auto strided = [](const Tensor &t, Expr i) { return t(i * 2); };
-  EXPECT_EQ(box_after_split(elementwise(40, 5, strided), 32), 5); // one loop over the elements that are read
+  EXPECT_EQ(box_after_split(elementwise(40, 5, strided), 32), 5); // one loop over the elements that Y reads
   auto pairs = [](const Tensor &t, Expr i) { return t(i * 2) + t(i * 2 + 1); };
   EXPECT_LE(box_after_split(elementwise(40, 5, pairs), 32), 10);
   auto quotient = [](const Tensor &t, Expr i) { return t(floordiv(i, Expr(4))); };
@@ -84,7 +85,7 @@ TEST(GuardedBoxes, EndAtTheGuardOfASum) {
   EXPECT_EQ(allocated(s, "T"), 8);
 }
 
-/// The init of a sum executes where the guard of the sum is false, so all partial sums exist.
+/// The init of a sum executes even if the guard of the sum is false, so each partial sum needs an element.
 TEST(GuardedBoxes, KeepPartialSumsOfNoTerm) {
   Workload w("sum");
   Tensor x = w.placeholder("X", {3, 8}, DType::u32);
@@ -135,12 +136,12 @@ TEST(GuardedBoxes, DoNotDependOnTheOrderOfBindAndSetScope) {
       s.bind(outer, Axis::block_x);
     EXPECT_EQ(extent_of(s, "T"), 258) << how;
     EXPECT_TRUE(same_meaning(s));
-    bool owes = !s.obligations().empty(); // in global memory, the blocks would write the same elements
+    bool owes = !s.obligations().empty(); // in global memory, several blocks write the same elements
     EXPECT_EQ(owes, how == 3) << how;
   }
 }
 
-/// Reads from both ends, in either order, have boxes at an unknown distance from each other.
+/// Y reads from both ends, in either order. The distance of the two boxes is not known.
 TEST(GuardedBoxes, AllocateWhatIsNeededForThreadsPastTheEnd) {
   for (const char *kind : {"compute", "cache", "turned cache"})
     for (std::int64_t n : {1, 2, 7, 255, 256}) {
@@ -169,8 +170,7 @@ TEST(GuardedBoxes, AllocateWhatIsNeededForThreadsPastTheEnd) {
     }
 }
 
-/// The operands and the result of a product of matrices keep whole tiles, so that the inner loops need no
-/// guards.
+/// The operands and the result of a matrix product keep whole tiles, so the inner loops need no guards.
 TEST(GuardedBoxes, KeepTheTilesOfContractions) {
   Schedule s(test::product(5, 7, 3));
   BlockRef c = s.block("C");
@@ -189,8 +189,8 @@ TEST(GuardedBoxes, KeepTheTilesOfContractions) {
   EXPECT_EQ(extent_of(s, out.id->name.c_str()), 16);
 }
 
-/// The result of any other sum keeps whole tiles in registers, where they remove the guards of the sum, and in
-/// no other memory.
+/// The result of any other sum keeps whole tiles only in registers, where they make the guards of the sum
+/// unnecessary.
 TEST(GuardedBoxes, KeepTheTilesOfSumsInRegistersOnly) {
   for (Scope scope : {Scope::local, Scope::shared}) {
     Workload w("rows");
@@ -222,7 +222,7 @@ TEST(GuardedBoxes, EndTheReaderThatMovesToAProducer) {
   EXPECT_EQ(extent_of(slice, "Y"), 5);
 }
 
-/// Loops that cover the axis more than once leave a tile that is a part of the next digit.
+/// The loops cover the axis more than once, so the guard cuts the tile.
 TEST(GuardedBoxes, MoveAReaderToATileThatIsCut) {
   Schedule s = elementwise(5, 5, [](const Tensor &t, Expr i) { return t(i); });
   Loop outer = s.split(s.loops(s.block("T"))[0], {2, 2, 4})[0];
@@ -230,7 +230,7 @@ TEST(GuardedBoxes, MoveAReaderToATileThatIsCut) {
   EXPECT_TRUE(same_meaning(s));
 }
 
-/// Compares the bound with the values that the variables have while the conditions hold.
+/// Compares the bound with the values of the variables for which the conditions are true.
 TEST(GuardedBoxes, BoundsHoldForAllValues) {
   std::mt19937 random(7);
   auto any = [&](std::int64_t low, std::int64_t high) {

@@ -1,4 +1,4 @@
-/// The length of names.
+/// Tests the limits on the length of names.
 
 #include "dsl/expr/identifier.h"
 #include "tests/dsl/support.h"
@@ -28,7 +28,7 @@ TEST(Identifier, HasAtMost200Letters) {
                     "a name must be a C identifier, got 'a\\u001b[31m\\u000a'");
 }
 
-/// Each round of a split and a fusion would double the length.
+/// Without a limit, each round of a split and a fusion would double the length of the name.
 TEST(Identifier, ThatIsDerivedDoesNotGrow) {
   Schedule s(test::chain(8, 8));
   auto [i, j] = s.loops<2>(s.block("Y"));

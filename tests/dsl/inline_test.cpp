@@ -1,4 +1,4 @@
-/// compute_inline and reverse_compute_inline: what they make, and what they refuse.
+/// Tests compute_inline and reverse_compute_inline: the resulting programs and the refusals.
 
 #include "tests/dsl/support.h"
 
@@ -23,7 +23,7 @@ TEST(ComputeInline, PutsTheDefinitionIntoEveryReader) {
 }
 
 TEST(ComputeInline, SubstitutesWhateverTheReaderIndexesBy) {
-  Schedule s(test::stencil(4)); // T at two rows, U transposed too
+  Schedule s(test::stencil(4)); // U reads two rows of T, and Y also reads U transposed
   s.compute_inline(s.block("U"));
   s.compute_inline(s.block("T"));
   EXPECT_TRUE(same_meaning(s));
@@ -41,7 +41,7 @@ TEST(ComputeInline, WorksAtAnyPlaceOfTheReader) {
   EXPECT_TRUE(same_meaning(s));
 }
 
-/// y[i] = t[i - 1] where i >= 1 else 7, and t reads under a mask of its own.
+/// y[i] = t[i - 1] for i >= 1, and 7 for i = 0. The definition of t may have a mask of its own.
 Program shifted(const std::function<Expr(const Tensor &x, Expr i)> &definition) {
   Workload w("shifted");
   Tensor x = w.placeholder("x", {8}, DType::u32);
@@ -56,7 +56,7 @@ TEST(ComputeInline, ComposesMasksAndKeepsFills) {
   auto text = [](const std::function<Expr(const Tensor &, Expr)> &definition) {
     Schedule s(shifted(definition));
     s.compute_inline(s.block("t"));
-    EXPECT_TRUE(same_meaning(s)); // x is not read at -1: the interpreter finds what is out of bounds
+    EXPECT_TRUE(same_meaning(s)); // the interpreter reports reads out of bounds, so x is not read at -1
     std::string all = print(s.program());
     return all.substr(all.find("y[i] ="));
   };
@@ -118,7 +118,7 @@ TEST(ComputeInlineRefuses, WhatNobodyReads) {
                  "no block reads t, so there is no reader to inline it into", {"t"});
 }
 
-/// T = C + 1, C = 2*C, Y = T: T is to hold the old C.
+/// T = C + 1, C = 2*C, Y = T. T must contain the old C.
 Program overwriting() {
   Workload w("overwriting");
   Tensor c = w.inout("C", {8}, DType::u32);
@@ -207,7 +207,7 @@ TEST(ReverseComputeInlineRefuses, AProducerThatRunsMoreThanOnce) {
   Schedule s(chain(4, 4));
   s.split(s.loop("U_i"), {infer, 2});
   s.compute_at(s.block("T"), s.loop("U_j"));
-  s.reverse_compute_inline(s.block("U")); // each element of T is still made once
+  s.reverse_compute_inline(s.block("U")); // each element of T is still computed once
   EXPECT_TRUE(same_meaning(s));
 
   Workload w("repeated");

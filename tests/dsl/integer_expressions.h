@@ -1,6 +1,6 @@
 #pragma once
-/// Random integer expressions: index arithmetic and data in all integer types, divisors that are 0 or negative,
-/// and constants at the ends of the types.
+/// Generates random integer expressions: index arithmetic and data in all integer types, divisors that are 0 or
+/// negative, and constants at the ends of the types.
 
 #include "dsl/expr/expr.h"
 
@@ -24,7 +24,7 @@ public:
     return types[below(4)];
   }
 
-  /// Index arithmetic of the variables and constants.
+  /// Returns index arithmetic of the variables and constants.
   Expr index(int depth) {
     if (depth <= 0 || chance(15))
       return chance(65) ? variables_[below(variables_.size())] : index_constant();
@@ -51,7 +51,7 @@ public:
     }
   }
 
-  /// Data of a type with arithmetic.
+  /// Returns data arithmetic in the type.
   Expr value(DType type, int depth) {
     if (depth <= 0 || chance(12))
       return chance(30) ? constant_of(type) : chance(40) ? cast(type, index(0)) : data_(type);
@@ -116,7 +116,7 @@ private:
   std::function<Expr(DType)> data_;
 };
 
-/// Numbers at which integer arithmetic wraps around or changes its sign, and some between.
+/// Numbers at which integer arithmetic wraps around or changes its sign, and some numbers between them.
 inline constexpr std::int64_t edges_of_integers[] = {0,
                                                      1,
                                                      -1,

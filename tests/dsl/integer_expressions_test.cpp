@@ -1,5 +1,5 @@
-/// Compares simplified integer expressions with the interpreter: wrap-around, and divisors of any
-/// sign.
+/// Compares simplified integer expressions with the interpreter. The expressions wrap around and have divisors
+/// of any sign.
 
 #include "tests/dsl/integer_expressions.h"
 
@@ -17,7 +17,7 @@ namespace {
 
 using test::edges_of_integers;
 
-/// Index variables with ranges, a size, and a variable of data for each type with arithmetic.
+/// Index variables with ranges, a size, and a data variable for each type that has arithmetic.
 struct Scene {
   Var i = make_var("i"), j = make_var("j"), m = make_size("m", {.min = 1, .max = 20});
   std::map<DType, Var> data;
@@ -30,7 +30,7 @@ struct Scene {
     bounds.set_extent(j, m);
   }
 
-  /// Whether index arithmetic in `e` stays in range for all values of the variables.
+  /// Returns whether the index arithmetic in `e` stays in range for all values of the variables.
   bool is_defined(const Expr &e) const {
     Var any = make_var("any");
     Bounds all;
@@ -85,7 +85,7 @@ TEST(IntegerExpressions, KeepTheirValuesWhenSimplified) {
   EXPECT_GT(bounded, 1000);
 }
 
-/// The product wraps around, so the quotient is not its factor.
+/// The product may wrap around, so its quotient by one factor is not always the other factor.
 TEST(IntegerExpressions, AProductOfDataIsNotDividedByItsFactor) {
   Scene scene;
   Expr m = scene.m, data = scene.data.at(DType::i64), small = cast(DType::i64, data % 7);
@@ -102,7 +102,7 @@ TEST(IntegerExpressions, RangesAtTheEndsOf64BitsDoNotWrapAround) {
   Expr shifted = shift_right(floormod(max(Expr(scene.j), 12), 2) * least, 21);
   auto low = range_of(shifted, scene.bounds);
   EXPECT_TRUE(!low || low->low <= -(std::int64_t{1} << 42));
-  // i - 8 + most would overflow.
+  // The offset of the dividend is not reduced, because i - 8 + most would overflow.
   EXPECT_EQ(to_string(simplify(floormod(Expr(scene.i) - 8, most), scene.bounds)),
             "(i - 8)%9223372036854775807");
 }

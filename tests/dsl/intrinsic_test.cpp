@@ -1,4 +1,4 @@
-/// The declaration of intrinsics, and the comparison of a nest with a meaning.
+/// Tests the declaration of intrinsics, and the comparison of a nest with the meaning of an intrinsic.
 
 #include "dsl/hardware/intrinsics.h"
 #include "dsl/hardware/match.h"
@@ -132,7 +132,7 @@ TEST(Fragments, HoldEveryReplicaOfAnElement) {
   EXPECT_EQ(elements_per_lane(rows), 8);
 }
 
-/// C = C + A*B over a box whose loops have other names and another order.
+/// C = C + A*B over a box. The loops of the nest have other names and another order than those of the meaning.
 struct Products {
   Var i = make_var("i"), j = make_var("j"), k = make_var("k"), x = make_var("x"), y = make_var("y"),
       z = make_var("z");
@@ -163,7 +163,7 @@ TEST(Match, FindsTheLoopsInAnyOrderAndTheOperands) {
   ASSERT_TRUE(found.has_value());
   EXPECT_EQ(found->loops.at(p.i), p.x);
   EXPECT_EQ(found->loops.at(p.k), p.z);
-  EXPECT_EQ(to_string(found->operands.at(p.b)), "B[y, z]"); // transposed: only its elements count
+  EXPECT_EQ(to_string(found->operands.at(p.b)), "B[y, z]"); // the access is transposed: only the element counts
 }
 
 TEST(Match, NamesTheFirstDifference) {
@@ -178,7 +178,7 @@ TEST(Match, NamesTheFirstDifference) {
   EXPECT_EQ(p.difference(), "C[x, z] in place of c[i, j]");
 }
 
-/// Two loops of one extent: the sums keep their order, and the other loops may be exchanged.
+/// All loops have the same extent. The loops of the sum keep their order, and the other loops may be exchanged.
 TEST(Match, KeepsTheOrderOfSums) {
   Var i = make_var("i"), k = make_var("k"), l = make_var("l"), x = make_var("x"), y = make_var("y"),
       z = make_var("z");

@@ -1,4 +1,4 @@
-/// join_pipelines: the mark in the program, and what it refuses.
+/// Tests join_pipelines: the mark in the program and the refusals.
 
 #include "dsl/schedule/trace.h"
 #include "tests/lowering/fragment_gemm.h"
@@ -55,7 +55,8 @@ TEST(JoinPipelinesRefuses, NestsOfTheLastStageBesideIt) {
       {"k_inner", "B_shared"});
 }
 
-/// Registers have no dynamic index, so each iteration of the outer loop must start with the same copy.
+/// Registers have no dynamic index, so each iteration of the outer loop must start with the same copy of the
+/// registers.
 TEST(JoinPipelinesRefuses, BrokenRoundsOfRegisters) {
   FragmentGemm t(8, 8, 12, 3);
   t.pipeline_inner();
@@ -78,14 +79,14 @@ TEST(JoinPipelinesRefuses, WritesToSharedMemoryAhead) {
       {"A_shared_shared"});
 }
 
-/// X = (Y + 1)*G, in place. G has its own nest in the loop i, with the given order in the pipeline of i. F is
-/// the first factor and, like X, in the loop j.
+/// X = F*G, in place. G has its own nest in the loop i, at the given order in the pipeline of i. F and X are in
+/// the loop j.
 struct InPlace {
   Schedule s;
   BlockRef G = s.block("G"), F = s.block("F"), X = s.block("X");
   Loop i = s.loops<2>(F)[0], j = s.loops<2>(F)[1];
 
-  /// The functions give the definitions of F and G from X and Y.
+  /// Returns the value of F or G, given the elements of X and Y.
   using Function = Expr (*)(const Expr &x, const Expr &y);
   static Program program(Function f, Function g) {
     Workload w("in_place");
@@ -110,7 +111,7 @@ struct InPlace {
 Expr of_x(const Expr &x, const Expr &) { return x + 1; }
 Expr of_y(const Expr &, const Expr &y) { return y + 1; }
 
-/// X is read ahead, and a later block of the same nest overwrites it.
+/// F reads X ahead, and a later block of the same nest overwrites X.
 TEST(JoinPipelinesRefuses, ReadsOfWhatIsWrittenLater) {
   InPlace t(of_x, of_y, 0);
   expect_refused(
@@ -120,7 +121,7 @@ TEST(JoinPipelinesRefuses, ReadsOfWhatIsWrittenLater) {
       {"F", "X"});
 }
 
-/// The last write of X would be after G reads the next row.
+/// The last write of X would execute after G reads the next row.
 TEST(JoinPipelinesRefuses, DependencesOfItsLastSteps) {
   InPlace t(of_y, of_x, 1);
   expect_refused(t.s, "join_pipelines.between", [&] { t.s.join_pipelines(t.j); },

@@ -1,4 +1,4 @@
-/// Knobs: candidates, values, refusals, and the enumeration of a space.
+/// Tests knobs: candidates, values, refusals, and the enumeration of a space.
 
 #include "dsl/schedule/knobs.h"
 
@@ -72,7 +72,7 @@ TEST(Knobs, OfFactorsAreAllListsWithTheProduct) {
 
 TEST(Knobs, OfFactorsAreListedForLargeProducts) {
   Knobs knobs;
-  constexpr std::int64_t large = std::int64_t{1} << 39, prime = 1099511627689; // the largest one below 2^40
+  constexpr std::int64_t large = std::int64_t{1} << 39, prime = 1099511627689; // the largest prime below 2^40
   knobs.factors("tile", {large, 2});
   EXPECT_EQ(knobs.asked()[0].candidates.size(), 41U);
   knobs.factors("prime", {prime, 1});
@@ -139,7 +139,7 @@ TEST(Knobs, RefuseWhatIsNoChoice) {
       ExitCode::usage, "the schedule has no knob 'bk'; it has no knobs");
 }
 
-/// A space whose second knob exists only for one value of the first.
+/// Enumerates a space whose second knob exists only for one value of the first.
 std::vector<std::string> points_of_a_dependent_space(const KnobValues &fixed = {}) {
   std::vector<std::string> points;
   for (KnobSpace space(fixed); space.has_point();) {

@@ -1,4 +1,4 @@
-/// last_block: what it marks, what it refuses, and what it owes.
+/// Tests last_block: the mark in the program, the refusals and the obligations.
 
 #include "dsl/ir/dependence.h"
 #include "dsl/schedule/trace.h"
@@ -11,7 +11,7 @@ using test::contains;
 using test::expect_refused;
 using test::gemm;
 
-/// Tiles of 4 x 4 with one thread; four blocks share a tile, and each sums a part of k.
+/// A product in tiles of 4 x 4 with one thread per block. Four blocks share a tile, and each sums a part of k.
 struct SplitK {
   Schedule s;
   BlockRef AB, C, partial;
@@ -32,7 +32,7 @@ struct SplitK {
     s.bind(j_block, Axis::block_x);
     s.bind(part, Axis::block_z);
   }
-  /// The sum of the parts and the result follow the loop over the parts.
+  /// Moves the sum of the parts and the result below the loops of the tile, after the loop over the parts.
   void join() {
     s.reverse_compute_at(AB, j_block);
     s.set_scope(AB, Scope::local);
@@ -40,7 +40,7 @@ struct SplitK {
   }
 };
 
-/// The obligation with this message; `by` is the directive that owes it, if it matters.
+/// Expects an obligation with this message. If `by` is not empty, this directive must have caused it.
 void expect_owed(const Schedule &s, const std::string &message, const std::string &by = "") {
   std::string all;
   for (const Obligation &owed : s.obligations()) {
@@ -136,7 +136,8 @@ TEST(LastBlockOwes, OtherLoopsOnBlockAxes) {
       "s.bind(j_outer, Axis::block_x);");
 }
 
-/// In block x, two blocks along y write T[p, x], and the last one reads T[p, (x + shift) % 4].
+/// Returns a nest with a block for each column x. Along y, two blocks write T[p, x]. The last one of them reads
+/// T[p, (x + shift) % 4].
 Stmt nest_of_readers(std::int64_t shift) {
   auto buffer = [](const char *name, std::vector<Expr> shape, Role role) {
     return std::make_shared<const BufferNode>(
@@ -176,7 +177,7 @@ TEST(LastBlockOwes, SharedMemoryOfTheOtherBlocks) {
                    "blockIdx.z");
 }
 
-/// Another nest with a last block does not help.
+/// A last block in another nest does not satisfy the requirement.
 TEST(LastBlockRefuses, ALoopThatNothingFollowsBesideAMarkedNest) {
   Workload w("two");
   Tensor x = w.placeholder("X", {8, 8}, DType::u32);

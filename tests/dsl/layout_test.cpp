@@ -1,4 +1,5 @@
-/// Layouts: index maps as text and as lambdas, whether they are invertible, and where elements lie.
+/// Tests layouts: index maps as text and as lambdas, the check that a map is invertible, and the places of
+/// elements.
 
 #include "dsl/ir/layout.h"
 
@@ -77,13 +78,13 @@ TEST(NotInvertible, NamesTwoIndicesThatCollide) {
   EXPECT_EQ(of("i -> i%8", {9}), "(0) and (8) both map to (0)");
   EXPECT_EQ(of("i, k -> k", {1, 5}), std::nullopt);
   EXPECT_EQ(of("i, k -> k", {2, 5}), "(0, 0) and (1, 0) both map to (0)");
-  EXPECT_EQ(of("i, k -> i + k, i - k", {9, 9}), std::nullopt); // no rule shows it; trying all does
+  EXPECT_EQ(of("i, k -> i + k, i - k", {9, 9}), std::nullopt); // no rule proves it, but an enumeration does
   EXPECT_EQ(of("i -> 63 - i", {64}), std::nullopt);
   EXPECT_EQ(of("i -> i%5000", {1000000}), "(0) and (5000) both map to (0)");
   EXPECT_EQ(of("i -> i%500000", {1000000}), "it cannot be proven that all elements map to distinct places");
 }
 
-/// Where the elements of a box lie, by evaluating the offset that codegen gets.
+/// Returns the offsets of the elements of a box. It evaluates the expression that codegen uses.
 std::vector<std::int64_t> offsets(const PlacedLayout &layout, const std::vector<std::int64_t> &box) {
   std::vector<Expr> indices;
   std::vector<Var> vars;
@@ -138,7 +139,7 @@ TEST(PlacedLayout, TransposesAndPads) {
 
 TEST(PlacedLayout, CountsPaddingFromTheInside) {
   Layout layout;
-  layout.strides = {{1, 4, 0}, {0, 8, 3}}; // rows of 5 take 8; planes of 3 rows take 24, then 27
+  layout.strides = {{1, 4, 0}, {0, 8, 3}}; // a row of 5 takes 8; a plane of 3 rows takes 24, padded to 27
   PlacedLayout placed(tile(layout), {2, 3, 5});
   EXPECT_EQ(placed.elements(), 54);
   EXPECT_EQ(placed.extents(), std::vector<std::int64_t>{54});
@@ -175,7 +176,8 @@ TEST(PlacedLayout, SwizzleKeepsNeighboursTogether) {
   EXPECT_TRUE(proves(equal(floormod(first, 4), 0), bounds));
 }
 
-/// Any stack of maps, paddings and swizzles gives each element a place of its own, inside the array.
+/// With any combination of maps, paddings and swizzles, each element has a place of its own inside of the
+/// array.
 TEST(PlacedLayout, IsInjectiveAndInside) {
   std::mt19937 random(1);
   auto below = [&](int n) { return static_cast<std::int64_t>(random() % static_cast<unsigned>(n)); };

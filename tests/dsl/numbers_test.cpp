@@ -1,5 +1,5 @@
-/// Narrow types against their definition, and computation in them. (LLVM 14's APFloat is no reference: it
-/// rounds the f32 0x8000168d to a wrong f16.)
+/// Compares narrow types with their definition, and tests computation in them. LLVM 14's APFloat is not a
+/// reference: it rounds the f32 0x8000168d to a wrong f16.
 
 #include "dsl/expr/numbers.h"
 #include "tests/dsl/support.h"
@@ -25,18 +25,19 @@ TEST(Constants, OfIntegersAreExact) {
   EXPECT_EQ(as_int(constant(DType::i32, std::uint64_t{1} << 32)), 0);
   EXPECT_EQ(as_int(constant(DType::u64, 2.5)), 2);
   EXPECT_TRUE(is_true(Expr(constant(DType::u64, odd)) > constant(DType::u64, 1)));
-  // To f32 in one rounding: through double, this is a tie that rounds down.
+  // The conversion to f32 rounds once. With a first rounding to double, the number would become a tie and round
+  // down.
   std::uint64_t above_a_tie = (std::uint64_t{1} << 60) + (std::uint64_t{1} << 36) + 1;
   EXPECT_EQ(constant(DType::f32, above_a_tie).as<FloatImm>()->value, 0x1p60 + 0x1p37);
 }
 
-/// The numbers of a 16-bit format from their definition: a sign, exponent bits and fraction bits.
+/// The numbers of a 16-bit format by definition: a sign bit, exponent bits and fraction bits.
 template <class T> struct Format;
 template <> struct Format<F16> { static constexpr int fraction_bits = 10, bias = 15; };
 template <> struct Format<BF16> { static constexpr int fraction_bits = 7, bias = 127; };
 
-/// The value of a pattern without its sign. Every value is exact in double; infinity is given as the power of
-/// two that would follow the largest number, which is what rounding compares with.
+/// Returns the value of a pattern without its sign. Each value is exact in double. For infinity, it is the
+/// power of two after the largest number, because rounding compares with it.
 template <class T> double magnitude(std::uint16_t bits) {
   using F = Format<T>;
   constexpr int one = 1 << F::fraction_bits;
@@ -56,7 +57,8 @@ template <class T> std::uint32_t widened(std::uint16_t bits) {
   return sign | (positive == infinity<T> ? 0x7f800000U : bits_of(static_cast<float>(magnitude<T>(positive))));
 }
 
-/// The nearest number, found by bisection; of two that are equally near, the one whose last bit is 0.
+/// Returns the pattern of the number nearest to `value`, found by bisection. In a tie, it is the pattern whose
+/// last bit is 0.
 template <class T> std::uint16_t narrowed(double value) {
   if (std::isnan(value))
     return 0x7fff;
@@ -68,12 +70,12 @@ template <class T> std::uint16_t narrowed(double value) {
     auto middle = static_cast<std::uint16_t>((low + high) / 2);
     (magnitude<T>(middle) <= value ? low : high) = middle;
   }
-  double tie = (magnitude<T>(low) + magnitude<T>(high)) / 2; // exact: one bit more than a number of T has
+  double tie = (magnitude<T>(low) + magnitude<T>(high)) / 2; // exact: it has one bit more than a number of T
   bool up = value > tie || (value == tie && low % 2 == 1);
   return sign | (up ? high : low);
 }
 
-/// A NaN is a NaN, whatever its payload.
+/// Compares two numbers. All NaNs are equal, with any payload.
 template <class T> testing::AssertionResult same_number(T got, std::uint16_t expected) {
   if (got.bits == expected || (is_nan(widened<T>(got.bits)) && is_nan(widened<T>(expected))))
     return testing::AssertionSuccess();
@@ -95,7 +97,7 @@ template <class T> void check_rounding_of(std::uint32_t bits) {
       << "rounding " << std::hex << bits;
 }
 
-/// What lies on, beside and halfway between neighbouring numbers of T, and much else.
+/// Checks the numbers of T, the numbers next to them, the middles between them, and random numbers.
 template <class T> void check_rounding() {
   for (std::uint32_t bits = 0; bits < 65535; ++bits) {
     float a = to_float(T{static_cast<std::uint16_t>(bits)}),
@@ -116,7 +118,7 @@ TEST(Numbers, F16RoundsToNearestEven) { check_rounding<F16>(); }
 TEST(Numbers, BF16RoundsToNearestEven) { check_rounding<BF16>(); }
 
 TEST(Numbers, DoublesAreRoundedOnce) {
-  // Just above a tie of f16, nearer to it than f32 can tell.
+  // These numbers are above a tie of f16, but too near to it for f32.
   EXPECT_EQ(convert<F16>(1 + 0x1p-11).bits, 0x3c00);
   EXPECT_EQ(convert<F16>(1 + 0x1p-11 + 0x1p-40).bits, 0x3c01);
   EXPECT_EQ(convert<F16>(-(1 + 0x1p-11 + 0x1p-40)).bits, 0xbc01);
@@ -132,7 +134,7 @@ TEST(Numbers, DoublesAreRoundedOnce) {
   }
 }
 
-/// To 11 significant bits, ties away from zero.
+/// TF32 keeps 11 significant bits. Ties round away from zero.
 TEST(Numbers, TF32RoundsToNearestAway) {
   std::mt19937 random(3);
   for (int n = 0; n < 500000; ++n) {
@@ -242,7 +244,7 @@ TEST(Workload, ParametersAreOfNoComputeType) {
   expect_user_error([] { Workload("w").scalar("x", DType::tf32); }, ExitCode::usage, message);
 }
 
-/// y = f32(T(x)) for every T: the interpreter rounds as `convert` does.
+/// y = f32(T(x)) for each narrow type T. The interpreter rounds as `convert` does.
 TEST(Interpret, RoundsToNarrowTypes) {
   for (DType type : {DType::f16, DType::bf16, DType::tf32}) {
     Workload w("w");

@@ -1,4 +1,4 @@
-/// What a schedule owes, and which directive owes it.
+/// Tests the obligations of schedules, and the directive that each obligation names.
 
 #include "tests/dsl/support.h"
 
@@ -9,7 +9,7 @@ using test::contains;
 using test::gemm;
 using test::product;
 
-/// The obligation whose message holds `message`; the directive that owes it, as text, is `by`.
+/// Expects an obligation whose message contains `message`. `by` is the text of the directive that causes it.
 void expect_owed(const Schedule &s, const std::string &message, const std::string &by,
                  const std::string &culprit) {
   std::string all;
@@ -160,7 +160,7 @@ TEST(Obligations, EveryIndexOfAnAxisWritesItsOwn) {
 }
 
 TEST(Obligations, ElementsThatSeveralThreadsWrite) {
-  // A row of A belongs to all threads of one row of C.
+  // All threads of one row of C read the same row of A.
   Schedule s(product(4, 4, 4));
   Loop element = s.fuse(s.loop("i"), s.loop("j"));
   BlockRef copy = s.cache_read(s.block("C"), "A", Scope::shared);
@@ -173,7 +173,7 @@ TEST(Obligations, ElementsThatSeveralThreadsWrite) {
               "auto A_shared = s.cache_read(C, \"A\", Scope::shared);", "A_shared");
 }
 
-/// The guard of a strided slice leaves one thread for each element.
+/// The guard of a strided slice is true in only one thread for each element.
 TEST(Obligations, ElementsOfASliceThatOneThreadWrites) {
   for (std::int64_t stride : {2, 3, 4}) {
     Workload w("slice");
@@ -189,7 +189,7 @@ TEST(Obligations, ElementsOfASliceThatOneThreadWrites) {
   }
 }
 
-/// Two quotients and a remainder determine the thread: Y[i, j] is T[9*i + 2*j + 1].
+/// Y[i, j] is T[9*i + 2*j + 1]. Two quotients and a remainder determine the thread.
 TEST(Obligations, ElementsOfAStridedSliceInRows) {
   Workload w("rows");
   Tensor x = w.placeholder("X", {55}, DType::u32);
@@ -230,7 +230,7 @@ TEST(Obligations, ElementsThatAGuardLeavesToSeveralThreads) {
         "the computation", "Y");
 }
 
-/// Of four threads in a block, a guard that is no axis of Y lets two write.
+/// The guard is not an axis of Y. It is true in two of the four threads of a block.
 TEST(Obligations, ElementsInTheTailOfALoop) {
   Workload w("tail");
   Tensor x = w.placeholder("X", {12}, DType::u32);
@@ -277,7 +277,8 @@ TEST(Obligations, InitAndUpdateByOneThread) {
       "the computation", "C");
 }
 
-/// AB in shared memory: its init runs in a loop around the loops of the tile, and each has its own threads.
+/// AB is in shared memory. Its init is in a loop around the loops of the tile. The init and the update have
+/// their own thread loops.
 Schedule rows_of_shared_sums(std::int64_t columns, std::int64_t init_threads, std::int64_t threads) {
   Schedule s(gemm(4, columns, 8, DType::u32));
   auto AB = s.block("AB"), C = s.block("C");
@@ -291,7 +292,8 @@ Schedule rows_of_shared_sums(std::int64_t columns, std::int64_t init_threads, st
   return s;
 }
 
-/// The init of column j is at thread 0, in iteration j of a serial loop, and its update at thread j.
+/// The init of column j executes in thread 0, in iteration j of a serial loop. The update of column j executes
+/// in thread j.
 TEST(Obligations, InitInASerialLoopAndUpdateInThreads) {
   for (std::int64_t columns : {1, 2, 31, 33, 64})
     if (Schedule s = rows_of_shared_sums(columns, 64, 64); columns > 1)
@@ -300,7 +302,8 @@ TEST(Obligations, InitInASerialLoopAndUpdateInThreads) {
                   "s.set_scope(AB, Scope::shared);", "AB");
 }
 
-/// The update takes the columns in another order than the init: in steps of 4 threads, or of 2 elements each.
+/// The init assigns one column to each of 4 threads. The update assigns one or two neighbouring columns. With
+/// two, the init and the update of a column execute in different threads.
 TEST(Obligations, InitAndUpdateOfOtherSplits) {
   for (std::int64_t elements : {1, 2}) {
     Schedule s(product(8, 8, 4));
@@ -319,7 +322,8 @@ TEST(Obligations, InitAndUpdateOfOtherSplits) {
   }
 }
 
-/// The same function of loops in another order, and warps and lanes that are digits of the threads.
+/// The init and the update of an element execute in the same thread. The update has the loops in another order
+/// and uses warps and lanes.
 TEST(Obligations, InitAndUpdateByTheSameThreadInOtherLoops) {
   Schedule s(product(6, 64, 4));
   auto C = s.block("C");
@@ -334,7 +338,8 @@ TEST(Obligations, InitAndUpdateByTheSameThreadInOtherLoops) {
   expect_not_owed(s, "from different threads");
 }
 
-/// y[i, j, k] is written at i = b//196, and j and k are digits of 256*b + t: they determine b % 196 and t.
+/// y[i, j, k] is written in block b and thread t. i is b//196, and j and k are digits of 256*b + t. So i, j and
+/// k determine b % 196 and t.
 TEST(Obligations, ThreeFusedDimensionsAreWrittenByOneThreadEach) {
   for (auto [m, n, l] : {std::array{8, 224, 224}, {3, 5, 7}, {2, 16, 16}, {4, 1, 512}}) {
     Workload w("scale");
@@ -379,10 +384,10 @@ TEST(Obligations, MapThatIsNotInvertibleOverALargerTile) {
   Schedule s(product(64, 64, 64));
   s.reorder({s.loop("i"), s.loop("k"), s.loop("j")});
   BlockRef copy = s.cache_read(s.block("C"), "A", Scope::shared);
-  s.compute_at(copy, s.loop("i")); // one row
+  s.compute_at(copy, s.loop("i")); // the copy has one row
   s.transform_layout(copy, "i, k -> k");
   expect_not_owed(s, "invertible");
-  s.bind(s.loop("i"), Axis::thread_x); // a row for each thread
+  s.bind(s.loop("i"), Axis::thread_x); // each thread uses a row of its own
   expect_owed(s,
               "the layout of A_shared is not invertible over the 64 x 64 elements in memory at one time: (0, "
               "0) and (1, 0) both map to (0); use transform_layout after compute_at, or keep the remainder of "

@@ -1,4 +1,4 @@
-/// The operators that people type, on expressions and C++ numbers: what they mean, and what is refused.
+/// Tests the C++ operators on expressions and numbers: their meaning and their refusals.
 
 #include "dsl/expr/math.h"
 #include "tests/dsl/support.h"
@@ -14,7 +14,7 @@ using test::expect_user_error;
 
 Expr var(const char *name, DType dtype) { return make_var(name, dtype); }
 
-/// The value of an expression of x and y.
+/// Returns the value of an expression of x and y.
 class Values {
 public:
   explicit Values(DType dtype) : x(var("x", dtype)), y(var("y", dtype)), dtype_(dtype) {}
@@ -206,7 +206,7 @@ TEST(Conditions, AreNoNumbers) {
   refused([&] { x % 2; }, "% works on integers, got f32; floormod(a, b) is a - b*floor(a/b)");
 }
 
-/// `if (x < y)` asks C++ for what only the kernel knows.
+/// The value of x < y is known only in the kernel, so `if (x < y)` does not compile.
 TEST(Conditions, HaveNoValueInCpp) {
   static_assert(!std::is_convertible_v<Expr, bool>);
   EXPECT_FALSE(Expr().exists());

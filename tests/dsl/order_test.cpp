@@ -1,4 +1,4 @@
-/// Orders that reach an output: none is that of addresses, and none builds text.
+/// Tests the orders that affect an output. They do not depend on addresses.
 
 #include "dsl/expr/simplify.h"
 #include "dsl/ir/printer.h"
@@ -11,7 +11,7 @@
 namespace nestsmith {
 namespace {
 
-/// Where the allocator puts them is in no order: every other one takes the place of one that has gone.
+/// Makes objects at addresses in no particular order: half of them reuse the memory of released objects.
 template <class Make> auto scattered(const Make &make) {
   std::vector<decltype(make())> gone, kept;
   for (int n = 0; n < 200; ++n)
@@ -86,7 +86,7 @@ TEST(Order, OfExpressionsIsTotalAndAgreesWithSame) {
       EXPECT_TRUE(before(list[a], list[b])) << "transitive";
 }
 
-/// A sum comes out in one order, however it was written, and where all variables have one name.
+/// A sum has one canonical order, for any order of its terms, and even if all variables have the same name.
 TEST(Order, OfTermsIsThatOfNamesThenOfSerialNumbers) {
   std::vector<Var> vars = scattered([] { return make_var("x"); });
   Expr up = 0, down = 0;

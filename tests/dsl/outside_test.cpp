@@ -1,4 +1,4 @@
-/// Files, JSON and text that others wrote.
+/// Tests the input of files, JSON and text that other programs wrote.
 
 #include "dsl/expr/outside.h"
 #include "dsl/expr/printable.h"

@@ -1,5 +1,5 @@
-/// pipeline, double_buffer and partition: what they annotate, that nothing changes its meaning, and each
-/// requirement broken. What the kernel makes of them: tests/lowering and tests/runtime/sim.
+/// Tests pipeline, double_buffer and partition: the annotations, the meaning of the program, which stays the
+/// same, and the refusals. tests/lowering and tests/runtime/sim test the kernels.
 
 #include "dsl/ir/pipeline.h"
 #include "dsl/schedule/trace.h"
@@ -14,7 +14,8 @@ using test::contains;
 using test::expect_refused;
 using test::gemm;
 
-/// C = alpha*A*B + beta*C with the sum in tiles of 4 that are brought to shared memory below k_outer.
+/// C = alpha*A*B + beta*C. The sum is in tiles of 4, which are copied to shared memory in each iteration of
+/// k_outer.
 struct Tiled {
   Schedule s;
   BlockRef AB, A, B;
@@ -30,7 +31,7 @@ struct Tiled {
     for (BlockRef tile : {A, B})
       s.compute_at(tile, k_outer);
   }
-  /// The tile of A goes through registers.
+  /// Copies the tile of A to registers before shared memory.
   BlockRef through_registers() {
     BlockRef local = s.cache_read(A, "A", Scope::local);
     s.compute_at(local, k_outer);
@@ -209,7 +210,7 @@ TEST(PipelineRefuses, StagesWithAGap) {
                  "all blocks below k_outer have stage 0, so nothing would overlap", {"k_outer"});
 }
 
-/// The refusal of a gap says how to make a stage more.
+/// The refusal of a gap names the way to make one more stage.
 TEST(Pipeline, HasAsManyStagesAsNests) {
   Tiled t;
   expect_refused(t.s, "pipeline.stages",
@@ -253,7 +254,7 @@ TEST(PipelineRefuses, OrderThatBreaksADependence) {
                  "stage 0, order 2 against stage 0, order 0 would reverse the two", {"A_shared", "AB"});
 }
 
-/// for k < 4: T[i] = X[k, i]; S[i] += T[i]; Y[k, i] = S[i]: the write-back of a sum inside of its loop.
+/// for k < 4: T[i] = X[k, i]; S[i] += T[i]; Y[k, i] = S[i]. The loop of the sum contains its write-back.
 struct RunningSum {
   Schedule s;
   RunningSum() : s(make()) {}
@@ -399,7 +400,7 @@ TEST(PartitionRefuses, LoopThatGuardsNothing) {
                  {"k_outer"});
 }
 
-/// X[i + 1] under a mask that orders indices, or under one on memory.
+/// Y reads X[i + 1] under a mask on the index, or X[i] under a mask on data.
 Schedule masked_steps(bool on_memory) {
   Workload w("masked");
   Tensor x = w.placeholder("X", {16}, DType::u32);

@@ -1,4 +1,4 @@
-/// What each primitive makes of the IR, and that it keeps the meaning at every shape.
+/// Tests the program that each primitive makes, and that its meaning stays the same at every shape.
 
 #include "tests/dsl/support.h"
 
@@ -12,7 +12,8 @@ using test::product;
 
 std::string nest(const Schedule &s) { return "\n" + print(s.program().body); }
 
-/// Runs the recipe at shapes around its tile of 4: 1, primes, one less, one more, M, N and K apart.
+/// Applies the directives at shapes around a tile of 4: 1, primes, a tile plus or minus 1, and different M, N
+/// and K.
 void expect_same_at_all_shapes(Program (*program)(std::int64_t, std::int64_t, std::int64_t, DType),
                                const std::function<void(Schedule &)> &recipe) {
   static constexpr std::int64_t shapes[][3] = {{1, 1, 1}, {4, 4, 4}, {3, 4, 5}, {5, 3, 4},  {8, 1, 7},
@@ -328,7 +329,7 @@ TEST(DecomposeReduction, KeepsTheMeaning) {
       s.split(s.loop("k"), {infer, 4});
       s.decompose_reduction(s.block("C"), s.loop(at));
     });
-  // Below loops that are mixed into the axes, as in the rung naive.
+  // The init is below a loop that combines both axes, as in the rung naive.
   expect_same_at_all_shapes(gemm, [](Schedule &s) {
     s.reorder({s.loop("j"), s.loop("i")});
     Loop element = s.fuse(s.loop("j"), s.loop("i"));

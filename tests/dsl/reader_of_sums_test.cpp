@@ -1,4 +1,4 @@
-/// reverse_compute_at of a block that sums what another block made, also after rfactor.
+/// Tests reverse_compute_at of a block that sums the elements of another block, also after rfactor.
 
 #include "tests/dsl/support.h"
 
@@ -8,7 +8,8 @@ namespace {
 using test::expect_refused;
 using test::same_meaning;
 
-/// T[k, i] = 2*X[i, k], y[i] = the sum of T[k, i] over k: the blocks T, with its loop i outermost, and y.
+/// T[k, i] = 2*X[i, k], and y[i] is the sum of T[k, i] over k. The blocks are T and y. The loop i of T is
+/// outermost.
 Schedule column_sums(std::int64_t m, std::int64_t n) {
   Workload w("column_sums");
   Tensor x = w.placeholder("X", {m, n}, DType::u32);
@@ -21,7 +22,8 @@ Schedule column_sums(std::int64_t m, std::int64_t n) {
   return s;
 }
 
-/// y[i] = the sum of X[i, k] over k, factored by the inner part of k: the blocks y_rf, with i outermost, and y.
+/// y[i] is the sum of X[i, k] over k, factored by the inner part of k. The blocks are y_rf and y. The loop i of
+/// y_rf is outermost.
 Schedule partial_sums(std::int64_t m, std::int64_t n, std::int64_t threads) {
   Workload w("partial_sums");
   Tensor x = w.placeholder("X", {m, n}, DType::u32);

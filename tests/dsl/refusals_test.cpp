@@ -1,4 +1,4 @@
-/// Each requirement of a primitive on loops, broken.
+/// Tests the requirements of primitives on loops. Each test violates one requirement.
 
 #include "dsl/schedule/trace.h"
 #include "tests/dsl/support.h"
@@ -132,7 +132,7 @@ TEST(FuseRefuses, MoreIterationsThanCanBeCounted) {
                  "i_j and k have more than 2^60 iterations together; fuse fewer loops", {"i_j", "k"});
 }
 
-/// S, a sum over k, is computed anew for every j of Y, and nothing else is left below the loop over j.
+/// Each iteration j of Y computes S, a sum over k, again. The loop over j contains no other computation.
 Schedule repeated_sum() {
   Workload w("repeated");
   Tensor A = w.placeholder("A", {2, 3});
@@ -314,8 +314,8 @@ TEST(BindRefuses, LoopThatIsSummedOver) {
 TEST(BindRefuses, ExtentsThatDisagree) {
   Schedule s(product(8, 5, 4));
   BlockRef copy = s.cache_read(s.block("C"), "A", Scope::shared);
-  s.bind(s.loops(copy)[0], Axis::thread_x); // 8: it stands in a nest of its own
-  bound(s, "j");                            // 5, in another
+  s.bind(s.loops(copy)[0], Axis::thread_x); // 8 threads, in the nest of the copy
+  bound(s, "j");                            // 5 threads, in another nest
   Schedule other(product(8, 5, 4));
   other.compute_at(other.cache_read(other.block("C"), "A", Scope::shared), other.loop("i"));
   bound(other, "j");
@@ -383,7 +383,7 @@ TEST(AnyDirectiveRefuses, HandleThatIsGone) {
 TEST(AnyDirectiveRefuses, HandleOfAnotherSchedule) {
   Schedule s(product(8, 5, 4)), other(product(8, 5, 4));
   Loop loop = other.loop("i");
-  auto [outer, inner] = other.split(loop, {infer, 2}); // not even where other has it no more
+  auto [outer, inner] = other.split(loop, {infer, 2}); // `loop` is refused although `other` no longer has it
   std::string message = " belongs to another schedule; take a handle of this one from ";
   for (Loop foreign : {loop, outer, inner, other.loop("k")}) {
     std::string text =
@@ -401,7 +401,7 @@ TEST(AnyDirectiveRefuses, HandleOfAnotherSchedule) {
   expect_refused(s, "any.handle", [&] { s.pipeline(s.loop("k"), {{block, 0, 0}}); }, text, {});
   test::expect_user_error([&] { s.loops(block); }, ExitCode::illegal_schedule, text);
   test::expect_user_error([&] { s.loops<3>(block); }, ExitCode::illegal_schedule, text);
-  // A copy goes on from where it was made.
+  // A copy of a schedule accepts the handles of the original.
   Schedule copy = s;
   EXPECT_EQ(copy.extent(s.loop("i")), 8);
 }

@@ -1,4 +1,4 @@
-/// The boxes that compute_at computes, and guards of loops that are no axis of a buffer.
+/// Tests the boxes that compute_at computes, and the guards of loops that are not an axis of a buffer.
 
 #include "tests/dsl/support.h"
 
@@ -11,7 +11,7 @@ namespace {
 using test::contains;
 using test::same_meaning;
 
-/// Y[i] reads T = 3*X at one or more indices: the blocks T and Y.
+/// Y[i] reads T = 3*X at one or more indices. The blocks are T and Y.
 Schedule reader(std::int64_t elements, std::int64_t n, const std::function<Expr(const Tensor &, Expr)> &read) {
   Workload w("reader");
   Tensor x = w.placeholder("X", {elements}, DType::u32);
@@ -20,7 +20,7 @@ Schedule reader(std::int64_t elements, std::int64_t n, const std::function<Expr(
   return Schedule(w.output({y}));
 }
 
-/// The extents of the loops of T after compute_at into a tile of Y.
+/// Splits the loop of Y by `tile` and moves T to the outer loop. Returns the extents of the loops of T.
 std::vector<std::int64_t> box_of(Schedule &s, std::int64_t tile) {
   Loop outer = s.split(s.loops(s.block("Y"))[0], {infer, tile})[0];
   s.compute_at(s.block("T"), outer);
@@ -41,7 +41,7 @@ TEST(ComputeAt, ComputesABoxThatBeginsBeforeTheFirstElement) {
   EXPECT_TRUE(contains(print(s.program()), "where 0 <= i < 36")) << print(s.program());
 }
 
-/// The sums wrap around, so the mask can be true for any i.
+/// The sums may wrap around, so the mask can be true for any i.
 TEST(ComputeAt, DoesNotCutABoxByAMaskOnData) {
   Workload w("reader");
   Tensor x = w.placeholder("X", {36}, DType::u32), d = w.placeholder("D", {1}, DType::i64);
@@ -83,7 +83,7 @@ TEST(ComputeAt, ComputesOnlyWhatAMaskReadsFromItsLowerBoundOn) {
   EXPECT_EQ(box(30, [](const Tensor &t, Expr i) { return t.where(4 <= i, i / 3); }), Extents{9});
   EXPECT_EQ(box(30, [](const Tensor &t, Expr i) { return t.where(i < 5, 30 - i); }), Extents{5});
   EXPECT_EQ(box(30, [](const Tensor &t, Expr i) { return t.where(25 <= i, 30 - i); }), Extents{5});
-  // The least element that a tile reads depends on the tile.
+  // The lowest index that a tile reads depends on the tile.
   EXPECT_EQ(box(6, [](const Tensor &t, Expr i) { return t.where(4 <= i, i); }), Extents{6});
   EXPECT_EQ(box(6, [](const Tensor &t, Expr i) { return t.where(4 <= i % 6, i); }), Extents{2});
 }
@@ -109,7 +109,7 @@ TEST(ComputeAt, DoesNotUseAMaskFarFromTheArray) {
   }
 }
 
-/// The box of a read in steps keeps the steps.
+/// A read with a step has a box with the same step.
 TEST(ComputeAt, KeepsTheStepsOfAMaskedRead) {
   Schedule s = reader(36, 12, [](const Tensor &t, Expr i) { return t.where(3 <= i, i * 3); });
   Schedule two = reader(40, 16, [](const Tensor &t, Expr i) { return t.where(6 <= i, i / 4 * 10 + i % 4); });

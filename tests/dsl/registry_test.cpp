@@ -1,4 +1,4 @@
-/// The list of the primitives.
+/// Tests the list of primitives.
 
 #include "dsl/schedule/primitives/registry.h"
 

@@ -1,4 +1,4 @@
-/// Consumers that read a temporary as another shape: slices, unit axes and reshapes.
+/// Tests consumers that read a temporary in another shape: slices, unit axes and reshapes.
 
 #include "tests/dsl/support.h"
 
@@ -20,7 +20,7 @@ struct Case {
   std::function<Indices(const Indices &)> read;
 };
 
-/// T = 3*X + 1, Y = the elements of T at these indices, plus Z: the blocks T and Y.
+/// T = 3*X + 1. Y adds Z to the elements of T at the indices `read`. The blocks are T and Y.
 Program reshaped(const Case &x) {
   Workload w("reshaped");
   Tensor in = w.placeholder("X", x.source, DType::u32), z = w.placeholder("Z", x.shape, DType::u32);
@@ -128,7 +128,7 @@ TEST(ReverseComputeInline, ReshapesUnitAxesAndSlices) {
 TEST(ReverseComputeInline, ReshapesOfATiledProducer) {
   for (const auto *cases : {&one_to_one(), &slices()})
     for (const Case &x : *cases)
-      for (std::int64_t tile : {2, 4, 5}) { // with tails, too
+      for (std::int64_t tile : {2, 4, 5}) { // includes tiles with tails
         Schedule s(reshaped(x));
         auto loops = s.loops(s.block("T"));
         s.split(loops.back(), {infer, tile});
@@ -169,7 +169,7 @@ TEST(ReverseComputeAt, ReshapesOfTiles) {
   for (std::int64_t tile : {2, 3, 6})
     at_tile(flatten, tile);
   for (std::int64_t tile : {2, 3, 6, 12})
-    at_tile(unflatten, tile); // a part of a row, and whole rows
+    at_tile(unflatten, tile); // parts of a row and whole rows
   Schedule s(reshaped(unflatten));
   Loop outer = s.split(s.loops(s.block("T"))[0], {infer, 4})[0];
   expect_refused(
@@ -179,8 +179,8 @@ TEST(ReverseComputeAt, ReshapesOfTiles) {
       {"Y"});
 }
 
-/// Places Y at the outer loop of a tile of T's axis `axis`, which is the outermost loop. Returns whether this
-/// is accepted.
+/// Reorders and splits the loop of `axis` of T, so that its tiles are outermost, and moves Y to the outer loop.
+/// Returns whether this is accepted.
 bool moves_to_tile(const Case &x, std::size_t axis, std::int64_t tile) {
   Schedule s(reshaped(x));
   auto loops = s.loops(s.block("T"));
@@ -201,7 +201,7 @@ bool moves_to_tile(const Case &x, std::size_t axis, std::int64_t tile) {
 }
 
 TEST(ReverseComputeAt, SlicesOfTiles) {
-  std::map<std::string, std::vector<std::int64_t>> accepted; // the tiles of the last axis
+  std::map<std::string, std::vector<std::int64_t>> accepted; // the accepted tiles of the last axis
   for (const Case &x : slices())
     for (std::int64_t tile : {1, 2, 3, 4, 6, 12, 24})
       if (moves_to_tile(x, x.source.size() - 1, tile))
@@ -212,7 +212,7 @@ TEST(ReverseComputeAt, SlicesOfTiles) {
   EXPECT_EQ(accepted["strided"], (Tiles{1, 3, 6, 12, 24}));
   EXPECT_EQ(accepted["strided with an offset"], (Tiles{3, 6, 12, 24}));
   EXPECT_EQ(accepted["part of the rows"], (Tiles{1, 2, 3, 6, 12, 24}));
-  EXPECT_EQ(accepted["part of flattened"], (Tiles{1, 2, 3, 6, 12, 24})); // a tile ends with the row
+  EXPECT_EQ(accepted["part of flattened"], (Tiles{1, 2, 3, 6, 12, 24})); // a tile ends at the end of a row
   EXPECT_EQ(accepted["narrow rows"], (Tiles{}));
 }
 
@@ -270,7 +270,7 @@ TEST(ReverseComputeAt, Broadcasts) {
         EXPECT_TRUE(moves_to_tile(x, axis, tile)) << x.what << " " << axis << " " << tile;
 }
 
-/// T = X + 1, S = 2*T, and Y a value of both.
+/// T = X + 1, S = 2*T, and Y is a function of both.
 Schedule two_producers(const std::function<Expr(Expr, Expr)> &value) {
   Workload w("two");
   Tensor x = w.placeholder("X", {12}, DType::u32);

@@ -1,4 +1,4 @@
-/// Simplified expressions against the interpreter, at every point.
+/// Compares simplified expressions with the interpreter at every point.
 
 #include "dsl/expr/simplify.h"
 #include "dsl/ir/interpret.h"
@@ -57,7 +57,7 @@ public:
                           : max(a, index(depth - 1));
     }
   }
-  /// Sums, products with a constant, floor division and modulo only.
+  /// Returns an expression of sums, products with a constant, floor divisions and remainders only.
   Expr binding(int depth) {
     if (depth == 0)
       return any_var();
@@ -136,7 +136,8 @@ TEST(Simplify, GivesTheSameValueAtEveryPoint) {
   }
 }
 
-/// What splits and fuses make of bindings: a canonical form is its own canonical form.
+/// Splits and fusions make such expressions as bindings. The simplification of a canonical form does not change
+/// it.
 TEST(Simplify, ChangesNothingTheSecondTime) {
   for (unsigned seed = 0; seed < 4000; ++seed) {
     World world(seed);
@@ -160,7 +161,7 @@ TEST(Simplify, ProvesOnlyWhatHolds) {
   EXPECT_GT(proven, 500);
 }
 
-/// x and y below 8 and 4, u of any value.
+/// x is below 8, y is below 4, and u has any value.
 class Canonical : public testing::Test {
 protected:
   Canonical() {
@@ -217,7 +218,7 @@ TEST_F(Canonical, ComparisonsAreDecidedByRanges) {
   EXPECT_EQ(form(max(Expr(y), 3)), "3");
 }
 
-/// Some rules hold for unbounded integers, but not for data at the ends of their range.
+/// Some rules are valid for unbounded integers, but not for data at the ends of its range.
 TEST_F(Canonical, DataWrap) {
   for (DType type : {DType::i32, DType::i64}) {
     Buffer b = std::make_shared<const BufferNode>(
@@ -233,23 +234,23 @@ TEST_F(Canonical, DataWrap) {
     Expr large = type == DType::i32 ? constant(type, std::numeric_limits<std::int32_t>::max())
                                     : constant(type, std::numeric_limits<std::int64_t>::max());
     EXPECT_FALSE(range_of(d % 7 * large + d % 3, bounds));
-    // Sums wrap as their terms do, and so do comparisons for equality and of the same value.
+    // With wrap-around, terms still cancel in sums and equalities, and a value still equals itself.
     EXPECT_EQ(form(d + e * 2 - d), "b[y]*2");
     EXPECT_EQ(form(equal(d + 1, d)), "false");
     EXPECT_EQ(form(d + 1 < Expr(1) + d), "false");
-    // A value that provably stays in its range is simplified like any other integer.
+    // A value that provably stays in its range is simplified as an unbounded integer.
     EXPECT_EQ(form(d % 7 + 3 < 10), "true");
     EXPECT_EQ(form((d % 7 + 7) / 7), "1");
     EXPECT_EQ(form(d / 3 / 4), "b[x]//12");
   }
-  Expr d = cast(DType::i32, Expr(x)); // the conversion wraps
+  Expr d = cast(DType::i32, Expr(x)); // the conversion wraps around
   EXPECT_EQ(form(d + 2147483647 < d), "i32(x) + 2147483647 < i32(x)");
   Buffer b = std::make_shared<const BufferNode>(
       BufferNode{"b", DType::i32, {Expr(100)}, Scope::global, Role::input, nullptr, nullptr});
   EXPECT_EQ(form(load(b, {x}) / 65536 / 65536), "b[x]//65536//65536");
 }
 
-/// Constants of data are equal modulo the range of their type, and their order is that of their values.
+/// Constants of data are equal modulo the range of their type, but they are ordered by value.
 TEST_F(Canonical, ConstantsOfDataWrap) {
   Expr s = make_data("s", DType::i32), t = make_data("t", DType::i64);
   Expr most = constant(DType::i32, std::numeric_limits<std::int32_t>::max());
@@ -274,7 +275,7 @@ TEST_F(Canonical, UnknownVariablesHaveNoRange) {
   EXPECT_EQ(digit->high, 4);
 }
 
-/// 2^31 becomes -2^31 as an i32.
+/// As an i32, 2^31 becomes -2^31.
 TEST_F(Canonical, CastsThatWrapAreUnknown) {
   bounds.set(u, {0, std::int64_t{1} << 31});
   EXPECT_FALSE(range_of(cast(DType::i32, u), bounds));

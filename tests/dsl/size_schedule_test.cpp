@@ -1,4 +1,4 @@
-/// Schedules of programs whose sizes are known only at launch.
+/// Tests schedules of programs whose sizes are known only at launch.
 
 #include "dsl/ir/specialise.h"
 #include "dsl/schedule/trace.h"
@@ -10,7 +10,7 @@ namespace {
 using test::expect_refused;
 using test::expect_user_error;
 
-/// C = A*B of any M, N, K, with a leading dimension for A.
+/// C = A*B for any M, N and K, with a leading dimension for A.
 Program product(const Size &stated = {}) {
   Workload w("product");
   Expr M = w.size("M", stated), N = w.size("N", stated), K = w.size("K", stated), lda = w.size("lda", stated);
@@ -21,7 +21,7 @@ Program product(const Size &stated = {}) {
   return w.output({c});
 }
 
-/// Every step computes what the source computes, at several sizes.
+/// Expects that the program after each directive computes the results of the source, at several sizes.
 void expect_same_meaning(const Schedule &schedule) {
   for (std::vector<std::int64_t> sizes :
        {std::vector<std::int64_t>{1, 1, 1, 1}, {5, 7, 3, 4}, {4, 4, 4, 4}, {9, 2, 6, 6}}) {
@@ -91,7 +91,7 @@ TEST(Sizes, KeepTheirMeaningThroughFusedLoopsThatAreSplitAgain) {
   expect_same_meaning(s);
 }
 
-/// Tiles that are rounded up cover the sizes, also in tiles of tiles and in fused loops.
+/// Tiles that are rounded up cover all sizes, also in nested tiles and in fused loops.
 TEST(Sizes, AreCoveredByTilesThatAreRoundedUp) {
   for (std::int64_t multiple : {1, 8})
     for (int tiling = 0; tiling < 5; ++tiling) {
@@ -171,7 +171,7 @@ TEST(Sizes, RefuseWhatNeedsAConstant) {
                  {"i", "j"});
 }
 
-/// Four blocks share the rows of any M: the constant loop is outside of the loop that depends on M.
+/// For any M, four blocks share the rows. The constant loop is outside of the loop whose extent depends on M.
 TEST(Sizes, AConstantLoopAroundALoopOfSizes) {
   Schedule s(product());
   auto [i, j, k] = s.loops<3>(s.block("C"));

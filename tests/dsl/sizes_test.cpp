@@ -1,4 +1,5 @@
-/// Index arithmetic with sizes that are known only at launch, against the interpreter at every point.
+/// Tests index arithmetic with sizes that are known only at launch, and compares it with the interpreter at
+/// every point.
 
 #include "dsl/expr/simplify.h"
 #include "dsl/ir/interpret.h"
@@ -12,7 +13,7 @@ namespace {
 
 const Var M = make_size("M", {}), N = make_size("N", {}), K = make_size("K", {.multiple_of = 32});
 
-/// Loops over tiles of M and K, a tile's loop, and a loop over all of M x N.
+/// A loop over M, loops over tiles of M and K, the loop of a tile, and a loop over M x N.
 struct Loops {
   Var i = make_var("i"), tile = make_var("tile"), k_tile = make_var("k_tile"), in = make_var("in"),
       e = make_var("e");
@@ -73,7 +74,8 @@ TEST(Sizes, DivideAFusedLoop) {
   EXPECT_EQ(simplified(floordiv(Expr(M) * Expr(N), N)), "M");
 }
 
-/// The loops of 8 x M/2 tiles, fused: a quotient alone has no other term against which the sizes could cancel.
+/// The loops of 8 tiles of E/2 elements, fused. The quotient has no other term, so the sizes in it do not
+/// cancel.
 TEST(Sizes, DivideAFusedLoopByAPartOfASize) {
   Var even = make_size("E", {.multiple_of = 4}), fused = make_var("fused");
   Expr half = floordiv(even, 2);
@@ -97,7 +99,7 @@ TEST(Sizes, BoundNoDataThatWrap) {
   }
 }
 
-/// What M - 5 divides is below it only where it is positive: M may be 3.
+/// A remainder modulo M - 5 is below M - 5 only if M - 5 is positive, and M may be 3.
 TEST(Sizes, ThatMayBeNegativeBoundNoRemainder) {
   Loops l;
   Expr less = Expr(M) - 5, more = Expr(M) + 5;
@@ -116,7 +118,7 @@ TEST(Sizes, HaveARange) {
   EXPECT_EQ(to_string(*highest(Expr(l.in) * Expr(2), l.bounds)), "62");
 }
 
-/// Small sizes, loops whose extents are made of them, and random expressions over all.
+/// Random expressions of small sizes and of loops whose extents depend on the sizes.
 class World {
 public:
   explicit World(unsigned seed) : random_(seed) {

@@ -1,4 +1,4 @@
-/// snake: the order of the iterations, and each requirement violated.
+/// Tests snake: the order of the iterations and the refusals.
 
 #include "dsl/schedule/trace.h"
 #include "tests/dsl/support.h"
@@ -10,7 +10,7 @@ using test::contains;
 using test::expect_refused;
 using test::product;
 
-/// C = A*B with tiles of 2 x 3 results, all loops of a tile unrolled.
+/// C = A*B with tiles of 2 x 3 results. All loops of a tile are unrolled.
 struct Unrolling {
   Schedule s{product(4, 7, 5)};
   Loop i_outer, i, j_outer, j, k;
@@ -40,7 +40,7 @@ TEST(Snake, ReversesTheInnerLoopInOddIterations) {
   EXPECT_EQ(print(replay(file, product(4, 7, 5), Target{}, "t.json").program()), print(t.s.program()));
 }
 
-/// The interpreter executes the new order: a sum over the loop is not the same in every order.
+/// The interpreter executes the iterations in the new order, and the result is the same.
 TEST(Snake, IsPartOfTheMeaning) {
   Workload w("shift");
   Tensor x = w.inout("X", {2, 3}, DType::u32);

@@ -1,5 +1,5 @@
-/// Programs that no workload makes: the form of sums and stores that the verifier requires, and the forms that
-/// the directives handle or refuse.
+/// Tests programs that no workload makes: the form of sums and stores that the verifier requires, and the forms
+/// that directives handle or refuse.
 
 #include "tests/dsl/support.h"
 
@@ -15,7 +15,7 @@ Buffer make_buffer(const char *name, std::vector<Expr> shape, Role role) {
       BufferNode{name, DType::u32, std::move(shape), Scope::global, role});
 }
 
-/// C = sums of the rows of A. The tests change the store and the init.
+/// C is the sum of each row of A. The tests change the store and the init.
 struct RowSums {
   Buffer a = make_buffer("A", {4, 6}, Role::input), c = make_buffer("C", {4}, Role::output);
   Var i = make_var("i"), k = make_var("k");

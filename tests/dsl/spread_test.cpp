@@ -1,4 +1,4 @@
-/// spread: the mark in the program, and what it refuses.
+/// Tests spread: the mark in the program and the refusals.
 
 #include "dsl/ir/pipeline.h"
 #include "dsl/schedule/trace.h"
@@ -97,7 +97,7 @@ TEST(SpreadRefuses, NestsBeforeTheJoinedLoop) {
   }
 }
 
-/// A tile of A in shared memory through registers: `reg` loads them and `tile` stores them, both in one stage.
+/// A tile of A in shared memory that is copied through registers: `reg` loads and `tile` stores.
 struct StagedTile {
   Schedule s;
   BlockRef reg, tile;
@@ -139,7 +139,7 @@ TEST(SpreadRefuses, NestsThatNeedAnEarlierOne) {
                  {"A_shared", "A_local"});
 }
 
-/// The store of the last iteration precedes the load of the next one into the same registers.
+/// The store of the last iteration must execute before the load of the next iteration into the same registers.
 TEST(SpreadRefuses, NestsThatOverwriteTheInputOfAnEarlierOne) {
   StagedTile t(1);
   Loop parts = t.parts(t.reg);
@@ -150,13 +150,13 @@ TEST(SpreadRefuses, NestsThatOverwriteTheInputOfAnEarlierOne) {
       {"A_shared", "A_local"});
 }
 
-/// A later nest may read the result of the parts: it executes after the last part.
+/// A later nest may read the result of the parts, because it executes after the last part.
 TEST(Spread, NestsThatALaterOneNeeds) {
   StagedTile t;
   t.s.spread(t.parts(t.reg));
   EXPECT_TRUE(test::same_meaning(t.s));
   EXPECT_TRUE(t.s.obligations().empty());
-  Loop parts = t.parts(t.tile); // parts of both would alternate
+  Loop parts = t.parts(t.tile); // the parts of both nests would alternate
   expect_refused(t.s, "spread.order", [&] { t.s.spread(parts); },
                  "parts of ax_A_k would execute before block A_local", {"A_shared"});
 }

@@ -1,4 +1,4 @@
-/// Each requirement of a primitive on layouts and launches, broken.
+/// Tests the requirements of primitives on layouts and launches. Each test violates one requirement.
 
 #include "tests/dsl/support.h"
 
@@ -73,7 +73,7 @@ TEST(TransformLayoutRefuses, MapThatIsNotInvertible) {
                  {"B_shared"});
   expect_refused(s, "transform_layout.invertible", [&] { s.transform_layout(tile, "k, j -> k//2, j"); },
                  "(0, 0) and (1, 0) both map to (0, 0)", {"B_shared"});
-  // The tile that compute_at leaves is 64 x 8.
+  // After compute_at, the tile has 64 x 8 elements.
   auto [j_outer, j_inner] = s.split(s.loop("j"), {infer, 8});
   (void)j_inner;
   s.reorder({j_outer, s.loop("i")});
@@ -208,7 +208,7 @@ TEST(Layouts, AreShownAndKeepTheMeaning) {
   BlockRef tile = made.tile;
   s.transform_layout(tile, [](Expr k, Expr j) { return std::vector<Expr>{j, k}; });
   s.storage_align(tile, 0, 32, 2);
-  s.storage_align(tile, 0, 32, 1); // the last one counts
+  s.storage_align(tile, 0, 32, 1); // the last call replaces the earlier one
   s.swizzle(tile, 2, 0, 2);
   EXPECT_TRUE(contains(print(s.program()),
                        "shared B_shared: u32[64, 64], stored i, j -> j, i, stride 0 padded to "

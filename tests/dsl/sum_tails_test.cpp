@@ -1,4 +1,4 @@
-/// Tails of loops around a sum, and threads that idle while others execute a sum.
+/// Tests tails of loops around a sum, and threads that are idle while other threads execute a sum.
 
 #include "tests/dsl/support.h"
 
@@ -38,7 +38,7 @@ TEST(Split, ATailOfALoopInsideOfAnAxisOfASum) {
     }
 }
 
-/// The loop repeats the sum T. With a guard axis, a repetition would pass for another instance.
+/// The loop repeats the sum T. A guard axis would make each repetition another instance of the block.
 TEST(SplitRefuses, ATailOfALoopThatRepeatsASum) {
   Schedule s(test::broadcast(5, 7, 3));
   s.compute_at(s.block("T"), s.loops(s.block("Y"))[1]);
@@ -52,7 +52,7 @@ TEST(SplitRefuses, ATailOfALoopThatRepeatsASum) {
   EXPECT_TRUE(same_meaning(s));
 }
 
-/// C = alpha*AB + beta*C would execute again for each iteration that the outer loop gets.
+/// Each thread along the axis would execute C = alpha*AB + beta*C again.
 TEST(BindRefuses, OneIterationAroundMoreOnItsAxis) {
   Schedule s(test::gemm(6, 4, 3));
   s.set_scope(s.block("AB"), Scope::local);
@@ -67,7 +67,7 @@ TEST(BindRefuses, OneIterationAroundMoreOnItsAxis) {
       {"ax_i", "ax_j", "C"});
 }
 
-/// The sum would be added again, because its loop is outside.
+/// The loop of the sum is outside, so each thread along the axis would add the term again.
 TEST(BindRefuses, OneIterationInASumAroundMoreOnItsAxis) {
   Schedule s(product(6, 5, 8));
   Loop unit = s.split(s.loop("i"), {infer, 1})[1];
@@ -98,7 +98,7 @@ TEST(Split, ATailOfALoopOfOneIterationOfASum) {
   }
 }
 
-/// Partial sums in shared memory by 64 threads, and their sum.
+/// 64 threads compute partial sums in shared memory, and the block C adds them.
 struct BlockSum {
   Schedule s{product(3, 2, 133)};
   BlockRef parts;

@@ -1,5 +1,5 @@
 #pragma once
-/// What the tests of the language share: small programs, running them, and matching refusals.
+/// Helpers for the tests of the language: small programs, execution of programs, and checks of refusals.
 
 #include "dsl/ir/array.h"
 #include "dsl/ir/interpret.h"
@@ -39,7 +39,7 @@ inline Program gemm(std::int64_t m, std::int64_t n, std::int64_t k, DType dtype 
   return w.output();
 }
 
-/// T = X + 1, U = 2*T, Y = U + 3, elementwise over m x n: the blocks T, U and Y.
+/// T = X + 1, U = 2*T, Y = U + 3, elementwise over m x n elements. The blocks are T, U and Y.
 inline Program chain(std::int64_t m, std::int64_t n, DType dtype = DType::u32) {
   Workload w("chain");
   Tensor x = w.placeholder("X", {m, n}, dtype);
@@ -49,7 +49,7 @@ inline Program chain(std::int64_t m, std::int64_t n, DType dtype = DType::u32) {
   return w.output({y});
 }
 
-/// T = the sums of the rows of X, Y = T repeated times Z: the blocks T and Y.
+/// T is the sum of each row of X, and Y = T*Z for each element of Z. The blocks are T and Y.
 inline Program broadcast(std::int64_t m, std::int64_t n, std::int64_t l) {
   Workload w("broadcast");
   Tensor x = w.placeholder("X", {m, n}, DType::u32), z = w.placeholder("Z", {l}, DType::u32);
@@ -59,7 +59,7 @@ inline Program broadcast(std::int64_t m, std::int64_t n, std::int64_t l) {
   return w.output({y});
 }
 
-/// U reads T at two neighbouring rows, Y reads U transposed too: the blocks T, U, V and Y.
+/// U reads T at two neighbouring rows. Y also reads U transposed. The blocks are T, U, V and Y.
 inline Program stencil(std::int64_t n) {
   Workload w("stencil");
   Tensor x = w.placeholder("X", {n + 1, n}, DType::u32);
@@ -70,7 +70,7 @@ inline Program stencil(std::int64_t n) {
   return w.output({y});
 }
 
-/// Values for the parameters: u32 over all of its range, f32 small integers, outputs poisoned.
+/// Values of the parameters: a u32 has any value, an f32 is a small integer, and outputs are poisoned.
 struct Values {
   std::vector<Array> arrays;
   std::vector<Scalar> scalars;
@@ -98,14 +98,14 @@ inline Values make_values(const Program &program) {
   return values;
 }
 
-/// The arrays after the program ran.
+/// Returns the arrays after the program ran.
 inline std::vector<Array> results_of(const Program &program) {
   Values values = make_values(program);
   interpret(program, values.arrays, values.scalars);
   return values.arrays;
 }
 
-/// How the program's results differ from `expected`, or none.
+/// Returns the first difference of the program's results from `expected`, or none.
 inline std::optional<std::string> difference(const Program &program, const std::vector<Array> &expected) {
   try {
     std::vector<Array> got = results_of(program);
@@ -126,7 +126,7 @@ inline std::string trace_text(const Schedule &schedule) {
   return text;
 }
 
-/// Every step computes what the source computes, bit for bit.
+/// Checks that the program after each directive computes the results of the source, bit for bit.
 inline testing::AssertionResult same_meaning(const Schedule &schedule) {
   std::vector<Array> expected = results_of(schedule.source());
   for (std::size_t n = 1; n <= schedule.trace().size(); ++n)
@@ -140,7 +140,7 @@ inline bool contains(const std::string &text, const std::string &part) {
   return text.find(part) != std::string::npos;
 }
 
-/// Whether the line of the loop or block `name` is underlined in the marked IR.
+/// Returns whether the line of the loop or block `name` is underlined in the marked IR.
 inline bool marks(const std::string &marked, const std::string &name) {
   for (const std::string &head : {"for " + name + " <", "block " + name + "("}) {
     std::size_t at = marked.find(head), end = marked.find('\n', at);
@@ -154,8 +154,8 @@ inline bool marks(const std::string &marked, const std::string &name) {
   return false;
 }
 
-/// The directive is refused because it breaks `requirement`, with a message that holds `message`; the culprits
-/// are underlined, and the schedule stays as it was.
+/// Expects a refusal for `requirement` whose message contains `message`. The culprits must be underlined, and
+/// the schedule must not change.
 template <class Directive>
 void expect_refused(const Schedule &schedule, const std::string &requirement, const Directive &directive,
                     const std::string &message, const std::vector<std::string> &culprits) {
@@ -175,7 +175,7 @@ void expect_refused(const Schedule &schedule, const std::string &requirement, co
   EXPECT_EQ(schedule.trace().size(), steps);
 }
 
-/// `f` throws UserError with this code and a message that holds `message`.
+/// Expects that `f` throws a UserError with this code and a message that contains `message`.
 template <class F> void expect_user_error(const F &f, ExitCode code, const std::string &message) {
   try {
     f();

@@ -1,4 +1,4 @@
-/// Stating a computation: what it becomes, and what is refused.
+/// Tests how a computation is stated: the resulting program and the refusals.
 
 #include "tests/dsl/support.h"
 
@@ -185,7 +185,7 @@ TEST(Workload, RefusesWhatIsNotItsOwn) {
       "a reduction axis, sum over it: sum(…, k)");
 }
 
-/// They round down, for signed data and indices too, and have a result for a divisor of 0.
+/// Divisions of data and of indices round down, for signed types too. A division by 0 has a defined result.
 TEST(Workload, DividesDataAndIndices) {
   for (DType dtype : {DType::i32, DType::i64, DType::u32, DType::u64}) {
     Workload w("divides");

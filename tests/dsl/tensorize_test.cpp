@@ -1,4 +1,4 @@
-/// tensorize: what it changes, what it refuses, what it owes.
+/// Tests tensorize: the resulting program, the refusals and the obligations.
 
 #include "dsl/hardware/intrinsics.h"
 #include "dsl/hardware/verify.h"
@@ -11,7 +11,7 @@ using test::contains;
 using test::expect_refused;
 using test::product;
 
-/// C = A*B' over rows of k elements: both operands are contiguous along k, in groups of 4.
+/// C = A*B' over rows of k elements. Both operands are contiguous along k, which is split into groups of 4.
 struct Dots {
   Schedule s;
   Loop inner;
@@ -101,7 +101,7 @@ TEST(TensorizeRefuses, OtherMeanings) {
       {"j", "C"});
 }
 
-/// The sum over k of `term` of an element of A and one of B, with k in groups of 4.
+/// C is the sum over k of `term` of an element of A and an element of B. The loop k is split into groups of 4.
 Schedule sums_of_bytes(DType a_type, DType b_type, DType sums, const std::function<Expr(Expr, Expr)> &term,
                        Target target = {}) {
   Workload w("bytes");
@@ -171,7 +171,7 @@ TEST(TensorizeRefuses, OperandsThatAreNotSideBySide) {
                  {"C"});
 }
 
-/// C = A*B' in f32, with operands of another type.
+/// C = A*B' with operands of the given type, converted to f32.
 Schedule converted_dots(DType dtype) {
   Workload w("dots");
   Tensor a = w.placeholder("A", {3, 8}, dtype), b = w.placeholder("B", {5, 8}, dtype);
@@ -198,7 +198,8 @@ TEST(Tensorize, TakesOperandsOfTwoBytes) {
   EXPECT_TRUE(s.obligations().empty());
 }
 
-/// Summed in the order of the iterations, whatever the operands' names: a*b is b*a lane by lane.
+/// The nest is b*a and the meaning is a*b. Both sum the lanes in the order of the iterations, so the operands
+/// may have either order.
 TEST(Tensorize, TakesOperandsInEitherOrder) {
   Workload w("dots");
   Tensor a = w.placeholder("A", {3, 8}, DType::u32), b = w.placeholder("B", {5, 8}, DType::u32);
@@ -209,7 +210,8 @@ TEST(Tensorize, TakesOperandsInEitherOrder) {
   EXPECT_TRUE(test::same_meaning(s));
 }
 
-/// Adds an element of X where it is not less than 3, and 7 elsewhere.
+/// Sums the elements of X that are less than 3 or, if `negated`, the elements that are not. Each other element
+/// counts as `otherwise`.
 Schedule sums_of_clipped(Expr (*choose)(Expr, Expr, Expr), std::int64_t otherwise, bool negated) {
   Workload w("clipped");
   Tensor x = w.placeholder("X", {3, 8}, DType::u32);
@@ -245,7 +247,7 @@ TEST(Tensorize, MatchesChoicesAndNegations) {
                    {"k_inner", "Y"});
 }
 
-/// The product with the constant 1 would be folded.
+/// A product with the constant 1 would be folded, and the loop would no longer match.
 TEST(ComputeInlineRefuses, OperandsWithoutWhichALoopIsNotItsIntrinsic) {
   auto sums = [](bool ones) {
     Workload w("sums");
@@ -269,7 +271,7 @@ TEST(ComputeInlineRefuses, OperandsWithoutWhichALoopIsNotItsIntrinsic) {
   EXPECT_TRUE(test::same_meaning(copies));
 }
 
-/// Products of f16 in f32, for 32 matrices.
+/// 32 matrix products of f16 operands with f32 results.
 Schedule matrix_products(std::int64_t m, std::int64_t n, std::int64_t k, Target target = {}) {
   Workload w("products");
   Tensor a = w.placeholder("A", {32, m, k}, DType::f16), b = w.placeholder("B", {32, k, n}, DType::f16);
@@ -311,8 +313,8 @@ TEST(TensorizeRefuses, NestsOfOtherExtents) {
                  "the nest of i has loops that are not serial and constant, but mma_m16n8k16 takes", {"i"});
 }
 
-/// The loops i, k and j in this order, where j and k have the same extent: only one assignment of loops can
-/// match.
+/// The loops are i, k and j in this order, and j and k have the same extent. Only one assignment of the loops
+/// can match.
 TEST(TensorizeRefuses, AnotherOperatorThanThatOfTheMeaningInAnyOrderOfTheLoops) {
   Workload w("sums");
   Tensor a = w.placeholder("A", {16, 8}, DType::u32), b = w.placeholder("B", {8, 8}, DType::u32);
@@ -324,7 +326,7 @@ TEST(TensorizeRefuses, AnotherOperatorThanThatOfTheMeaningInAnyOrderOfTheLoops) 
                  "the first difference is A[i, k] + B[k, j] in place of a[i, k]*b[k, j]", {"i", "C"});
 }
 
-/// The loops of the nest may have another order, and nothing may change them afterwards.
+/// The loops of the nest may have another order than the meaning, but no later directive may change them.
 TEST(TensorizeRefuses, ChangesOfTheLoopsOfItsNest) {
   Schedule s = matrix_products(16, 8, 16);
   s.reorder({s.loop("k"), s.loop("i"), s.loop("j")});

@@ -1,4 +1,4 @@
-/// tile and rfactor: what they make, and what they refuse.
+/// Tests tile and rfactor: the resulting programs and the refusals.
 
 #include "tests/dsl/support.h"
 
@@ -161,7 +161,7 @@ TEST(Rfactor, DecomposesLikeAnySum) {
   EXPECT_TRUE(same_meaning(s));
 }
 
-/// C[i] = the sum over k and l of A[i, k, l].
+/// C[i] is the sum of A[i, k, l] over k and l.
 Program two_axes() {
   Workload w("two_axes");
   Tensor a = w.placeholder("A", {3, 6, 10}, DType::u32);
@@ -176,7 +176,7 @@ TEST(Rfactor, ALoopThatIsFusedFromTwoAxesOfASum) {
   EXPECT_TRUE(same_meaning(s));
   s.compute_at(parts, s.loops(s.block("C"))[0]);
   EXPECT_TRUE(same_meaning(s));
-  for (std::int64_t factor : {2, 5, 10, 20}) { // the digits of the axes are whole
+  for (std::int64_t factor : {2, 5, 10, 20}) { // each part has whole digits of the axes
     Schedule split(two_axes());
     auto [outer, inner] = split.split<2>(split.fuse(split.loop("k"), split.loop("l")), {infer, factor});
     split.rfactor(factor == 20 ? outer : inner);
@@ -184,7 +184,7 @@ TEST(Rfactor, ALoopThatIsFusedFromTwoAxesOfASum) {
   }
 }
 
-/// Y[i] = the sum of X[i, k, r].
+/// Y[i] is the sum of X[i, k, r] over k and r.
 Program sum_of_two_axes(std::int64_t m, std::int64_t k, std::int64_t r) {
   Workload w("two_axes");
   Tensor x = w.placeholder("X", {m, k, r}, DType::u32);

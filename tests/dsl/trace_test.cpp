@@ -1,4 +1,5 @@
-/// Traces as C++ and as JSON; files that are no traces. The traces of all rungs: tests/schedules.
+/// Tests traces as C++ and as JSON, and files that are not traces. tests/schedules tests the traces of all
+/// rungs.
 
 #include "dsl/schedule/trace.h"
 
@@ -11,7 +12,7 @@ using test::contains;
 using test::expect_user_error;
 using test::gemm;
 
-/// A schedule with every primitive.
+/// Returns a schedule that uses every primitive.
 Schedule tiled() {
   Schedule s(gemm(7, 5, 9));
   auto AB = s.block("AB"), C = s.block("C");
@@ -104,7 +105,7 @@ s.unroll(ax_A_k_outer);
 )");
 }
 
-/// Names that a user may take and C++ may not, and those of every trace.
+/// The names are valid in a workload but not in C++, or they are names that each trace uses.
 TEST(Trace, IsCppWhateverTheNames) {
   Workload w("words");
   Tensor shared = w.placeholder("shared", {8}, DType::u32);
@@ -134,7 +135,7 @@ s.unroll(s_);
   EXPECT_EQ(handle_name("_"), "_");
 }
 
-/// The error has the schedule as it was before, also if the schedule itself is gone.
+/// The error contains the schedule before the directive, even after the schedule itself is destroyed.
 TEST(Trace, OfTheScheduleThatRefused) {
   auto refused = [](const std::function<void(Schedule &)> &apply_one) -> std::shared_ptr<const Schedule> {
     Schedule s(gemm(7, 5, 9));
@@ -174,7 +175,7 @@ TEST(Trace, OfTheScheduleThatRefused) {
   }
 }
 
-/// A trace names what there is, and makes no names.
+/// A trace can refer only to names that exist. It does not create names.
 TEST(Trace, OfNamesThatThereAreNot) {
   Schedule s(gemm(7, 5, 9));
   for (const char *name : {"", "a b", "1x", "i\n"}) {

@@ -1,4 +1,4 @@
-/// vectorize: what it changes, what it refuses, what it owes.
+/// Tests vectorize: the resulting program, the refusals and the obligations.
 
 #include "dsl/hardware/vector_access.h"
 #include "tests/dsl/support.h"
@@ -15,7 +15,7 @@ using test::expect_refused;
 using test::gemm;
 using test::product;
 
-/// C = A*B with a tile of 8 rows of A in shared memory for each step of 8 of k, copied in groups of 4.
+/// C = A*B. Each step of 8 of k copies a tile of 8 rows of A to shared memory in groups of 4.
 struct Tiled {
   Schedule s;
   BlockRef tile;
@@ -60,7 +60,7 @@ TEST(VectorizeRefuses, WidthsThatNoVectorHas) {
   }
 }
 
-/// y = x, converted to another type.
+/// y = x, converted from `in` to `out`.
 Schedule converted(DType in, DType out, std::int64_t lanes) {
   Workload w("store");
   Tensor x = w.placeholder("x", {48}, in);
@@ -155,8 +155,8 @@ TEST(VectorizeRefuses, GuardsThatSplitAVector) {
                  "the bound 1023 and each start must be multiples of 4; use a scalar loop for this shape", {});
 }
 
-/// x + 2^63 - 1 < x wraps around: it is true exactly if x > 0, although the difference of both sides is
-/// constant.
+/// The sum x + 2^63 - 1 wraps around, so the mask is true exactly if x > 0. The difference of its sides is
+/// constant without wrap-around.
 TEST(VectorizeRefuses, MasksOnDataThatDifferBetweenLanes) {
   Workload w("wraps");
   Tensor x = w.placeholder("X", {8, 16}, DType::i64), z = w.placeholder("Z", {8}, DType::u32);
@@ -172,7 +172,7 @@ TEST(VectorizeRefuses, MasksOnDataThatDifferBetweenLanes) {
       {"j_inner", "Y"});
 }
 
-/// The proof must not depend on the form of the condition: lowering does not simplify indices of data.
+/// The proof must not depend on the form of the condition, because lowering does not simplify indices of data.
 TEST(Uniform, IsAConditionOnDataThatAllLanesRead) {
   Workload w("data");
   Tensor x = w.placeholder("X", {8}, DType::u32);
@@ -210,7 +210,7 @@ TEST(VectorizeRefuses, StartsThatAreNotAligned) {
                  "from the offset i*16 + j_outer*4 + 1, which is not always a multiple of 4", {"j_inner", "Y"});
 }
 
-/// The obligation on the loop of this name, or "".
+/// Returns the obligation on the loop of this name, or "" if there is none.
 std::string owed(const Schedule &s, const std::string &loop, const std::string &by) {
   for (const Obligation &owed : s.obligations())
     if (owed.culprit == loop) {
@@ -220,7 +220,8 @@ std::string owed(const Schedule &s, const std::string &loop, const std::string &
   return "";
 }
 
-/// Rows of 8 elements start at multiples of 4; padded to 9 they do not, and padded to 12 they do again.
+/// Rows of 8 elements start at multiples of 4. With a padding to 9 elements they do not, and to 12 elements
+/// they do.
 TEST(VectorizeOwes, AlignmentOfTilesThatALaterLayoutDecides) {
   for (auto [offset, aligned] : {std::pair{1, false}, std::pair{2, false}, std::pair{4, true}}) {
     Tiled t(16, 5, 24);
@@ -238,11 +239,12 @@ TEST(VectorizeOwes, AlignmentOfTilesThatALaterLayoutDecides) {
   }
 }
 
-/// What is swizzled by bits that it has not is not swizzled, and rows of 9 elements are not aligned.
+/// The swizzle uses bits that the index does not have, so it changes nothing. Rows of 9 elements are not
+/// aligned.
 TEST(VectorizeOwes, AlignmentOfTilesThatASwizzleLeavesAsTheyAre) {
   Tiled t(16, 5, 24);
   Loop rows = t.s.loops(t.tile)[2];
-  t.s.split(rows, {infer, 8}); // a loop of one iteration, which must not hide it
+  t.s.split(rows, {infer, 8}); // a loop of one iteration must not hide the misalignment
   t.s.vectorize(t.lanes);
   t.s.storage_align(t.tile, 0, 8, 1);
   t.s.swizzle(t.tile, 1, 3, 5);
@@ -257,7 +259,7 @@ TEST(VectorizeOwes, NothingWhereASwizzleKeepsNeighbours) {
     Tiled t(16, 5, 24);
     t.s.vectorize(t.lanes);
     t.s.swizzle(t.tile, 2, base, 3);
-    // The vectors of A are loaded as ever; with base 2 those of the tile are stored whole too.
+    // A is loaded by vectors for each base. With base 2, the tile is also stored by vectors.
     EXPECT_EQ(owed(t.s, t.s.name(t.lanes), ""), "");
     EXPECT_TRUE(test::same_meaning(t.s));
   }
@@ -271,7 +273,7 @@ TEST(VectorizeOwes, NothingWhereATileIsTransposed) {
 }
 
 TEST(VectorizeOwes, SomethingContiguous) {
-  // Along the rows of a tile nothing is contiguous; a later layout could mend it.
+  // The lanes are not contiguous along the rows of a tile. A later layout could change this.
   Schedule s(chain(16, 16));
   auto T = s.block("T"), U = s.block("U");
   s.set_scope(T, Scope::shared);

@@ -1,4 +1,4 @@
-/// Loops bound to warps and lanes: what bind refuses.
+/// Tests loops that are bound to warps and lanes: the refusals of bind.
 
 #include "tests/dsl/support.h"
 
