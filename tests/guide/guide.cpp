@@ -1,13 +1,13 @@
-/// Compiles and runs the blocks of a page, so that the page stays true (docs/guide.md, docs/one_directive.md):
+/// Compiles and runs the blocks of a page (docs/guide.md, docs/one_directive.md), so that they stay correct:
 ///
 ///   nestsmith_guide program GUIDE.md OUT.cpp         writes the cpp blocks, in order, as one program
 ///   nestsmith_guide run GUIDE.md README.md PROGRAM   runs the sh blocks in a folder that has PROGRAM
 ///
 ///   ```cpp    a part of the program                ```sh    commands; all of them succeed
-///   ```text   what the sh block before it prints, to both streams; a line of … stands for any number of lines
-///   ```cmake  as README.md has it, with another program's name
+///   ```text   the output of the sh block before it, of both streams; a line of … matches any number of lines
+///   ```cmake  a block of README.md, with another program's name
 ///
-/// Any other block is an error. NESTSMITH_REWRITE_GOLDENS=1 writes text blocks anew that do not match.
+/// Any other block is an error. NESTSMITH_REWRITE_GOLDENS=1 rewrites the text blocks that do not match.
 
 #include <cstdio>
 #include <cstdlib>
@@ -27,7 +27,7 @@ using Lines = std::vector<std::string>;
 
 struct Block {
   std::string kind;
-  std::size_t line; ///< of its first line, counted from 1
+  std::size_t line; ///< the number of its first line, counted from 1
   Lines lines;
 };
 
@@ -86,7 +86,7 @@ std::vector<Block> blocks_of(const Lines &guide) {
   return blocks;
 }
 
-/// Whether `got` is `expected`, in which a line of … stands for any number of lines.
+/// Returns whether `got` matches `expected`. A line of … in `expected` matches any number of lines.
 bool matches(const Lines &expected, std::size_t e, const Lines &got, std::size_t g) {
   if (e == expected.size())
     return g == got.size();
@@ -99,7 +99,7 @@ bool matches(const Lines &expected, std::size_t e, const Lines &got, std::size_t
   return g < got.size() && expected[e] == got[g] && matches(expected, e + 1, got, g + 1);
 }
 
-/// What a shell prints to both streams, and its exit status.
+/// Runs a shell script. Returns the output of both streams and the exit status.
 std::pair<std::string, int> run(const std::string &script, const fs::path &folder) {
   write(folder / "commands.sh", "set -e\n" + script);
   std::string command =
@@ -111,7 +111,7 @@ std::pair<std::string, int> run(const std::string &script, const fs::path &folde
   for (int c; (c = std::fgetc(pipe)) != EOF;)
     output += static_cast<char>(c);
   int status = pclose(pipe);
-  // What is in progress: a terminal overwrites it.
+  // Removes lines of progress, which a terminal overwrites.
   Lines lines = lines_of(output);
   std::erase_if(lines, [](const std::string &line) { return line.ends_with(" …") && !line.starts_with(" "); });
   return {text_of(lines), status};
@@ -127,7 +127,7 @@ void make_program(const fs::path &guide, const fs::path &out) {
   write(out, program);
 }
 
-/// A cmake block is README's, with the name of the guide's program.
+/// Returns whether README.md has this cmake block with the name of its own program.
 bool is_in_readme(const Block &block, std::string readme) {
   std::string ours = "my_kernels", theirs = "my_schedule";
   for (std::size_t at; (at = readme.find(theirs)) != std::string::npos;)
@@ -146,7 +146,8 @@ int run_guide(const fs::path &path, const fs::path &readme, const fs::path &prog
   bool rewrite = asked && std::string_view(asked) == "1";
   int wrong = 0, ran = 0, compared = 0;
   std::string output;
-  // From the last to the first would keep line numbers, but commands may use files that earlier ones wrote.
+  // Commands may use files of earlier ones, so the blocks run in order. The page is changed after the loop,
+  // from the last block to the first, so that line numbers stay valid.
   std::vector<std::pair<const Block *, Lines>> changed;
   for (std::size_t n = 0; n < blocks.size(); ++n) {
     const Block &block = blocks[n];

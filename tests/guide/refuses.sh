@@ -1,5 +1,6 @@
 #!/bin/sh
-# refuses.sh NESTSMITH_GUIDE: a guide whose blocks cannot be run as they should, or print something else, is found.
+# refuses.sh NESTSMITH_GUIDE: tests that the guide's checker reports blocks that do not run or that print another
+# output.
 set -eu
 tool=$1
 folder=$(mktemp -d)
@@ -9,7 +10,7 @@ printf '#!/bin/sh\necho "it ran"\n' >my_kernels
 chmod +x my_kernels
 printf '```cmake\nadd_executable(my_schedule my_schedule.cpp)\n```\n' >README.md
 
-# expect STATUS TEXT LINE…: the guide of these lines.
+# expect STATUS TEXT LINE…: runs a guide of these lines, and expects the exit status and a part of the output.
 expect() {
   status=$1 text=$2
   shift 2
@@ -39,7 +40,7 @@ expect 2 'line 1: a text block shows what the sh block before it prints, but the
 expect 2 'line 2: a block begins inside of another' '```sh' '```text' '```'
 expect 2 'the last block has no end' '```sh' "$run"
 
-# The switch writes what is printed.
+# With NESTSMITH_REWRITE_GOLDENS=1, the checker writes the output to the page.
 printf '%s\n' '```sh' "$run" '```' '```text' 'it walked' '```' 'The end.' >guide.md
 NESTSMITH_REWRITE_GOLDENS=1 "$tool" run guide.md README.md my_kernels >out
 printf '%s\n' '```sh' "$run" '```' '```text' 'it ran' '```' 'The end.' | cmp - guide.md

@@ -1,5 +1,4 @@
-// `nestsmith` is the only name that a user's include path has from it: what this finds would compile in an
-// #include.
+// Does not compile if nestsmith adds another name than `nestsmith` to a user's include path.
 
 #if !__has_include(<nestsmith/nestsmith.h>) || !__has_include("nestsmith/dsl/ir/tensor.h")
 #error "the public headers are not on the include path"

@@ -1,6 +1,6 @@
 # cmake -DMODE=installed|subdirectory -DSOURCE=… -DBUILD=… -DLLVM=14 -DLLVM_DIR=… -DCOMPILER=… -DFLAGS=… -P use_nestsmith.cmake
-# Builds examples/my_schedule.cpp as a user would in a project in C++ alone: installed, and then runs it; as a
-# subdirectory, compiles it.
+# Builds examples/my_schedule.cpp in a project of a user, in C++ only. With MODE=installed, it installs nestsmith,
+# builds the program and runs it. With MODE=subdirectory, it only compiles the program.
 
 function(step)
   execute_process(COMMAND ${ARGN} COMMAND_ECHO STDERR COMMAND_ERROR_IS_FATAL ANY OUTPUT_VARIABLE output
@@ -8,7 +8,7 @@ function(step)
   set(output "${output}" PARENT_SCOPE)
 endfunction()
 
-# expect(REGEX...): the output of the last step matches each.
+# expect(REGEX...): expects that the output of the last step matches each regular expression.
 function(expect)
   foreach(regex ${ARGN})
     if(NOT output MATCHES "${regex}")
@@ -22,7 +22,7 @@ set(arguments -G Ninja -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_COMPILER=${COMPILER} 
   -DEXAMPLE=${SOURCE}/examples/my_schedule.cpp -DLLVM=${LLVM})
 file(REMOVE_RECURSE ${folder})
 if(MODE STREQUAL installed)
-  # The prefix is moved, and what it is moved to has a space.
+  # The installed package must work after a move, and from a folder whose name has a space.
   step(${CMAKE_COMMAND} --install ${BUILD} --prefix ${folder}/prefix)
   set(prefix "${folder}/the moved prefix")
   file(RENAME ${folder}/prefix ${prefix})
@@ -51,7 +51,7 @@ else()
   set(the_cu CMakeLists.txt from_c.c from_cpp.cpp emitted/relu.cu emitted/relu.h)
   list(TRANSFORM the_cu PREPEND examples/use_the_cu/)
   foreach(paper LICENSE README.md README.ko.md docs/design.md examples/my_schedule.cpp ${the_cu})
-    file(SIZE ${papers}/${paper} bytes) # fails where there is none
+    file(SIZE ${papers}/${paper} bytes) # fails if the file does not exist
   endforeach()
   if(EXISTS ${papers}/examples/CMakeLists.txt)
     message(FATAL_ERROR "examples/CMakeLists.txt, a part of nestsmith's own build, was installed")
@@ -67,7 +67,7 @@ else()
   endforeach()
 endif()
 
-# A user's project may treat its own warnings as errors, but none of ours.
+# A user's project may treat warnings in its own files as errors, but not warnings in files of nestsmith.
 if(MODE STREQUAL subdirectory)
   file(STRINGS ${folder}/build/compile_commands.json commands REGEX "\"command\": .*/dsl/")
   list(LENGTH commands count)
@@ -81,7 +81,7 @@ if(MODE STREQUAL subdirectory)
   endif()
 endif()
 
-# What is missing for a build is named with Debian's package.
+# If a package for the build is missing, the message names the package of Debian.
 if(MODE STREQUAL subdirectory)
   foreach(case SQLite3:libsqlite3-dev fmt:libfmt-dev Eigen3:libeigen3-dev LLVM:llvm-dev)
     string(REGEX MATCH "(.*):(.*)" case ${case})
@@ -89,12 +89,12 @@ if(MODE STREQUAL subdirectory)
     execute_process(COMMAND ${CMAKE_COMMAND} -DCMAKE_DISABLE_FIND_PACKAGE_${CMAKE_MATCH_1}=ON ${folder}/build
       ERROR_VARIABLE output OUTPUT_QUIET)
     execute_process(COMMAND ${CMAKE_COMMAND} -UCMAKE_DISABLE_FIND_PACKAGE_${CMAKE_MATCH_1} ${folder}/build OUTPUT_QUIET)
-    string(REGEX REPLACE "[ \n]+" " " output "${output}") # CMake folds it
+    string(REGEX REPLACE "[ \n]+" " " output "${output}") # CMake wraps the message
     expect("${expected}")
   endforeach()
 endif()
 
-# What the example includes: nothing of the repository itself, and no header of LLVM, fmt or Eigen.
+# The example includes no file of the repository itself, and no header of LLVM, fmt or Eigen.
 execute_process(COMMAND ${CMAKE_COMMAND} --build ${folder}/build -- -t deps ${object} OUTPUT_VARIABLE output)
 expect("/nestsmith/nestsmith\\.h" "/nestsmith/tools/cli\\.h")
 if(output MATCHES "[^\n]*/(llvm|llvm-c|fmt|eigen3)/[^\n]*" OR output MATCHES "${SOURCE}/(dsl|schedules|tools)/[^\n]*")

@@ -1,5 +1,6 @@
 # cmake -DNESTSMITH=… -DSOURCE=… -DBUILD=… -P use_the_cu.cmake
-# Builds examples/use_the_cu as a user would, and runs its programs: two emitted files in one program, called from C and C++.
+# Builds examples/use_the_cu as a user would, and runs its programs, one in C and one in C++. Each program links two
+# emitted files.
 
 find_program(nvcc nvcc PATHS /usr/local/cuda/bin)
 if(NOT nvcc)
@@ -11,7 +12,7 @@ function(step)
   execute_process(COMMAND ${ARGN} COMMAND_ECHO STDERR COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
 
-# Runs a program of the example and compares what it prints with a regular expression.
+# Runs a program of the example, and expects that its output matches a regular expression.
 function(prints program expected)
   execute_process(COMMAND ${folder}/${program} OUTPUT_VARIABLE printed RESULT_VARIABLE result)
   if(NOT result EQUAL 0 OR NOT printed MATCHES "^${expected}$")

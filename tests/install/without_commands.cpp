@@ -1,4 +1,4 @@
-// nestsmith as a library, without cli_main: from a computation to its checked CUDA text.
+// Uses nestsmith as a library, without cli_main: from a computation to its checked CUDA text.
 
 #include <nestsmith/nestsmith.h>
 
