@@ -1,7 +1,7 @@
 #!/bin/sh
-# cost.sh JUNIT [LINES]: the cost of the tests by net and by rung, in seconds, from the file that `ctest --output-junit` wrote.
-# A net is a test with all its parameters. A rung has the tests that name it in a parameter: its seconds, and those of its
-# slowest test. A test that reads all rungs counts only as a net.
+# cost.sh JUNIT [LINES]: prints the cost of the tests in seconds, by net and by rung, from the file that `ctest
+# --output-junit` wrote. A net is a test with all of its parameters. The cost of a rung is the sum over the tests that
+# name it in a parameter; the slowest of these is printed, too. A test that reads all rungs counts only as a net.
 set -eu
 junit=$1 lines=${2-12}
 

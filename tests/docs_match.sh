@@ -1,7 +1,8 @@
 #!/bin/sh
-# docs_match.sh [ROOT [NESTSMITH]]: docs/language.md matches the headers, README.md contains the example and the schedule
-# of tiling/shared, README.ko.md has the same blocks as README.md, and the CMake of docs/use_the_cu.md is in the example's
-# project. With the binary NESTSMITH, README.md also contains the kernel of tiling/shared.
+# docs_match.sh [ROOT [NESTSMITH]]: checks that docs/language.md matches the headers, that README.md contains the
+# example and the schedule of tiling/shared, that README.ko.md has the same blocks as README.md, and that the example's
+# project contains the CMake of docs/use_the_cu.md. With the binary NESTSMITH, it also checks that README.md contains
+# the kernel of tiling/shared.
 set -eu
 root=${1:-$(cd "$(dirname "$0")/.." && pwd)}
 nestsmith=${2-}
@@ -27,7 +28,7 @@ while IFS= read -r line; do
   grep -Fxq -- "$line" "$cmake" || { echo "examples/use_the_cu/CMakeLists.txt has no line: $line" && exit 1; }
 done <"$made"
 
-# The lines of all blocks of a page, except shell commands, whose comments are translated.
+# Prints the lines of all blocks of a page. Shell blocks are left out, because their comments are translated.
 blocks() { awk '/^```/ { inside = !inside; shown = inside && !/^```sh$/ } shown' "$1"; }
 blocks "$root/README.md" >"$made"
 blocks "$root/README.ko.md" >"$other"

@@ -1,5 +1,5 @@
 #pragma once
-/// Files and folders of the tests.
+/// Helpers of the tests for files and folders.
 
 #include <cerrno>
 #include <cstddef>
@@ -21,7 +21,7 @@ inline void write_file(const std::filesystem::path &path, const std::string &tex
   std::ofstream(path, std::ios::binary) << text;
 }
 
-/// A new folder. It is removed with everything in it.
+/// A new temporary folder. The destructor removes it and its content.
 class TemporaryFolder {
 public:
   TemporaryFolder() {

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Runs README's two commands on a machine that has nothing: in a minimal Debian root with git, on a clone of the
-# committed tree. Needs root privileges and installs mmdebstrap on the host. The root and its mounts go away on every exit.
+# Runs the two commands of README.md on a machine that has only git: in a minimal root of Debian, on a clone of the
+# committed tree. Needs root privileges and installs mmdebstrap on the host. On every exit, the script removes the root
+# and its mounts.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 . "$root/cmake/prepare.sh"
@@ -39,7 +40,7 @@ while [ $# -gt 0 ]; do
 done
 [ "$(id -u)" = 0 ] || fail "fresh_machine.sh makes a root of Debian: run it as root"
 
-# Each line of the matrix, with its time; all are run, whatever fails.
+# Runs each line of the matrix and measures its time. A failure does not stop the matrix.
 if [ -n "$matrix" ]; then
   status=0 table=''
   for case in "12" "13" "12 --user" "12 --llvm 19"; do
@@ -69,7 +70,7 @@ child=
 finish() {
   status=$?
   trap - EXIT INT TERM HUP
-  # Each child is the first process of namespaces of its own: with it end its descendants and its mounts.
+  # Each child is the first process of its own namespaces, so its end also ends its descendants and its mounts.
   if [ -n "$child" ]; then
     kill -s KILL "$child" 2>/dev/null || true
     wait "$child" 2>/dev/null || true
@@ -82,7 +83,7 @@ trap finish EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
-# wait_for COMMAND...: in the background, so that a signal ends it at once.
+# wait_for COMMAND...: runs the command in the background, so that a signal ends the script at once.
 wait_for() {
   "$@" </dev/null &
   child=$!
@@ -92,13 +93,13 @@ wait_for() {
   return "$status"
 }
 
-# The host's own settings of packages: the archives of Debian with the suite replaced, apt's proxies, additional
-# certificates, and pip's configuration.
+# Settings for packages that the root takes from the host: the archives of Debian for the release, the proxies of apt,
+# additional certificates, and the configuration of pip.
 host_suite=$(. /etc/os-release && echo "${VERSION_CODENAME-}")
 apt-get indextargets --format '$(ORIGIN) deb $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' 2>/dev/null |
   sed -n "s/^Debian \(deb .*\) $host_suite\([-a-z]*\) main\$/\1 $suite\2 main/p" | sort -u >"$folder/archives"
 archives=$folder/archives
-[ -s "$archives" ] || archives= # mmdebstrap knows Debian's own
+[ -s "$archives" ] || archives= # mmdebstrap knows Debian's own archives
 apt-config dump | grep -E '^Acquire::https?::Proxy' >"$folder/proxies" || true
 
 machine=$folder/machine packages=git
@@ -124,8 +125,8 @@ if [ -n "$user" ]; then
   echo "$user ALL=(ALL) NOPASSWD: ALL" >"$machine/etc/sudoers.d/$user"
 fi
 
-# inside COMMAND: runs a shell command in the clone, with the mounts that a machine has. They live in a namespace of
-# their own, which ends with the command. The devices are those that every machine has: no GPU.
+# inside COMMAND: runs a shell command in the clone, with the mounts of an ordinary machine. They are in a namespace of
+# their own, which ends with the command. /dev has only the devices that each machine has, so no GPU.
 inside() {
   # shellcheck disable=SC2016 # expanded in the namespace
   wait_for unshare --mount --pid --fork --kill-child sh -euc '
@@ -170,7 +171,7 @@ for command in ./run.sh "./test.sh$all"; do
   inside "$command" || {
     result="FAILED with exit code $?" status=1
   }
-  # A warning is an error here, and only here: a user's compiler may be newer than ours.
+  # A warning is an error here, and only here, because a user's compiler may be newer than the tested ones.
   if grep -n 'warning: ' "$machine$place/build/build.log" >&2; then
     say "$command: the compiler warns, see above"
     result="$result with warnings" status=1

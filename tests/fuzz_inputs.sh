@@ -1,7 +1,7 @@
 #!/bin/sh
-# Fuzzes what reads input from outside (tests/tools/inputs): fuzz_inputs.sh [SECONDS [TARGET...]], by default ten
-# minutes each. Needs clang from 15 on with libFuzzer (Debian: clang-19 libclang-rt-19-dev); CXX names it. What breaks is left in
-# build-fuzz/: mend it and add it to the corpus, which the ordinary tests replay.
+# fuzz_inputs.sh [SECONDS [TARGET...]]: fuzzes the readers of input from outside (tests/tools/inputs), by default for
+# ten minutes each. Needs clang 15 or newer with libFuzzer (Debian: clang-19 libclang-rt-19-dev); CXX names it. Inputs
+# that fail are in build-fuzz/. After the fix, add them to the corpus, which the ordinary tests replay.
 set -eu
 cd "$(dirname "$0")/.."
 seconds=${1:-600}

@@ -1,6 +1,6 @@
 #pragma once
-/// Golden files: text compared exactly with tests/golden/NAME. NESTSMITH_REWRITE_GOLDENS=1 writes them anew;
-/// a missing one fails and prints what it would hold.
+/// Compares text exactly with the golden file tests/golden/NAME. NESTSMITH_REWRITE_GOLDENS=1 rewrites the
+/// files. If a file is missing, the test fails and prints the text.
 
 #include <gtest/gtest.h>
 

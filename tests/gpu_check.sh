@@ -14,7 +14,7 @@ HELP
 }
 sanitizer=${COMPUTE_SANITIZER:-compute-sanitizer}
 
-# TOOL RUNG SHAPE: one run, as a line "TOOL RUNG CODE" and a log.
+# gpu_check.sh --one FOLDER BINARY TOOL RUNG SHAPE: makes one run. Prints a line "TOOL RUNG CODE" and writes a log.
 if [ "${1:-}" = --one ]; then
   folder=$2 binary=$3 tool=$4 rung=$5
   set -- check "$rung" --device gpu --shape "$6"

@@ -1,7 +1,8 @@
 #!/bin/sh
-# include_graph.sh [ROOT]: prints the include graph of the rooms. A unit is a header and the source of its name. For each
-# room, and for all: the files, the units, the arrows between units, and the floors, which are the units on the longest
-# chain of includes, where a knot counts once. A knot is a set of units that include each other, directly or not.
+# include_graph.sh [ROOT]: prints the include graph of the rooms. A unit is a header with the source file of the same
+# name. For each room, and for all rooms together, it prints the numbers of files, units, arrows and floors. An arrow is
+# an include of one unit by another. The floors are the units on the longest chain of includes; a knot counts as one. A
+# knot is a set of units that include each other, directly or indirectly.
 set -eu
 root=${1:-$(cd "$(dirname "$0")/.." && pwd)}
 cd "$root"
@@ -13,14 +14,14 @@ find $rooms -name '*.h' -o -name '*.cpp' -o -name '*.inc' | sort | while read -r
 done | awk -v rooms="$rooms" '
   function unit(file) { sub(/\.[a-z]+$/, "", file); return file }
   function room_of(u,  n) { for (n = 1; n <= count_rooms; ++n) if (index(u, room[n] "/") == 1) return room[n] }
-  # All units that `from` includes, directly or not, are marked in `reached`.
+  # Marks all units that `from` includes, directly or indirectly, in `reached`.
   function mark(from,  n, v) {
     for (n = 1; n <= degree[from]; ++n) {
       v = next_of[from, n]
       if (!((start, v) in reached)) { reached[start, v] = 1; mark(v) }
     }
   }
-  # The floors from u down, in units or knots; u stands for its knot.
+  # Returns the number of floors from u down. Each floor is a unit or a knot; u stands for its knot.
   function floors(u,  n, m, v, deepest, d) {
     if (u in depth) return depth[u]
     deepest = 0

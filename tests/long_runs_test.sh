@@ -1,6 +1,6 @@
 #!/bin/sh
-# long_runs_test.sh [ROOT]: gpu_check.sh, nvrtc_all.sh and long_run.sh against a nestsmith, a sanitizer and a fuzzer that
-# are made up here.
+# long_runs_test.sh [ROOT]: tests gpu_check.sh, nvrtc_all.sh and long_run.sh with a fake nestsmith, a fake sanitizer and
+# a fake fuzzer.
 set -eu
 root=${1:-$(cd "$(dirname "$0")/.." && pwd)}
 folder=$(mktemp -d)
@@ -51,7 +51,7 @@ FAKE
 chmod +x "$folder/nestsmith" "$folder/sanitizer" "$folder/fuzz"
 
 bad=0
-# shows CODE TEXT COMMAND...: the command ends so, and says the text.
+# shows CODE TEXT COMMAND...: expects that the command ends with the code and prints the text.
 shows() {
   wanted=$1 text=$2 code=0
   shift 2

@@ -1,6 +1,6 @@
-# Read by ctest: gives the label `long` to the tests that take most of the time and that look for rare bugs: every
-# proof, many random schedules, many seeded bugs, every architecture. ./test.sh leaves them out, ./test.sh --all runs them.
-# A line is a regular expression of names of tests.
+# ctest reads this file. It sets the label `long` on the tests that take most of the time and look for rare bugs: all
+# proofs, many random schedules, many seeded bugs, all architectures. ./test.sh leaves them out; ./test.sh --all runs
+# them. Each line is a regular expression that matches names of tests.
 
 set(long_tests
   "^SmallWorld\\.Three"

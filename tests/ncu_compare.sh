@@ -1,5 +1,5 @@
 #!/bin/sh
-# ncu_compare.sh [ROOT]: bench/ncu_compare.py against a nestsmith and a profiler that are made up here.
+# ncu_compare.sh [ROOT]: tests bench/ncu_compare.py with a fake nestsmith and a fake profiler.
 set -eu
 root=${1:-$(cd "$(dirname "$0")/.." && pwd)}
 folder=$(mktemp -d)
@@ -45,7 +45,7 @@ CSV
 FAKE
 chmod +x "$folder/nestsmith" "$folder/ncu"
 
-# expect CODE PATTERN...: the last run ended so and printed lines like these.
+# expect CODE PATTERN...: expects that the last run ended with the code and printed a line for each pattern.
 expect() {
   if [ "$code" != "$1" ]; then
     echo "expected exit code $1, got $code:" && cat "$folder/out" && exit 1
@@ -66,7 +66,7 @@ export FOUND=true SECTORS=4,096,000
 compare --ncu "$folder/ncu"
 expect 0 "op_ld.sum *exact *4,096,000 *4,096,000  agrees" "ratio *exact *16.50 *16.50  agrees" \
   "dram__bytes.sum *modelled *900 *1,000  0.900 of it" "barriers.sum *exact *7 *-$" "2 of 2 exact figures agree"
-# The rung is explained for this GPU and profiled at the same problem, by the profiler's names only.
+# The rung is explained for this GPU and profiled at the same shape. Only metrics that the profiler knows are requested.
 cp "$folder/said" "$folder/out"
 expect 0 "^explain deep_dive/naive --gpu NVIDIA H200 --shape 64x64x64 --json" \
   "--kernel-name gemm .*,dram__bytes.sum,gpu__time_duration.sum .*run deep_dive/naive --device gpu --shape 64x64x64"
@@ -74,7 +74,7 @@ compare --ncu "$folder/ncu" --dtype f32
 cp "$folder/said" "$folder/out"
 expect 0 "^explain deep_dive/naive --gpu NVIDIA H200 --shape 64x64x64 --dtype f32 --json" \
   "run deep_dive/naive --device gpu --shape 64x64x64 --dtype f32"
-# A rung of the matrix units: calls and ldmatrix are exact too.
+# For a rung of matrix units, the numbers of calls and of ldmatrix are exact, too.
 RUNG=tensor/swizzled compare --ncu "$folder/ncu"
 expect 1 "^tensor/swizzled f16 64x64x64" "op_ldsm.sum *exact *64 *64  agrees" \
   "op_hmma.sum *exact *32 *31  DIFFERS" "3 of 4 exact figures agree"

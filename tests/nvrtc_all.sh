@@ -12,7 +12,8 @@ exit codes: 0 good, 1 a text was refused or spills registers, 2 usage, 4 no NVRT
 HELP
 }
 
-# RUNG ARCH FORM SHAPE: "ARCH FORM STATUS KERNELS CACHED SPILLING REGISTERS RUNG SHAPE", and a log if it is not good.
+# nvrtc_all.sh --one FOLDER BINARY RUNG ARCH FORM SHAPE: compiles one rung. Prints a line "ARCH FORM STATUS KERNELS
+# CACHED SPILLING REGISTERS RUNG SHAPE", and writes a log if the status is not good.
 if [ "${1:-}" = --one ]; then
   folder=$2 binary=$3 rung=$4 arch=$5 form=$6 shape=$7
   set -- compile "$rung" --arch "$arch" --shape "$shape" --json
@@ -57,7 +58,7 @@ arches=$("$binary" doctor --json | sed -n 's/^ *"arches": "\(.*\)".*/\1/p')
 [ -n "$arches" ] || refuse 4 "no NVRTC: \`$binary doctor\` says how to get it"
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-NESTSMITH_CACHE=$folder/cache # texts that several rungs have are compiled once
+NESTSMITH_CACHE=$folder/cache # a text that several rungs share is compiled once
 export NESTSMITH_CACHE
 rungs_of "$binary" "$@" >"$folder/rungs" || exit 2
 

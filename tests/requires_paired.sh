@@ -1,7 +1,7 @@
 #!/bin/sh
-# requires_paired.sh [ROOT]: a requirement has one tag in three places: a line `/// Requires [TAG]: …` of the header
-# dsl/schedule/primitives/NAME.h, the refusal in dsl/, and expect_refused in tests/dsl. TAG is NAME.WORD; any.WORD is required of
-# every primitive and stands in edit.h.
+# requires_paired.sh [ROOT]: checks that the tag of each requirement is in three places: a line `/// Requires [TAG]: …`
+# in the header dsl/schedule/primitives/NAME.h, the refusal in dsl/, and expect_refused in tests/dsl. TAG is NAME.WORD.
+# Each primitive has the requirements any.WORD, which are in edit.h.
 set -eu
 root=${1:-$(cd "$(dirname "$0")/.." && pwd)}
 cd "$root"
@@ -10,7 +10,7 @@ trap 'rm -rf "$lists"' EXIT
 failed=0
 fail() { echo "$1" && failed=1; }
 
-# tags PATTERN FILE...: the tags that PATTERN finds, its NAME.WORD without what is around it.
+# tags PATTERN FILE...: prints the NAME.WORD of each match of PATTERN.
 word='[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*'
 tags() {
   pattern=$1

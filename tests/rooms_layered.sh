@@ -1,18 +1,18 @@
 #!/bin/sh
-# rooms_layered.sh [ROOT]: each room includes itself and the rooms that its line names, and every folder of code is a room.
-# A knot is a set of units that include each other, directly or not; tests/include_graph.sh prints them. The limit on
-# their size stands below.
+# rooms_layered.sh [ROOT]: checks that each room includes only itself and the rooms on its line below, and that each
+# folder of code is a room. It also limits the size of knots. A knot is a set of units that include each other, directly
+# or indirectly; tests/include_graph.sh prints them.
 set -eu
 root=${1:-$(cd "$(dirname "$0")/.." && pwd)}
 cd "$root"
 
 bad=0 checked=0 rooms=''
-# room NAME [ROOM...]: NAME may include itself and these.
+# room NAME [ROOM...]: checks that NAME includes only itself and these rooms.
 room() {
   name=$1
   allowed=$(printf '%s|' "$@")
   rooms="$rooms $name"
-  # Includes in quotes are written from the root of the repository.
+  # Includes in quotes are relative to the root of the repository.
   includes=$(grep -rn --include='*.h' --include='*.cpp' --include='*.inc' '^ *# *include *"' "$name" || true)
   [ -n "$includes" ] || { echo "no include in $name: is this the right folder?" && exit 1; }
   checked=$((checked + $(printf '%s\n' "$includes" | wc -l)))

@@ -1,12 +1,12 @@
-# What gpu_check.sh, nvrtc_all.sh and long_run.sh share; they source it.
+# Functions that gpu_check.sh, nvrtc_all.sh and long_run.sh source.
 
-# refuse CODE MESSAGE: one line, and the end.
+# refuse CODE MESSAGE: prints one line and exits with the code.
 refuse() {
   echo "$(basename "$0"): $2" >&2
   exit "$1"
 }
 
-# rungs_of BINARY [RUNG...]: "NAME RANK" of these rungs, or of all.
+# rungs_of BINARY [RUNG...]: prints a line "NAME RANK" for each of these rungs, or for all rungs.
 rungs_of() {
   list=$("$1" list --json) || return 1
   shift

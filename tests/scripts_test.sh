@@ -1,5 +1,5 @@
 #!/bin/sh
-# scripts_test.sh [ROOT]: the choice of an LLVM, the list of skipped tests, the cost of tests, and the options of
+# scripts_test.sh [ROOT]: tests the choice of an LLVM, the list of skipped tests, the cost of tests, and the options of
 # fresh_machine.sh.
 set -eu
 root=${1:-$(cd "$(dirname "$0")/.." && pwd)}
@@ -7,7 +7,7 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 failed=0
 
-# expect CODE TEXT COMMAND...: its exit code, and a part of what it prints.
+# expect CODE TEXT COMMAND...: expects the exit code and a part of the output.
 expect() {
   code=$1 part=$2
   shift 2
@@ -20,7 +20,7 @@ expect() {
   }
 }
 
-# choose VERSIONS [DEFINITION...]: what choose_llvm.cmake chooses where these versions are installed.
+# choose VERSIONS [DEFINITION...]: prints the version that choose_llvm.cmake chooses if these versions are installed.
 choose() {
   rm -rf "$folder/llvms"
   for version in $1; do

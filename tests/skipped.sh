@@ -1,6 +1,7 @@
 #!/bin/sh
-# skipped.sh JUNIT [LIST...]: lists the tests that a run of ctest skipped, each with its reason, from the file that
-# `ctest --output-junit` wrote. With lists, fails where a skipped test is on no line of them: NAME or NAME*, and a comment.
+# skipped.sh JUNIT [LIST...]: lists the tests that a run of ctest skipped, with the reason, from the file that `ctest
+# --output-junit` wrote. With lists, fails if no line of a list names a skipped test. A line is NAME or NAME*, and a
+# comment.
 set -eu
 junit=$1
 shift
