@@ -1,4 +1,5 @@
-/// How long it takes to count what a rung does, and to follow it through the caches, at 4096 x 4096 x 4096.
+/// Measures the time to count the operations of a rung, and to simulate its accesses in the caches, at 4096 x
+/// 4096 x 4096.
 
 #include "lowering/lower.h"
 #include "runtime/check/check.h"
@@ -12,7 +13,7 @@ namespace {
 
 using namespace nestsmith;
 
-/// 132 SMs, as an H200 has.
+/// The memory system of an H200 with 132 SMs.
 constexpr model::MemorySystem machine{
     .sms = 132, .blocks_per_sm = 2, .l1_bytes = 128 << 10, .l2_bytes = std::int64_t{50} << 20};
 

@@ -22,8 +22,8 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RUNGS = ["deep_dive/naive", "deep_dive/coalesced", "deep_dive/shared", "deep_dive/tile1d", "principles/transposed", "principles/padded", "ladder/tile2d",
          "ladder/vectors", "ladder/warps", "tensor/ldmatrix", "tensor/swizzled", "tensor/async2"]
-# `run` checks a result, with rows that are further apart than they are long, and then times the kernel as it is
-# explained: at most 6 launches of each kernel, then 30.
+# `run` first checks a result with leading dimensions that are larger than the rows, in at most 6 launches of each
+# kernel. Then it times the explained kernel in 30 launches.
 LAUNCHES_BEFORE = 12
 NO_PERMISSION = """this user may not read the GPU's counters (ERR_NVGPUCTRPERM); one of these helps:
   - run this as root: sudo bench/ncu_compare.py …
@@ -100,7 +100,7 @@ def compare(metric, counted):
     row = {key: metric.get(key) for key in ("name", "unit", "kind")}
     row["ours"], row["hardware"], row["agrees"] = metric.get("value"), counted, None
     if row["kind"] == "exact" and row["ours"] is not None and counted is not None:
-        # Counts agree to the unit; averages as they are printed.
+        # Counts must agree exactly. Averages must agree to the printed precision.
         allowed = 0.5 if metric["name"].endswith(".sum") else 0.01
         row["agrees"] = abs(row["ours"] - counted) <= allowed
     return row

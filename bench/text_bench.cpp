@@ -1,5 +1,5 @@
-/// How long a schedule takes to become CUDA text: every rung at 4096 x 4096 x 4096, from the computation to the
-/// last character. `lower` and `text` are parts of it.
+/// Measures the time from a computation to its complete CUDA text, for each rung at 4096 x 4096 x 4096. `lower`
+/// and `text` are parts of this time.
 
 #include "codegen/cuda.h"
 #include "lowering/lower.h"
@@ -11,7 +11,7 @@ namespace {
 
 using namespace nestsmith;
 
-/// The rung's shape with every extent 4096.
+/// Returns the schedule of a rung with the extent 4096 in each dimension.
 Schedule scheduled(const Rung &rung) {
   return rung.build(Shape(rung.default_shape.size(), 4096), rung.dtype(), Target{});
 }

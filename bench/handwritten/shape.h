@@ -7,7 +7,7 @@
 #endif
 constexpr int M = SHAPE_M, N = SHAPE_N, K = SHAPE_K;
 
-// Whether index < extent, where that is not known from the tile size alone.
+// Returns whether index < extent. If the tile divides the extent, this is known at compile time.
 __device__ __forceinline__ bool inside(int index, int extent, int tile) {
   return extent % tile == 0 || index < extent;
 }

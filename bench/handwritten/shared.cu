@@ -1,4 +1,4 @@
-// A block keeps 32 x 32 tiles of A and B in shared memory and computes one of C.
+// A block keeps 32 x 32 tiles of A and B in shared memory and computes a 32 x 32 tile of C.
 #include "shape.h"
 
 constexpr int tile = 32;

@@ -1,5 +1,5 @@
-// A block computes a 64 x 64 tile of C from tiles of 8 columns of A and 8 rows of B; a thread 8 results of a
-// column.
+// A block computes a 64 x 64 tile of C from tiles of 8 columns of A and 8 rows of B. A thread computes 8
+// results of a column.
 #include "shape.h"
 
 constexpr int BM = 64, BN = 64, BK = 8, TM = 8;
