@@ -6,8 +6,8 @@
 
 using namespace nestsmith;
 
-// total = total + the sum of |a[k] - b[k]| over four bytes. `check` simulates the meaning, and a GPU runs the
-// function.
+// total = total + the sum of |a[k] - b[k]| over four bytes. `check` simulates the meaning, and a GPU executes
+// the CUDA function.
 void register_sad4() {
   Buffer a = formal_buffer("a", DType::u8, {4}), b = formal_buffer("b", DType::u8, {4}),
          total = formal_buffer("total", DType::u32, {});

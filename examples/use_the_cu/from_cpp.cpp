@@ -1,4 +1,4 @@
-// The same functions from C++: a requirement that is not met is an exception.
+// Calls the functions from C++. A violated requirement becomes an exception.
 
 #include "product.h"
 #include "relu.h"
@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-/// Calls a launcher with its arguments, which `requirement` takes but for the stream.
+/// Calls a launcher. `requirement` takes the same arguments except for the stream.
 template <class... Arguments> void relu(cudaStream_t stream, Arguments... arguments) {
   if (const char *requirement = relu_requirement(arguments...))
     throw std::invalid_argument(std::string("relu: ") + requirement);
