@@ -1,8 +1,8 @@
-# Chooses the LLVM to build with: sets NESTSMITH_LLVM_DIR unless the user named an LLVM or the build has one already.
+# Chooses the LLVM to build with. Sets NESTSMITH_LLVM_DIR unless the user named an LLVM or the build already has one.
 #
-# The rule: of the versions in /usr/lib/llvm-*, the newest one that nestsmith is tested with; where there is none of
-# these, the newest one. A version counts where its static Support library is installed. Where /usr/lib has no LLVM,
-# find_package searches the system.
+# Of the versions in /usr/lib/llvm-*, it takes the newest one with which nestsmith is tested. If there is none, it takes
+# the newest one. Only versions with an installed static Support library count. If /usr/lib has no LLVM, find_package
+# searches the system.
 
 set(oldest_llvm 14)
 set(newest_tested_llvm 19)
@@ -11,7 +11,7 @@ if(NOT DEFINED nestsmith_llvms) # a test names another folder
   set(nestsmith_llvms /usr/lib)
 endif()
 
-# A build that had another LLVM forgets it.
+# A build that used another LLVM must not keep its cached paths.
 if(NESTSMITH_LLVM_DIR AND LLVM_DIR)
   string(FIND "${LLVM_DIR}/" "${NESTSMITH_LLVM_DIR}/" at)
   if(NOT at EQUAL 0)

@@ -1,6 +1,7 @@
-# NESTSMITH_CUDA_OCCUPANCY: the folder with cuda_occupancy.h, of wheels, a toolkit or the system, in the order in which
-# the tool looks for CUDA (runtime/cuda/library.h); OFF where there is none, and the build goes on without occupancy. The
-# folders are looked at again in each build. As a script (cmake -P) this fails where there is none.
+# Sets NESTSMITH_CUDA_OCCUPANCY to the folder with cuda_occupancy.h. The header can be in wheels, in a toolkit or in the
+# system; the order is that in which the tool looks for CUDA (runtime/cuda/library.h). If there is none, the variable is
+# OFF, and the build has no occupancy. Each build checks the folders again. As a script (cmake -P), this file fails if
+# there is no header.
 
 get_filename_component(nestsmith_source ${CMAKE_CURRENT_LIST_DIR} DIRECTORY)
 set(nestsmith_looked)
@@ -20,7 +21,7 @@ list(APPEND nestsmith_looked /usr/local/cuda/include /usr/local/cuda-*/include /
   /usr/local/include /usr/include)
 
 if(CMAKE_SCRIPT_MODE_FILE)
-  set(nestsmith_again) # there is no build to look again in
+  set(nestsmith_again) # a script has no build that could check again
 else()
   set(nestsmith_again CONFIGURE_DEPENDS)
 endif()

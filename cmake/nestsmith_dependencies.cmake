@@ -1,7 +1,7 @@
-# What nestsmith links when it is built. An installed package looks for it by itself (nestsmithConfig.cmake.in); fmt and
-# Eigen are headers, used inside.
+# Finds the packages that nestsmith links. An installed package finds its libraries by itself
+# (nestsmithConfig.cmake.in). fmt and Eigen are headers that only the sources of nestsmith include.
 
-# find_package(PACKAGE ...), or a message that names Debian's package.
+# Finds a package, or fails with a message that names the package of Debian.
 macro(nestsmith_find package debian_package)
   find_package(${package} QUIET ${ARGN})
   if(NOT ${package}_FOUND)
@@ -13,7 +13,7 @@ nestsmith_find(fmt libfmt-dev)
 nestsmith_find(Eigen3 libeigen3-dev NO_MODULE)
 find_package(Threads REQUIRED)
 
-# SQLite, statically where the system has the archive.
+# SQLite. The static library is preferred if the system has it.
 if(NOT TARGET nestsmith::sqlite)
   nestsmith_find(SQLite3 libsqlite3-dev)
   find_library(NESTSMITH_libsqlite3 NAMES libsqlite3.a sqlite3)
@@ -23,7 +23,8 @@ if(NOT TARGET nestsmith::sqlite)
   mark_as_advanced(NESTSMITH_libsqlite3)
 endif()
 
-# nestsmith_llvm_uses(LIBRARY REGEX DEBIAN_PACKAGE): links it where LLVM says that it uses what REGEX matches.
+# nestsmith_llvm_uses(LIBRARY REGEX DEBIAN_PACKAGE): links the library if the dependencies of LLVM match the regular
+# expression.
 macro(nestsmith_llvm_uses library regex debian_package)
   if(llvm_uses MATCHES "${regex}")
     find_library(NESTSMITH_lib${library} NAMES lib${library}.a ${library})
@@ -36,7 +37,8 @@ macro(nestsmith_llvm_uses library regex debian_package)
   endif()
 endmacro()
 
-# LLVM Support, statically, with the static libraries it leans on where the system has them.
+# LLVM Support, as a static library, and the libraries that it uses. Their static versions are preferred if the system
+# has them.
 if(NOT TARGET nestsmith::llvm)
   include(choose_llvm)
   if(NESTSMITH_LLVM_DIR)
@@ -59,7 +61,8 @@ if(NOT TARGET nestsmith::llvm)
     endif()
     list(APPEND nestsmith_llvm_libraries ${NESTSMITH_${library}})
   endforeach()
-  # libLLVMSupport.a refers to what LLVM was built with; zstd is of 15 and newer, tinfo of 18 and older.
+  # libLLVMSupport.a refers to libraries that depend on how LLVM was built. zstd is used from LLVM 15 on, and tinfo up
+  # to LLVM 18.
   get_target_property(llvm_uses LLVMSupport INTERFACE_LINK_LIBRARIES)
   set(nestsmith_system_libraries)
   nestsmith_llvm_uses(z "ZLIB|libz[.]|(^|;)z(;|$)" zlib1g-dev)
@@ -71,7 +74,7 @@ if(NOT TARGET nestsmith::llvm)
   mark_as_advanced(NESTSMITH_LLVMSupport NESTSMITH_LLVMDemangle NESTSMITH_libz NESTSMITH_libzstd NESTSMITH_libtinfo)
 endif()
 
-# A project that adds this one as a subdirectory links our targets, and so must see what they link.
+# A project that adds nestsmith as a subdirectory links its targets, so it must see the imported targets that they link.
 # (CMAKE_FIND_PACKAGE_TARGETS_GLOBAL would do, from CMake 3.24 on.)
 get_property(nestsmith_found_targets DIRECTORY PROPERTY IMPORTED_TARGETS)
 set_property(TARGET ${nestsmith_found_targets} PROPERTY IMPORTED_GLOBAL TRUE)

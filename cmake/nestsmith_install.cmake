@@ -1,4 +1,5 @@
-# `cmake --install`: the tool, the libraries, the headers under include/nestsmith, find_package(nestsmith), and the papers.
+# The rules of `cmake --install`: the tool, the libraries, the headers under include/nestsmith, the CMake package, and
+# the documents.
 
 include(CMakePackageConfigHelpers)
 
@@ -11,12 +12,12 @@ install(DIRECTORY ${NESTSMITH_PUBLIC_INCLUDE}/nestsmith DESTINATION ${CMAKE_INST
 install(FILES tools/completion.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME nestsmith)
 install(FILES LICENSE CHANGELOG.md CONTRIBUTING.md README.md README.ko.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN *.md PATTERN *.png)
-# All of a user's project; examples/CMakeLists.txt itself is a part of this build.
+# Installs the examples as a user's project. examples/CMakeLists.txt is left out, because it is a part of this build.
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR} PATTERN examples/CMakeLists.txt EXCLUDE
   PATTERN .clang-format EXCLUDE)
 install(EXPORT nestsmith_targets NAMESPACE nestsmith:: DESTINATION ${config})
 
-# Where the libraries are that these archives link.
+# The folders of the libraries that the installed archives link.
 get_filename_component(nestsmith_llvm_folder ${NESTSMITH_LLVMSupport} DIRECTORY)
 set(nestsmith_system_folders)
 foreach(library ${nestsmith_system_libraries} sqlite3)

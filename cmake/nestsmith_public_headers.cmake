@@ -1,6 +1,7 @@
-# NESTSMITH_PUBLIC_INCLUDE, the include directory of a user: a folder of the build with tools/nestsmith.h as
-# nestsmith/nestsmith.h, and with the headers that it includes, where "dsl/x.h" is written "nestsmith/dsl/x.h". A user's
-# include path so gets no name but `nestsmith`. CMake makes them when it runs, and runs again when one of them changes.
+# Sets NESTSMITH_PUBLIC_INCLUDE, the include directory of a user. It is a folder of the build. It contains
+# tools/nestsmith.h as nestsmith/nestsmith.h and the headers that this one includes. In them, "dsl/x.h" is replaced by
+# "nestsmith/dsl/x.h", so `nestsmith` is the only name in a user's include path. CMake writes the headers when it runs,
+# and runs again if one of them changes.
 
 set(NESTSMITH_PUBLIC_INCLUDE ${PROJECT_BINARY_DIR}/include)
 set(headers tools/nestsmith.h)
@@ -22,12 +23,12 @@ while(headers)
     set(header nestsmith.h)
   endif()
   list(APPEND made ${NESTSMITH_PUBLIC_INCLUDE}/nestsmith/${header})
-  # A header that is the same is not touched, so that nothing is compiled again.
+  # An unchanged header keeps its time, so nothing is compiled again.
   file(CONFIGURE OUTPUT ${NESTSMITH_PUBLIC_INCLUDE}/nestsmith/${header} CONTENT "${text}" @ONLY)
 endwhile()
 file(GLOB_RECURSE headers ${NESTSMITH_PUBLIC_INCLUDE}/*)
 foreach(header ${headers})
-  if(NOT header IN_LIST made) # the umbrella included it before
+  if(NOT header IN_LIST made) # a header that nestsmith.h no longer includes
     file(REMOVE ${header})
   endif()
 endforeach()

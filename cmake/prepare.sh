@@ -1,5 +1,5 @@
-# Read by run.sh and test.sh, which set `root`: what it takes to get from a Debian machine with git and a
-# shell to a built nestsmith with NVRTC at hand. Everything it says goes to stderr.
+# run.sh and test.sh source this file and set `root`. It installs the tools for a build, builds nestsmith, and gets
+# NVRTC, starting from a Debian machine with git and a shell. All messages go to stderr.
 
 build=$root/build
 wheels=$build/wheels
@@ -10,7 +10,7 @@ fail() {
   exit 1
 }
 
-# install PACKAGE...: what Debian has and this machine lacks. Other systems bring their own.
+# install PACKAGE...: installs the packages of Debian that this machine lacks. On other systems, it does nothing.
 install() {
   command -v dpkg-query >/dev/null || return 0
   installed=" $(dpkg-query -W -f='${db:Status-Status}:${Package} ' "$@" 2>/dev/null || true)"
@@ -44,7 +44,8 @@ install() {
 
 install_build_tools() {
   packages="cmake ninja-build g++ libfmt-dev libeigen3-dev zlib1g-dev libzstd-dev libsqlite3-dev"
-  # Any LLVM from 14 on will do; cmake/choose_llvm.cmake chooses among several. llvm-dev is the one that this Debian ships.
+  # Any LLVM from 14 on is accepted. If there are several, cmake/choose_llvm.cmake chooses one. llvm-dev is the default
+  # version of this Debian.
   for library in /usr/lib/llvm-*/lib/libLLVMSupport.a /usr/lib/llvm-*/lib64/libLLVMSupport.a; do
     [ -e "$library" ] && found_llvm=yes
   done
@@ -53,7 +54,7 @@ install_build_tools() {
   install $packages "$@" || fail "cannot go on without the packages above"
 }
 
-# quietly WHAT COMMAND...: the command's output is shown only where it fails.
+# quietly NAME COMMAND...: shows the output of the command only if it fails.
 quietly() {
   what=$1
   shift
@@ -64,8 +65,8 @@ quietly() {
   }
 }
 
-# build_nestsmith TESTS ALL_TESTS: TESTS is ON or OFF, and so is ALL_TESTS, which adds the programs of the long tests. A tree
-# that has tests keeps them.
+# build_nestsmith TESTS ALL_TESTS: builds nestsmith. TESTS is ON or OFF, and so is ALL_TESTS, which adds the programs of
+# the long tests. A build with tests keeps them.
 build_nestsmith() {
   mkdir -p "$build"
   if ! configured "NESTSMITH_TESTS:BOOL=$1" "NESTSMITH_TESTS:BOOL=ON" ||
@@ -77,7 +78,7 @@ build_nestsmith() {
   fi
   target=nestsmith
   [ "$1" = OFF ] || target=all
-  # Says so only where there is something to build.
+  # Prints the message only if the build takes more than a second.
   (sleep 1 >/dev/null 2>&1 && say "building (from nothing: $([ "$1" = ON ] && echo three to nine || echo two to five) minutes)") &
   notice=$!
   trap 'kill "$notice" 2>/dev/null || true' EXIT
@@ -86,7 +87,7 @@ build_nestsmith() {
   trap - EXIT
 }
 
-# configured ENTRY...: whether one of these entries is in the cache of the build.
+# configured ENTRY...: returns whether the cache of the build has one of these entries.
 configured() {
   for entry in "$@"; do
     ! grep -qs "^$entry" "$build/CMakeCache.txt" || return 0
@@ -102,7 +103,7 @@ unpack_wheels() {
   done
 }
 
-# The wheels of CUDA $1 (12 or 13). cuBLAS only where there is a GPU to compare on.
+# Gets the wheels of CUDA $1 (12 or 13). cuBLAS is included only if there is a GPU for the comparison.
 fetch_wheels() {
   case $1 in
   12) names="nvidia-cuda-nvrtc-cu12 nvidia-cuda-runtime-cu12" cublas=nvidia-cublas-cu12 ;;
@@ -113,7 +114,7 @@ fetch_wheels() {
   download_wheels "NVRTC and the CUDA headers"
 }
 
-# download_wheels WHAT: the wheels of the list `names`, unpacked into build/wheels.
+# download_wheels NAME: downloads the wheels in the list `names` and unpacks them into build/wheels.
 download_wheels() {
   if ! python3 -m pip --version >/dev/null 2>&1; then
     install python3-pip || return 1
@@ -126,8 +127,8 @@ download_wheels() {
   rm -rf "$wheels/download"
 }
 
-# What only tests need: CUPTI, which knows the names of metrics, and nvcc. Those of PATH, of a toolkit in its usual
-# place, or wheels.
+# Finds the tools that only tests need: nvcc, and CUPTI, which knows the names of metrics. They come from PATH, from a
+# toolkit in its usual folder, or from wheels.
 prepare_test_wheels() {
   for folder in "$wheels/nvidia/cu13/bin" /usr/local/cuda/bin; do
     command -v nvcc >/dev/null || ! [ -x "$folder/nvcc" ] || PATH=$folder:$PATH
@@ -146,7 +147,7 @@ prepare_test_wheels() {
   PATH=$wheels/nvidia/cu13/bin:$PATH
 }
 
-# The newest CUDA that the driver takes: 13 where there is no driver.
+# Prints the newest CUDA version that the driver accepts. Without a driver, this is 13.
 driver_cuda() {
   case $(nvidia-smi 2>/dev/null) in
   *"CUDA Version: 12"*) echo 12 ;;
@@ -154,7 +155,7 @@ driver_cuda() {
   esac
 }
 
-# Whether the tool itself finds an NVRTC. Its path is kept, because asking opens every library of CUDA.
+# Returns whether the tool finds an NVRTC. The path is stored, because the search opens every library of CUDA.
 has_nvrtc() {
   found=$build/nvrtc_path
   [ -e "$found" ] && [ -e "$(cat "$found")" ] && return 0
@@ -163,7 +164,8 @@ has_nvrtc() {
   [ -s "$found" ]
 }
 
-# Wheels into build/wheels, unless they were refused or could not be had before. Says at most once why there are none.
+# Gets the wheels into build/wheels, unless the user refused them or an earlier download failed. Prints the reason at
+# most once.
 get_wheels() {
   [ -z "${without_wheels-}" ] || return 0
   without_wheels=yes
@@ -181,8 +183,8 @@ get_wheels() {
   fi
 }
 
-# Before the build, which includes a header of CUDA: the wheels that were asked for, or else those that have the header
-# where this machine has none.
+# Runs before the build, which includes a header of CUDA. Gets the wheels that the user asked for. If the machine has no
+# such header, it gets the wheels with the header.
 prepare_headers() {
   if [ -n "$wheels_from" ]; then
     [ -d "$wheels_from" ] || fail "--wheels: no folder $wheels_from"
@@ -197,7 +199,8 @@ prepare_headers() {
   fi
 }
 
-# After the build: NVRTC from a toolkit, wheels or the system as the tool itself finds it, else into build/wheels.
+# Runs after the build. Uses the NVRTC that the tool finds in a toolkit, in wheels or in the system. If there is none,
+# it gets one into build/wheels.
 prepare_nvrtc() {
   [ -n "$wheels_from$cuda" ] || [ -d "$wheels/nvidia" ] || has_nvrtc || get_wheels NVRTC
 }
@@ -206,7 +209,8 @@ script_options='  --no-cuda       do not get NVRTC and cuda_occupancy.h where th
   --cuda VERSION  get NVRTC and the CUDA headers, 12 or 13, into build/wheels, whatever else is there
   --wheels DIR    take them from the wheels (*.whl) in DIR, without a network'
 
-# Takes the options of the scripts out of "$@"; the rest is in `arguments`, quoted for eval. Only test.sh has --all.
+# Removes the options of the scripts from "$@". The other arguments are in `arguments`, quoted for eval. Only test.sh
+# has --all.
 takes_all=
 read_options() {
   no_cuda='' cuda='' wheels_from='' all_tests=OFF arguments=''
