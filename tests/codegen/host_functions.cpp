@@ -1,3 +1,5 @@
+/// Writes the host functions that execute the meaning of the intrinsics of a warp.
+
 #include "tests/codegen/host_functions.h"
 
 #include "codegen/spell.h"

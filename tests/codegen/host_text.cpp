@@ -1,3 +1,5 @@
+/// Rewrites emitted texts as C++, builds them into one program under sanitizers, and runs its jobs.
+
 #include "tests/codegen/host_text.h"
 
 #include "codegen/cuda.h"

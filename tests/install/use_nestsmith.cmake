@@ -34,7 +34,7 @@ endif()
 step(${CMAKE_COMMAND} -S ${SOURCE}/tests/install -B ${folder}/build ${arguments})
 
 set(object CMakeFiles/my_schedule.dir/my_schedule.cpp.o)
-if(MODE STREQUAL subdirectory) # all of nestsmith again would take minutes: it is linked as in examples/CMakeLists.txt
+if(MODE STREQUAL subdirectory) # a full build would take minutes; the build of the examples links the same libraries
   step(${CMAKE_COMMAND} --build ${folder}/build --target ${object} other_names)
 else()
   step(${CMAKE_COMMAND} --build ${folder}/build)
