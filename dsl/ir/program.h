@@ -1,15 +1,15 @@
 #pragma once
 /// The program: the IR that a schedule rewrites. Its meaning is defined by sequential execution.
 ///
-///   stmt  := for | seq | block
-///   for   := for var in extent form: stmt
-///   form  := serial [pipelined] [partitioned] [unrolled by n] | unrolled [pipelined [joined]] [backwards in
-///   odd var]
-///            | vectorized | tensorized | bound to an axis [partitioned] [then last block]
-///   seq   := stmt; stmt; …
-///   block := block name(v0 = binding, sum v1 = binding [from first], …) [async] where v < extent …:
-///              [init: store] store
-///   store := buffer[expr, …] = expr
+///     stmt  := for | seq | block
+///     for   := for var in extent form: stmt
+///     form  := serial [pipelined] [partitioned] [unrolled by n]
+///              | unrolled [pipelined [joined]] [backwards in odd var]
+///              | vectorized | tensorized | bound to an axis [partitioned] [then last block]
+///     seq   := stmt; stmt; …
+///     block := block name(v0 = binding, sum v1 = binding [from first], …) [async] where v < extent …:
+///                [init: store] store
+///     store := buffer[expr, …] = expr
 ///
 /// A *block* is one statement with its own variables v0, v1, …, the *axes* of the block. The *binding* of an
 /// axis is an expression of the enclosing loops, and gives the value of the axis. The *tile* of a thread block
