@@ -10,7 +10,7 @@
 
 namespace nestsmith {
 
-/// A linear form in the making. Most have few terms, which need no memory of their own here.
+/// A linear form under construction. A form of up to four terms needs no heap allocation.
 struct LinearForm {
   llvm::SmallVector<Term, 4> terms;
   std::int64_t constant = 0;
@@ -23,28 +23,31 @@ struct LinearForm {
 
 Expr to_expr(const LinearForm &form, DType dtype = DType::i64);
 
-/// A size is a multiple of its unit: M = unit * (M // unit) exactly, and is kept as such, so that what divides
-/// the unit divides M. Terms of sizes come back as M in `to_expr`.
+/// Returns the number that a size is stated to be a multiple of, and 1 for any other expression. M is
+/// represented as unit * (M // unit), so that divisions by divisors of the unit are exact. `to_expr` converts
+/// it back to M.
 /// [rule.size.unit] M = u*(M//u) where u > 0, M % u = 0
 std::int64_t unit_of(const Expr &e);
 bool is_whole_size(const Digit &digit);
-/// Whether its value is one for the whole launch and known only then.
+/// Whether the expression depends on sizes only, so its value is constant during a launch and unknown before
+/// it.
 bool is_of_sizes(const Expr &e);
 
-/// a * b for positive a and b, if a constant of `dtype` can represent it.
+/// Returns a * b for positive a and b, or none if `dtype` cannot represent the product.
 std::optional<std::int64_t> product_in(DType dtype, std::int64_t a, std::int64_t b);
 
-/// Rewrites one expression under fixed bounds. Each rule is written beside its code, in integers without
-/// bounds, with a name in brackets, and tests/proofs/rule.h proves it as it stands there.
+/// Rewrites one expression under fixed bounds. Each rule is written beside its code, with a name in brackets.
+/// The rules are about integers without overflow. tests/proofs/rule.h reads each rule from these comments and
+/// proves it.
 ///
 /// Integer data wraps around at 2^32 or 2^64 (`ExprNode::data`). A linear form is equal to its expression
-/// modulo this power: sums and multiples by constants may be rewritten. The rules for order and division hold
-/// only for values that do not wrap, see `may_wrap`.
+/// modulo this power, so sums and multiples by constants may be rewritten. The rules for order and division
+/// hold only for values that do not wrap (`may_wrap`).
 ///
-/// A linear form is kept by:
+/// These rules maintain a linear form:
 /// [rule.linear.collect] k*x + l*x = (k + l)*x
 /// [rule.linear.scale] f*(k*x + n) = (f*k)*x + f*n
-/// Of data, these rules and the comparison for equality hold on words of any width:
+/// For integer data, the rules below and the comparison for equality hold for words of any width:
 /// [rule.data.collect] k*x + l*x = (k + l)*x
 /// [rule.data.scale] f*(k*x + n) = (f*k)*x + f*n
 /// [rule.data.subtract] x - y = x + (0 - 1)*y
@@ -112,7 +115,7 @@ private:
   LinearForm one(Digit digit);
   static bool has_quotient(const LinearForm &x, std::int64_t c);
 
-  /// That of an operand, which is an answer of its own.
+  /// Returns the range of an operand. The result is cached and reported to the `AnswerWatcher`.
   std::optional<Range> operand_range(const Expr &e);
   Expr simplify_node(const Expr &e);
 

@@ -37,7 +37,7 @@ static Expr to_expr(const Digit &digit) {
   return result;
 }
 
-/// The term as it is written.
+/// Returns the term in the form in which it is printed.
 /// [rule.size.whole] M//u = g*(M//(u*g)), k*g*(M//(u*g)) = k*(M//u) where u > 0, g > 0, M % (u*g) = 0
 static Term in_lowest_terms(Term term) {
   if (is_whole_size(term.digit)) {
@@ -48,7 +48,8 @@ static Term in_lowest_terms(Term term) {
   return term;
 }
 
-/// The variable that the text of a product begins with; null where it begins with a sum in parentheses.
+/// Returns the variable at the start of the printed product, or null if the product starts with a sum in
+/// parentheses.
 static const Expr &leading_variable(const Expr &e) {
   static const Expr none;
   if (e.as<Var>())
@@ -57,14 +58,14 @@ static const Expr &leading_variable(const Expr &e) {
   return op && op->op == BinaryOp::mul ? leading_variable(op->a) : none;
 }
 
-/// The coefficient in lowest terms.
+/// Returns the coefficient of `in_lowest_terms(term)`.
 static std::int64_t written_coefficient(const Term &term) {
   return is_whole_size(term.digit) ? term.coefficient / std::gcd(term.coefficient, term.digit.div)
                                    : term.coefficient;
 }
 
-/// Larger coefficients first, then what is computed from sums, then by variable: equal sums come out in the
-/// same order.
+/// Orders the terms of a sum: by coefficient, with the largest first; then by leading variable, with terms that
+/// have none first; then by base and digit. So equal sums are printed in the same order.
 static bool comes_before(const Term &a, const Term &b) {
   if (auto x = written_coefficient(a), y = written_coefficient(b); x != y)
     return x > y;
@@ -206,7 +207,7 @@ std::optional<Expr> highest(const Expr &e, const Bounds &bounds) {
   return most;
 }
 
-/// Whether a < b or a <= b holds, if interval arithmetic decides it.
+/// Returns the value of a < b or a <= b if interval arithmetic alone decides it.
 /// [rule.rough.lt] x < y where x <= h, l <= y, h < l
 /// [rule.rough.le] x <= y where x <= h, l <= y, h <= l
 static std::optional<bool> roughly(const Expr &condition, const Bounds &bounds) {

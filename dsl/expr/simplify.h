@@ -78,7 +78,7 @@ std::optional<Range> range_of(const Expr &e, const Bounds &bounds);
 std::optional<Range> range_of(const Linear &linear, const Bounds &bounds);
 std::optional<Range> range_of(const Digit &digit, const Bounds &bounds);
 /// A range by interval arithmetic alone, which is fast and often sufficient. `of_var` gives the ranges of the
-/// variables. None for anything but sums, products, quotients and remainders of index arithmetic.
+/// variables. Returns none if the expression is not a sum, product, quotient or remainder of index arithmetic.
 std::optional<Range> rough_range(const Expr &e, FunctionRef<std::optional<Range>(const Var &)> of_var);
 std::optional<Range> rough_range(const Expr &e, const Bounds &bounds);
 /// Whether the rules prove that the condition is always true. If the result is false, the condition can be true

@@ -6,8 +6,8 @@
 
 namespace nestsmith {
 
-/// The rest of x that is left to be divided by c has a constant up to c - 1 added. For larger divisors, this
-/// sum might overflow.
+/// The largest constant by which this code divides. A dividend gets a constant of up to c - 1 added. For larger
+/// divisors c, the sum may overflow.
 static constexpr std::int64_t largest_divisor = std::int64_t{1} << 61;
 
 std::optional<std::int64_t> product_in(DType dtype, std::int64_t a, std::int64_t b) {
@@ -17,7 +17,7 @@ std::optional<std::int64_t> product_in(DType dtype, std::int64_t a, std::int64_t
   return fits ? std::optional(product) : std::nullopt;
 }
 
-/// x = c*quotient + rest, by coefficients.
+/// Splits x into c*quotient + rest. A term goes to the quotient if c divides its coefficient.
 /// [rule.split.term] k*x = c*((k//c)*x) where c > 0, k % c = 0
 /// [rule.split.constant] n = c*(n//c) + n % c where c > 0
 std::pair<LinearForm, LinearForm> IndexRewriter::split(const LinearForm &x, std::int64_t c) {
@@ -32,8 +32,8 @@ std::pair<LinearForm, LinearForm> IndexRewriter::split(const LinearForm &x, std:
   return {std::move(quotient), std::move(rest)};
 }
 
-/// x = y*quotient + rest, by factors, where y is one term. A product of data is the product of its factors only
-/// if it does not wrap around.
+/// Splits x into y*quotient + rest, where y is one term. A term goes to the quotient if y is one of its
+/// factors. A product of data is split only if it cannot wrap around.
 std::pair<LinearForm, LinearForm> IndexRewriter::split(const LinearForm &x, const LinearForm &y) {
   const Term &unit = y.terms[0];
   Expr divisor = to_expr(y);
@@ -54,7 +54,8 @@ std::pair<LinearForm, LinearForm> IndexRewriter::split(const LinearForm &x, cons
   return {std::move(quotient), std::move(rest)};
 }
 
-/// x // y and x % y where y > 0 is no constant; none where nothing can be taken out.
+/// Simplifies x // y or x % y for a positive y that is not a constant. Returns none if no multiple of y can be
+/// separated from x.
 /// [rule.sizes.decided] (y*q + r)//y = q + n, (y*q + r) % y = r - n*y where y > 0, n*y <= r, r < (n + 1)*y
 /// [rule.sizes.taken_out] (y*q + r)//y = q + r//y, (y*q + r) % y = r % y where y > 0
 std::optional<LinearForm> IndexRewriter::divide(const Binary &e) {
@@ -86,7 +87,7 @@ std::optional<LinearForm> IndexRewriter::divide(const Binary &e) {
   return e.op == BinaryOp::floordiv ? sum(std::move(quotient), left, 1) : left;
 }
 
-/// A divisor g > 1 of c such that x = g*y + r with 0 <= r < g; gives y and r.
+/// Finds a divisor g > 1 of c such that x = g*y + r with 0 <= r < g. Returns y and r, and sets `factor` to g.
 std::optional<std::pair<LinearForm, LinearForm>>
 IndexRewriter::common_factor(const LinearForm &x, std::int64_t c, std::int64_t &factor) {
   for (const Term &term : x.terms) {
@@ -101,13 +102,13 @@ IndexRewriter::common_factor(const LinearForm &x, std::int64_t c, std::int64_t &
   return std::nullopt;
 }
 
-/// Whether the quotient in `split` is not 0.
+/// Whether the quotient of `split` is not 0.
 bool IndexRewriter::has_quotient(const LinearForm &x, std::int64_t c) {
   return x.constant < 0 || x.constant >= c ||
          std::ranges::any_of(x.terms, [c](const Term &term) { return term.coefficient % c == 0; });
 }
 
-/// x // c
+/// Simplifies x // c.
 /// [rule.divide.decided] (c*q + r)//c = q + n where c > 0, n*c <= r, r < (n + 1)*c
 /// [rule.divide.common] (g*y + r)//(g*c) = y//c where g > 0, c > 0, 0 <= r, r < g
 /// [rule.divide.taken_out] (c*q + r)//c = q + r//c where c > 0
@@ -133,7 +134,7 @@ LinearForm IndexRewriter::divide_rest(const LinearForm &rest, std::int64_t c) {
   return digit_of(rest, c, 0);
 }
 
-/// x % c
+/// Simplifies x % c.
 /// [rule.modulo.decided] (c*q + r)//c = q + n, (c*q + r) % c = r - n*c where c > 0, n*c <= r, r < (n + 1)*c
 /// [rule.modulo.common] (g*y + r)//(g*c) = y//c, (g*y + r) % (g*c) = g*(y % c) + r
 ///     where g > 0, c > 0, 0 <= r, r < g
@@ -158,7 +159,7 @@ LinearForm IndexRewriter::modulo_rest(LinearForm rest, std::int64_t c) {
   return digit_of(rest, 1, c);
 }
 
-/// rest // div % mod as one digit, through a digit that rest may already be:
+/// Returns rest // div % mod as one digit. If `rest` is a digit, merges the two digits by these rules:
 /// [rule.digit.quotient] x//d//c = x//(d*c) where d > 0, c > 0
 /// [rule.digit.middle] x//d//c = x//(d*c), x//d//(c*m) = x//(d*c)//m, x//d % (c*m)//c = x//(d*c) % m
 ///     where d > 0, c > 0, m > 0
@@ -188,7 +189,7 @@ LinearForm IndexRewriter::digit_of(const LinearForm &rest, std::int64_t div, std
   return one({to_expr(rest), div, mod});
 }
 
-/// A digit whose range is a single value is that value.
+/// Returns a digit as a linear form: a constant if the range of the digit contains a single value.
 /// [rule.digit.whole] x//m = 0, x % m = x where m > 0, 0 <= x, x < m
 LinearForm IndexRewriter::one(Digit digit) {
   digit.base = interned(std::move(digit.base));

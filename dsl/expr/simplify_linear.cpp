@@ -5,7 +5,7 @@
 
 namespace nestsmith {
 
-// Coefficients are those of data, too, which wraps.
+// Coefficients of integer data wrap around. So these functions use wrapping arithmetic.
 static std::int64_t plus(std::int64_t a, std::int64_t b) { return arithmetic<BinaryOp::add>(a, b); }
 static std::int64_t times(std::int64_t a, std::int64_t b) { return arithmetic<BinaryOp::mul>(a, b); }
 
@@ -20,7 +20,7 @@ LinearForm IndexRewriter::linearize(const Expr &e) {
   });
 }
 
-/// The form that is equal modulo 2^32 and whose coefficients are numbers of i32.
+/// Replaces the coefficients and the constant by the i32 values that are equal to them modulo 2^32.
 void IndexRewriter::reduce_to_i32(LinearForm &linear) {
   for (Term &term : linear.terms)
     term.coefficient = static_cast<std::int32_t>(term.coefficient);
@@ -28,11 +28,13 @@ void IndexRewriter::reduce_to_i32(LinearForm &linear) {
   linear.constant = static_cast<std::int32_t>(linear.constant);
 }
 
-/// The node that was first made for this value: canonical forms are made again and again, and what is known of
-/// a node is found only by the same one. Small values are not worth it.
+/// Returns the first node that was interned for this value. The rewriter builds equal canonical forms many
+/// times, and the caches of results compare nodes by address. Small expressions are not interned, because that
+/// costs more than it saves.
 Expr IndexRewriter::interned(Expr e) { return e.node().size < 64 ? e : *interned_.insert(std::move(e)).first; }
 
-/// The same where `e` is no sum and no multiple of anything by a constant.
+/// Linearizes an expression that is neither a sum, a constant, a variable, nor a product with a constant on the
+/// right.
 LinearForm IndexRewriter::linearize_term(const Expr &e) {
   const auto *op = e.as<Binary>();
   if (!op)
@@ -87,14 +89,15 @@ bool IndexRewriter::has_data(const LinearForm &x) {
   return std::ranges::any_of(x.terms, [](const Term &term) { return term.digit.base.node().data; });
 }
 
-/// Whether the value of `x` may differ from the sum of its terms as integers without bounds. A single value
-/// does not, nor index arithmetic, nor data that provably stays in the range of its type.
+/// Whether the value of `x` may differ from the exact sum of its terms. Index arithmetic, a single term with
+/// coefficient 1, and data that provably stays in the range of its type do not differ.
 bool IndexRewriter::may_wrap(const LinearForm &x) {
   bool single = x.terms.size() == 1 && x.terms[0].coefficient == 1 && x.constant == 0;
   return has_data(x) && !single && !range(x);
 }
 
-/// Simplifies the operands only, which may leave something of another kind: min(3, 4).
+/// Simplifies the operands only. If this gives a node of another kind, linearizes the result: min(3, 4) becomes
+/// 3.
 LinearForm IndexRewriter::rest_of(const Expr &e) {
   Expr result = map_children(e, [&](const Expr &child) { return simplify(child); });
   const auto *before = e.as<Binary>(), *after = result.as<Binary>();
@@ -103,7 +106,7 @@ LinearForm IndexRewriter::rest_of(const Expr &e) {
   return same_kind ? atom(result) : linearize(result);
 }
 
-/// Adds factor * e, term by term.
+/// Adds factor * e to `into`, term by term.
 void IndexRewriter::gather(const Expr &e, std::int64_t factor, LinearForm &into) {
   const auto *op = e.as<Binary>();
   bool adds = op && (op->op == BinaryOp::add || op->op == BinaryOp::sub);
@@ -125,7 +128,7 @@ void IndexRewriter::gather(const Expr &e, std::int64_t factor, LinearForm &into)
   }
 }
 
-/// Visits large shared operands once.
+/// Like `gather`, but visits a large shared operand only once.
 void IndexRewriter::gather_operand(const Expr &e, std::int64_t factor, LinearForm &into) {
   if (e.may_recur() && e.node().size > 64)
     add(into, linearize(e), factor);
@@ -222,7 +225,7 @@ Expr IndexRewriter::simplify_node(const Expr &e) {
   return same(result, e) ? e : result;
 }
 
-/// The range of a - b as a difference of integers without bounds.
+/// Returns the range of a - b, computed on integers without overflow.
 std::optional<Range> IndexRewriter::range_of_difference(const LinearForm &a, const LinearForm &b) {
   std::int64_t difference = 0;
   if (__builtin_sub_overflow(a.constant, b.constant, &difference))

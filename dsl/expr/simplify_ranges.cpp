@@ -22,7 +22,8 @@ static std::optional<Range> product(Range a, Range b) {
   return result;
 }
 
-/// The range of a sum or product of integers without bounds is that of its value if it lies in the type.
+/// Converts the range of an exact sum or product to the range of its value. Returns none if the range exceeds
+/// that of the type, because the value may then wrap around.
 static std::optional<Range> within(DType dtype, std::optional<Range> range) {
   Range all{std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()};
   if (dtype == DType::boolean)
@@ -85,7 +86,7 @@ std::optional<Range> rough_range(const Expr &e, const Bounds &bounds) {
   return range;
 }
 
-/// Whether sums and differences of two such forms, and of a form and 1, do not overflow.
+/// Whether neither the sum nor the difference of two such forms overflows, nor that of a form and 1.
 static bool is_small(const LinearForm &x) {
   constexpr std::int64_t most = std::int64_t{1} << 61;
   auto small = [](std::int64_t n) { return -most <= n && n <= most; };
@@ -93,7 +94,7 @@ static bool is_small(const LinearForm &x) {
          std::ranges::all_of(x.terms, [&](const Term &term) { return small(term.coefficient); });
 }
 
-/// The multiple of a form if it is small.
+/// Returns factor * x, or none if the result overflows or is not small.
 static std::optional<LinearForm> small_multiple(LinearForm x, std::int64_t factor) {
   auto multiply = [factor](std::int64_t &n) { return __builtin_mul_overflow(n, factor, &n); };
   bool overflows = multiply(x.constant);
@@ -118,9 +119,9 @@ std::optional<Range> IndexRewriter::operand_range(const Expr &e) {
   });
 }
 
-/// The interval of the terms one by one, and, where sizes are in it, that of what is left when variables have
-/// gone to the ends of their extents and the sizes have cancelled: i - M < 0 where i runs over M, and i//M < 8
-/// where i runs over 8*M.
+/// Returns the intersection of two ranges. The first is the sum of the ranges of the terms. The second is
+/// computed only if sizes occur: variables are replaced by the ends of their extents, and then the sizes
+/// cancel. It proves i - M < 0 where i runs over M, and i//M < 8 where i runs over 8*M.
 std::optional<Range> IndexRewriter::range(const LinearForm &linear) {
   auto result = interval(linear);
   bool is_variable = linear.terms.size() == 1 && linear.terms[0].digit.base.as<Var>();
@@ -153,8 +154,9 @@ std::optional<Range> IndexRewriter::interval(const LinearForm &linear) {
   return linear.terms.empty() ? total : within(linear.terms[0].digit.base.dtype(), total);
 }
 
-/// At least x, with every variable that has an extent of sizes at its end, or at 0 where it is subtracted.
-/// Terms of sizes alone stay.
+/// Returns an upper bound of x. Each variable whose extent is an expression of sizes is replaced by its last
+/// value if its factor is positive. Terms of sizes alone are kept. Each other term is replaced by its largest
+/// value.
 std::optional<LinearForm> IndexRewriter::at_ends(const LinearForm &x) {
   LinearForm result{{}, x.constant};
   for (const Term &term : x.terms) {
@@ -217,7 +219,7 @@ bool IndexRewriter::is_positive(const Expr &e) {
   return r && r->low > 0;
 }
 
-/// At least x, which is of sizes.
+/// Returns an upper bound of x, a form of sizes, in which divisions are replaced by their operands.
 /// [rule.end.undivided] k*c*(y//c) <= k*y where k > 0, c > 0
 /// [rule.end.undivided_subtracted] g*y//(g*c) = y//c, k*c*(y//c) <= k*y - k*(c - 1),
 ///     g*(k*c*(g*y//(g*c))) <= g*(k*y - k*(c - 1)) where k < 0, c > 0, g > 0
@@ -247,7 +249,7 @@ std::optional<Range> IndexRewriter::range(const Digit &digit) {
   return range(digit, base_ranges_(digit.base, [&] { return base_range(digit.base); }));
 }
 
-/// `r` is the range of the base.
+/// Returns the range of the digit. `r` is the range of its base.
 /// [rule.range.quotient] l//d <= x//d, x//d <= h//d where d > 0, l <= x, x <= h
 /// [rule.range.same_turn] x//m = l//m, l % m <= x % m, x % m <= h % m
 ///     where m > 0, l <= x, x <= h, l//m = h//m
