@@ -1,3 +1,5 @@
+/// Draws the computation, the shape and the target of a random schedule, and writes the schedule.
+
 #include "tests/fuzz/author_steps.h"
 
 #include "dsl/expr/error.h"
@@ -11,7 +13,7 @@ namespace nestsmith::fuzz {
 
 namespace {
 
-// --- The setting -------------------------------------------------------------------------------------
+// ---- the computation, its shape and its target
 
 DType any_dtype(Random &random) {
   using enum DType;
@@ -19,7 +21,8 @@ DType any_dtype(Random &random) {
                                  f32, f32, f16, bf16, tf32, tf32, i32, i8,  i8,  u8});
 }
 
-/// Extents that hurt: one, primes, and the numbers around the usual tiles. Now and then such as vectors like.
+/// Draws extents that often expose errors: 1, primes, and numbers around the usual tile sizes. In one of three
+/// shapes, all extents suit vectors.
 Shape any_shape(std::size_t rank, Random &random) {
   bool even = random.chance(35);
   static const std::vector<std::int64_t> extents = {1,  1,  2,  3,  4,  4,  5,  7,  8,  8,  8,  9,  11, 12,
@@ -56,7 +59,7 @@ Case any_setting(Random &random, std::uint64_t generated) {
   return case_of(computation, shape, dtype, arch);
 }
 
-/// A product on matrix units, or sums of rows.
+/// Draws a computation for warps: a matrix product on tensor cores, or sums of rows.
 Case setting_for_warps(Random &random) {
   using enum DType;
   std::string arch =
@@ -95,7 +98,7 @@ Case setting_for_warps(Random &random) {
 
 } // namespace
 
-// --- The schedule -------------------------------------------------------------------------------------
+// ---- the schedule
 
 void Author::write() {
   if (chance(8)) {
@@ -113,7 +116,7 @@ void Author::write() {
   if (chance(20))
     sum_at_its_reader();
   schedule_nest(anchor(), true);
-  for (std::size_t n = 0; n < 6; ++n) // what was not brought into the first nest has a nest of its own
+  for (std::size_t n = 0; n < 6; ++n) // blocks that were not moved into the first nest get nests of their own
     if (const Block *loose = unbound_block())
       schedule_nest(loose->id->name, chance(30));
   if (chance(50))
@@ -251,7 +254,7 @@ void Author::weave() {
         go("decompose_reduction", {BlockName{block->id->name}, LoopName{random_.pick(around)->var->name}});
 }
 
-// ---- looking
+// ---- queries
 
 bool Author::has_block(const std::string &name) const {
   return std::ranges::any_of(blocks_of(body()), [&](const Block *b) { return b->id->name == name; });
@@ -319,7 +322,7 @@ const Block *Author::unbound_block() const {
   return nullptr;
 }
 
-// ---- what is owed
+// ---- obligations
 
 void Author::mend() {
   limit_ = most_;

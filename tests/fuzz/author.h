@@ -1,6 +1,6 @@
 #pragma once
 /// Random schedules that a GPU programmer might write: tiles, threads, caches, pipelines and vectors, with
-/// odd numbers and odd ideas in between. Most of them can be lowered.
+/// unusual numbers and unusual directives in between. Most of them can be lowered.
 
 #include "tests/fuzz/computations.h"
 #include "tests/fuzz/random.h"
@@ -17,26 +17,27 @@ struct Attempts {
   std::size_t tried = 0, refused = 0;
 };
 
-/// A schedule and how it came about.
+/// A schedule under construction, and statistics of its directives.
 struct Draft {
-  Case setting; ///< with the directives that were accepted
+  Case setting; ///< contains the accepted directives
   Schedule schedule;
-  std::map<std::string, Attempts> attempts; ///< of each primitive
+  std::map<std::string, Attempts> attempts; ///< by primitive
 };
 
-/// The generated computations are those of the seeds from 1 to this number, unless another is given.
+/// The default number of generated computations: those of the seeds 1 to this number.
 inline constexpr std::uint64_t usual_computations = 4000;
 
-/// Whether the schedule of this seed is for warps: one in eight is.
+/// Whether the seed gives a schedule for warps. One seed in eight does.
 bool is_for_warps(std::uint64_t seed);
 
-/// The schedule of this seed: the same on every host. One in eight is for warps. Of the others, every second
-/// one is of a computation of the table, and the rest are of generated computations, so many. Refusals are part
-/// of the game; any other exception comes through. `about_to` sees each directive before it is applied.
+/// Returns the schedule of a seed. It is the same on every host. One in eight is for warps. Half of the others
+/// schedule a computation of `computations()`, and half one of the generated computations, of which there are
+/// `computations`. Directives may be refused. Any other exception propagates. `about_to` is called before each
+/// directive.
 Draft draft(std::uint64_t seed, std::uint64_t computations = usual_computations,
             const std::function<void(const Draft &, const Directive &)> &about_to = {});
 
-/// A few arbitrary directives for a schedule that is there, and a few tries to pay what it owes.
+/// Appends some arbitrary directives to a schedule, and then directives that meet some of its obligations.
 void go_on(Draft &draft, Random &random, std::size_t arbitrary,
            const std::function<void(const Draft &, const Directive &)> &about_to = {});
 

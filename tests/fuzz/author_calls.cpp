@@ -1,4 +1,4 @@
-/// Products that a warp computes by an intrinsic of a user (tests/fuzz/user_intrinsics.h).
+/// Schedules of products that a warp computes by a user's intrinsic (tests/fuzz/user_intrinsics.h).
 
 #include "tests/fuzz/author_steps.h"
 
@@ -9,7 +9,7 @@ namespace nestsmith::fuzz {
 
 namespace {
 
-/// "i, j -> the lane, i//16, j//8, the register", for boxes of any number of tiles.
+/// Returns the layout "i, j -> the lane, i//16, j//8, the register" of a box of any number of tiles.
 Word map_of_tiles(const std::string &batch, const BitLayout &layout, const char *first, const char *second,
                   std::int64_t rows, std::int64_t columns, bool swapped) {
   auto [lane, at] = layout.texts(first, second);

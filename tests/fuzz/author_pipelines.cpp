@@ -1,4 +1,4 @@
-/// Steps of a sum that overlap: pipelines, and tiles that come ahead of their use.
+/// Schedules in which steps of a sum overlap: pipelines, and tiles that are loaded ahead of their use.
 
 #include "dsl/ir/allocation.h"
 #include "tests/fuzz/author_steps.h"
@@ -15,7 +15,7 @@ void Author::fetch_ahead(const std::string &reader, const std::string &operand, 
     go("compute_at", {BlockName{results().front()}, LoopName{roles.k_inner.back()}});
   if (chance(70) && go("cache_read", {BlockName{tile}, Word{operand}, Word{"local"}}))
     staged = results().front();
-  bool whole = chance(80); // otherwise each thread copies the tile, or none
+  bool whole = chance(80); // distribute the copies over the threads
   for (const std::string &copy : {tile, staged})
     if (!copy.empty() && go("compute_at", {BlockName{copy}, LoopName{roles.k_outer.back()}}) && whole) {
       Names own = loops_inside(copy, roles.k_outer.back());
@@ -37,8 +37,8 @@ void Author::overlap(const Roles &roles) {
   }
 }
 
-/// Two pipelines of two stages: the last nest below the loop computes, and so does the last nest in it. The
-/// other nests may be spread over the steps.
+/// Pipelines a loop and the last nest below it, in two stages each, and joins the pipelines. In each, the last
+/// nest computes. The other nests may be spread over the steps.
 bool Author::join(const std::string &loop) {
   auto in_two_stages = [&](const std::string &at, bool late) {
     std::vector<Stmt> nests = nests_of(find_loop(body(), s_.loop(at).var)->body);

@@ -15,7 +15,8 @@ namespace {
 
 Word map(const std::string &text) { return {to_string(IndexMap(text))}; }
 
-/// The number of values of a digit such as k%16//8; 0 for one without a limit, such as i//16.
+/// Returns the number of values of a digit such as k%16//8, or 0 for a digit without an upper limit, such as
+/// i//16.
 std::int64_t values_of(const std::string &digit) {
   std::size_t mod = digit.find('%'), div = digit.find("//");
   if (mod == std::string::npos)
@@ -24,8 +25,8 @@ std::int64_t values_of(const std::string &digit) {
   return div == std::string::npos ? values : values / std::stoll(digit.substr(div + 2));
 }
 
-/// The same layout with other distances between its tiles: the dimensions of the last tiles and those of the
-/// elements in a tile become one, with any stride for the tiles.
+/// Returns the layout with other distances between its tiles: merges the dimensions of the last tiles with
+/// those of the elements in a tile, and draws a stride for the tiles.
 std::string with_other_strides(const std::string &layout, Random &random) {
   Names parts;
   std::size_t from = layout.find("-> ") + 3;
@@ -49,7 +50,7 @@ std::string with_other_strides(const std::string &layout, Random &random) {
 
 } // namespace
 
-/// A product or a sum over rows, and then a few arbitrary directives.
+/// Schedules a product or a sum of rows, and appends a few arbitrary directives.
 void Author::write_for_warps() {
   most_ = most_directives_for_warps;
   limit_ = most_ - 5;
@@ -101,7 +102,8 @@ void Author::to_lanes(const std::string &row, const std::string &column, std::in
       go("unroll", {LoopName{loop}});
 }
 
-/// The sums in fragments, and the block that reads them in the same loop; empty if there is none.
+/// Moves the sums to a fragment, and the block that reads them into the same loop. Returns the name of this
+/// block, or "" if there is none.
 std::string Author::sums_in_fragment(const std::string &name) {
   Buffer sums = block(name).body.buffer;
   if (sums->role != Role::temporary)
@@ -131,7 +133,7 @@ void Author::product_of_warps(const std::string &name, Names around) {
                                   columns[2], rows[3], columns[3], sums[2]})
     order.push_back({loop});
   if (chance(4))
-    std::swap(order[order.size() - 1], order[order.size() - 3]); // an intrinsic takes any order
+    std::swap(order[order.size() - 1], order[order.size() - 3]); // an intrinsic accepts any order of its loops
   if (!go("reorder", {order}) || !go("fuse", {LoopName{rows[1]}, LoopName{columns[1]}}))
     return;
   tile.warp = results().front();
@@ -164,7 +166,7 @@ void Author::product_of_warps(const std::string &name, Names around) {
   overlap_for_warps(name, fragments, tile);
 }
 
-/// The lanes that hold the sums initialise them.
+/// Binds the initialisation of the sums to the lanes that hold them.
 void Author::clear_by_lanes(const std::string &name, const WarpTile &tile) {
   if (!go("decompose_reduction", {BlockName{name}, LoopName{tile.k_outer}}))
     return;
@@ -200,8 +202,8 @@ void Author::overlap_for_warps(const std::string &name, const Names &fragments, 
       go("join_pipelines", {LoopName{tile.k_step}});
 }
 
-/// Brings an operand to a fragment, from global memory or through a tile in shared memory. Returns the block
-/// that fills the fragment.
+/// Copies an operand to a fragment, from global memory or through a tile in shared memory. Returns the block
+/// that writes the fragment.
 std::string Author::operand_of_warps(const std::string &name, const std::string &operand,
                                      const WarpTile &tile) {
   const std::vector<Expr> indices = [&] {
@@ -264,7 +266,7 @@ void Author::load_fragment(const std::string &fragment, bool a, bool along_k, bo
   go("tensorize", {LoopName{order[1].name}, Word{transposed ? intrinsic + "_trans" : intrinsic}});
 }
 
-/// The threads copy a tile to shared memory: all of them, or each warp a part of its own.
+/// Lets the threads copy a tile to shared memory: all threads together, or each warp its own part.
 void Author::share_among_warps(const std::string &copy, bool a, bool along_k, const WarpTile &tile) {
   if (!go("compute_at", {BlockName{copy}, LoopName{tile.k_outer}}))
     return;
@@ -273,7 +275,7 @@ void Author::share_among_warps(const std::string &copy, bool a, bool along_k, co
   if (own.size() < 2)
     return;
   std::string &first = own[own.size() - 2], &last = own.back(), lanes;
-  bool alone = (a ? tile.columns : tile.rows) == 1; // no two warps use the same part
+  bool alone = (a ? tile.columns : tile.rows) == 1; // each warp uses a part of its own
   if (std::string &side = along_k ? first : last; alone && warps > 1 && chance(50)) {
     Names parts = split(side, {warps, infer});
     if (parts.empty() || !go("bind", {LoopName{parts[0]}, Word{"warp"}}))
@@ -312,11 +314,11 @@ void Author::share_among_warps(const std::string &copy, bool a, bool along_k, co
     go("async_copy", {BlockName{copy}});
 }
 
-/// A warp sums a row. In each step, a lane adds one element, or all lanes together do by `warp_sum`.
+/// Lets a warp sum a row. In each step, a lane adds one element, or all lanes together call `warp_sum`.
 void Author::sums_of_warps(const std::string &name, const Names &around) {
   std::string out = sums_in_fragment(name);
   std::vector<std::int64_t> factors = {infer, random_.pick({1, 2, 3, 4})};
-  if (chance(40)) // rows of one warp
+  if (chance(40)) // a warp sums more than one row
     factors.push_back(random_.pick({2, 8, 32}));
   Names rows = split(around[0], factors), steps = split(around[1], {infer, chance(95) ? 32 : 16});
   if (out.empty() || rows.empty() || steps.empty())
@@ -340,13 +342,14 @@ void Author::sums_of_warps(const std::string &name, const Names &around) {
   go("transform_layout", {BlockName{fragment}, map(rows_first ? "i, k -> k%32, i" : "k, i -> k%32, i")});
   if (Names own = loops_inside(fragment, steps[0]); own.size() == 2)
     go("bind", {LoopName{own[rows_first ? 1 : 0]}, Word{"lane"}});
-  go("transform_layout", {BlockName{name}, map("i, r -> r, i")}); // a copy in each lane
+  go("transform_layout", {BlockName{name}, map("i, r -> r, i")}); // each lane has a copy of the sum
   if (Names own = loops_inside(out, rows[1]); !own.empty())
     if (Names parts = split(own.back(), {infer, 32}); !parts.empty())
       go("bind", {LoopName{parts[1]}, Word{"lane"}});
   if (chance(35) &&
       go("decompose_reduction", {BlockName{name}, LoopName{rows.size() > 2 ? rows[2] : steps[0]}}))
-    if (Names own = loops_inside(results().front(), rows[1]); !own.empty() && chance(25)) // in one lane only
+    if (Names own = loops_inside(results().front(), rows[1]);
+        !own.empty() && chance(25)) // one lane only stores the result
       if (Names parts = split(own.back(), {infer, 32}); !parts.empty())
         go("bind", {LoopName{parts[1]}, Word{"lane"}});
   go("tensorize", {LoopName{steps[1]}, Word{"warp_sum"}});

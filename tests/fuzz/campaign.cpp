@@ -1,3 +1,5 @@
+/// Runs batches of random schedules in child processes, counts the verdicts, and shrinks and reports failures.
+
 #include "tests/fuzz/campaign.h"
 
 #include "dsl/schedule/primitives/registry.h"
@@ -19,12 +21,12 @@ namespace nestsmith::fuzz {
 
 namespace {
 
-/// What the processes of a campaign share.
+/// The memory that the processes of a campaign share.
 struct Shared {
   Tally tally;
-  std::bitset<std::size_t{1} << 20> drawn; ///< generated computations, by a hash of the name
-  std::uint64_t next = 0;                  ///< the seed that is being judged, or that comes next
-  std::uint64_t seed = 0;                  ///< that broke a promise
+  std::bitset<std::size_t{1} << 20> drawn; ///< generated computations that were drawn, by a hash of the name
+  std::uint64_t next = 0;                  ///< the seed being judged, or the next one
+  std::uint64_t seed = 0;                  ///< the seed whose schedule broke a promise
   Kind kind = Kind::exact;
 };
 
@@ -88,7 +90,7 @@ void count(const Draft &made, const Verdict &verdict, Tally &tally) {
     ++tally.took_part[part];
 }
 
-/// Judges seeds until one breaks a promise or `stop` holds.
+/// Judges seeds until a schedule breaks a promise or `stop` returns true.
 void work(Shared &shared, const Plan &plan, const std::function<bool(std::uint64_t)> &stop) {
   if (plan.everything != 0)
     use_no_libraries();
@@ -105,7 +107,7 @@ void work(Shared &shared, const Plan &plan, const std::function<bool(std::uint64
       count(made, verdict, shared.tally);
       count_computation(made, verdict, shared);
       kind = verdict.kind;
-    } catch (const std::exception &) { // what it says is asked for again
+    } catch (const std::exception &) { // the message is computed again in `examine`
     }
     ++shared.tally.schedules;
     ++shared.tally.kinds[static_cast<std::size_t>(kind)];
@@ -148,7 +150,7 @@ Outcome run(const Plan &plan) {
     return (plan.count != 0 && seed >= plan.first_seed + plan.count) || over();
   };
   Outcome outcome;
-  constexpr std::uint64_t batch = 2000; // a process lives so long
+  constexpr std::uint64_t batch = 2000; // schedules that one process judges at most
   while (!done(shared.next) && outcome.failures.size() < plan.failures) {
     std::uint64_t end = shared.next + batch;
     shared.kind = Kind::exact;

@@ -1,5 +1,5 @@
 #pragma once
-/// Many random schedules, each judged in a process that may crash or hang.
+/// A campaign: judges many random schedules in child processes, each of which may crash or hang.
 
 #include "tests/fuzz/author.h"
 #include "tests/fuzz/judge.h"
@@ -12,33 +12,34 @@
 
 namespace nestsmith::fuzz {
 
-/// What came of them. Plain numbers, so that processes can share them.
+/// The counts of a campaign. They are plain numbers, so that processes can share them.
 struct Tally {
   static constexpr std::size_t most_primitives = 40, most_architectures = 64, most_features = 64;
-  std::uint64_t schedules = 0, directives = 0; ///< and those that were accepted, in all
+  std::uint64_t schedules = 0, directives = 0; ///< accepted directives only
   std::array<std::uint64_t, 16> kinds = {};    ///< by Kind
-  /// Of the schedules that were exact:
+  /// Counts of exact schedules with these properties (tests/fuzz/judge.h):
   std::uint64_t shared = 0, pipeline = 0, vector = 0, narrow_vector = 0, intrinsic = 0, several_kernels = 0,
                 infinite = 0, warps = 0, fragment = 0, call = 0, warp_barrier = 0;
-  /// Their kernels that NVRTC took, by the architecture's place in its list.
+  /// Compiled kernels of exact schedules, by the index of the architecture in Nvrtc::arches().
   std::array<std::uint64_t, most_architectures> texts = {};
-  /// Of each primitive, in the order of all_primitives(): how often it was tried and refused, and in how
-  /// many exact schedules it took part.
+  /// For each primitive, in the order of all_primitives(): how often it was tried and refused, and in how many
+  /// exact schedules it was used.
   std::array<std::uint64_t, most_primitives> tried = {}, refused = {}, took_part = {};
-  /// Schedules of generated computations, the exact ones among them, and how many different computations.
+  /// Schedules of generated computations; the exact ones among them; the number of different computations.
   std::uint64_t generated = 0, generated_exact = 0, computations = 0;
-  /// For each of features(): the different computations that have it, and the exact schedules of these.
+  /// For each feature of features(): the number of different computations that have it, and of their exact
+  /// schedules.
   std::array<std::uint64_t, most_features> with_feature = {}, exact_with_feature = {};
 
   std::uint64_t of(Kind kind) const { return kinds[static_cast<std::size_t>(kind)]; }
   std::uint64_t broken() const;
-  std::uint64_t compiled() const; ///< texts
+  std::uint64_t compiled() const; ///< the sum of `texts`
 };
 
-/// A promise broken.
+/// A schedule that broke a promise.
 struct Failure {
   std::uint64_t seed;
-  Case shrunk; ///< shrunk
+  Case shrunk; ///< after `shrink`, if the plan asks for it
   Verdict verdict;
 };
 
@@ -46,12 +47,13 @@ struct Plan {
   std::uint64_t first_seed = 1;
   std::uint64_t count = 0;                         ///< schedules; 0: no limit
   double seconds = 0;                              ///< 0: no limit
-  std::uint64_t computations = usual_computations; ///< generated ones to choose from
-  bool only_warps = false;                         ///< skip the seeds of other schedules
-  std::uint64_t compile = 0; ///< every so many are compiled by NVRTC, for its architectures in turn; 0: none
-  /// Every so many are judged by all oracles (tests/fuzz/judge_all.h), and none is compiled; 0: none.
+  std::uint64_t computations = usual_computations; ///< number of generated computations to choose from
+  bool only_warps = false;                         ///< skip the seeds of schedules that are not for warps
+  std::uint64_t compile = 0; ///< compile every Nth schedule by NVRTC, for its architectures in turn; 0: none
+  /// Every Nth schedule is judged by all oracles (tests/fuzz/judge_all.h). If it is not 0, no schedule is
+  /// compiled; 0: none.
   std::uint64_t everything = 0;
-  std::size_t failures = 20; ///< after so many it stops
+  std::size_t failures = 20; ///< the campaign stops after this number
   bool shrink = true;
   std::function<void(std::uint64_t next_seed, const Tally &)> progress = {};
   std::function<void(const Failure &)> found = {};
@@ -60,15 +62,15 @@ struct Plan {
 struct Outcome {
   Tally tally;
   std::vector<Failure> failures;
-  std::uint64_t next_seed = 0; ///< where to go on
+  std::uint64_t next_seed = 0; ///< the first seed of a run that continues this one
 };
 
-/// Judges the schedules of the seeds from `first_seed` on, one each.
+/// Judges the schedules of the seeds from `first_seed` on.
 Outcome run(const Plan &plan);
 
-/// The figures, for a reader.
+/// Returns the counts as text.
 std::string report(const Tally &tally);
-/// What broke, how to see it again, and the trace to be pinned.
+/// Returns the verdict, the command that reproduces the failure, and the trace to add to tests/pinned.
 std::string report(const Failure &failure);
 
 } // namespace nestsmith::fuzz

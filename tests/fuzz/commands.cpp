@@ -1,3 +1,5 @@
+/// Runs the commands of the command line in this process and checks their exit codes.
+
 #include "tests/fuzz/commands.h"
 
 #include "dsl/expr/error.h"
@@ -35,7 +37,7 @@ std::set<std::string> &left_out() {
   return commands;
 }
 
-/// Sends the standard output of this process to nowhere, for as long as it lives.
+/// Discards the standard output of this process during its lifetime.
 class Silence {
 public:
   Silence() : kept_(dup(STDOUT_FILENO)) {
@@ -65,8 +67,8 @@ int exit_code(std::vector<std::string> words, const std::vector<Rung> &rungs) {
   return cli_main(static_cast<int>(arguments.size()), arguments.data(), rungs);
 }
 
-/// The directive with a knob for the factors of a split whose parts are equal, as in the schedules of users.
-/// The knob has the name "factors" and the number of the directive.
+/// Replaces the equal factors of a split by a knob, as in the schedules of users. The knob is named "factors"
+/// and the number of the directive.
 Directive with_knob(Directive directive, std::size_t number, const Schedule &schedule, Knobs &knobs) {
   if (directive.op != "split")
     return directive;
@@ -85,12 +87,13 @@ Directive with_knob(Directive directive, std::size_t number, const Schedule &sch
     std::vector<std::int64_t> chosen = knobs.factors(fmt::format("factors{}", number), usual);
     if (chosen != usual)
       factors = chosen;
-  } catch (const UserError &) { // too large, or too many candidates
+  } catch (const UserError &) { // the number is too large, or has too many candidates
   }
   return directive;
 }
 
-/// The case as a rung: a schedule for its own shape and, if its computation can be made for others, for these.
+/// Returns the case as a rung: a schedule for the shape of the case, and for other shapes if its computation
+/// can be made for them.
 Rung rung_of(const Case &test_case) {
   Rung rung;
   rung.name = "case";
@@ -115,7 +118,7 @@ Rung rung_of(const Case &test_case) {
     for (std::size_t n = 0; n < test_case.directives.size(); ++n)
       try {
         apply(schedule, with_knob(test_case.directives[n], n, schedule, knobs), "the case");
-      } catch (const UserError &) { // legal for another shape only
+      } catch (const UserError &) { // the directive is legal for other shapes only
       }
     return schedule;
   };
@@ -129,7 +132,7 @@ std::string shape_text(const Shape &shape, std::int64_t more) {
   return text;
 }
 
-/// Characters and words that JSON can hold.
+/// Returns characters and words that JSON can represent.
 std::string any_text(Random &random) {
   static const std::vector<std::string> words = {"NVIDIA", "H200", " ",   " ",  "\n", "\r", "\t",
                                                  "\\",     "\\\n", "\"",  "//", "/*", "*/", "%d",
@@ -140,7 +143,7 @@ std::string any_text(Random &random) {
   return text;
 }
 
-/// The lines of a C++ text without comments.
+/// Returns the lines of a C++ text without comments.
 std::string without_comments(const std::string &text) {
   std::string code;
   std::istringstream lines(text);
@@ -152,7 +155,8 @@ std::string without_comments(const std::string &text) {
   return code;
 }
 
-/// The name of a GPU in a table of measurements must not change the code for the shapes of the table.
+/// Checks that the name of a GPU in a table of measurements does not change the code for the shapes of the
+/// table.
 std::optional<std::string> fault_of_table(const Case &test_case, const std::vector<Rung> &rungs,
                                           Random &random) {
   auto emitted = [&](const std::string &gpu) {
@@ -202,13 +206,13 @@ std::optional<std::string> fault_of_commands(const Case &test_case, const Schedu
     calls = {{"show", file, "--lowered"},
              {"emit", file, "--header", path("case.h"), "-o", path("case.cu")},
              {"emit", file, "--standalone", "-o", path("alone.cu")}};
-    if (options.runs) // the counts take as long as one thread has iterations
+    if (options.runs) // `explain` counts the iterations of one thread, which takes as long as they do
       calls.push_back({"explain", file});
     if (options.report && options.runs)
       calls.push_back({"report", file, "-o", path("case.html"), "--device", "sim", "--no-cache"});
   }
   std::vector<Rung> rungs = {rung_of(test_case)};
-  // A shape without an extent of its own is that of a trace that only describes its computation.
+  // A trace whose shape has no extents only describes its computation, so both texts are equal.
   std::string own = shape_text(test_case.shape, 0), next = shape_text(test_case.shape, 1);
   calls.push_back({"emit", "case", "--shapes", test_case.computation ? own + "," + next : own, "-o",
                    path("shapes.cu"), "--header", path("shapes.h")});
@@ -222,7 +226,7 @@ std::optional<std::string> fault_of_commands(const Case &test_case, const Schedu
       continue;
     doing(words);
     int code = exit_code(call, rungs);
-    // `report` also ends so where no run compares all elements of an output.
+    // `report` also ends with this exit code if no run compares all elements of an output.
     bool wrong = code == static_cast<int>(ExitCode::wrong_result) && call[0] != "report";
     if (wrong || code > static_cast<int>(ExitCode::no_device))
       return fmt::format("nestsmith {} ended with the exit code {}", words, code);

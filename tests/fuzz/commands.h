@@ -1,6 +1,6 @@
 #pragma once
-/// The command line on a schedule that is neither refused nor wrong: every command has to end, with exit code 0
-/// or with a refusal.
+/// Runs the commands on a schedule whose verdict is exact: every command must end with exit code 0 or with a
+/// refusal.
 
 #include "tests/fuzz/computations.h"
 
@@ -10,27 +10,27 @@
 
 namespace nestsmith::fuzz {
 
-/// Creates the folder of the files, which the copies of this process share. Without this call, each copy leaves
-/// a folder behind.
+/// Creates the folder for the files of the commands, which child processes share. Without this call, each child
+/// process creates a folder and does not remove it.
 void prepare_commands();
 
-/// For a copy of this process: no NVRTC, with which `emit` takes ten times as long, and no results of other
-/// runs.
+/// Disables NVRTC, which makes `emit` ten times slower, and the cache of results, for child processes.
 void use_no_libraries();
 
-/// Leaves the command out from now on, by the name that `doing` has.
+/// Disables a command from now on. `command` is its name in the note of `doing`.
 void leave_out(const std::string &command);
 
-/// Which of the commands that take long are tried: `report`, which draws each step.
+/// Selects the commands that `fault_of_commands` calls. `report` draws each step and takes long.
 struct CommandOptions {
   bool report = true;
-  bool sample = false; ///< half of the others, which the trace decides
-  bool runs = true;    ///< the shape is small enough for the simulator, so for `explain`, too
+  bool sample = false; ///< call only half of the other commands, chosen by a hash of the trace
+  bool runs = true;    ///< the shape is small enough for the simulator, and for `explain`
 };
 
-/// Calls `show --lowered`, `emit` with a header, `emit --standalone`, `explain`, `report`, and, with the case
-/// as a rung, `emit --shapes`, of some cases also for a table of measurements. Returns what went wrong. A
-/// command that crashes or hangs ends the process; `doing` (tests/fuzz/isolated.h) says which.
+/// Calls `show --lowered`, `emit` with a header, `emit --standalone`, `explain` and `report`. Also calls `emit
+/// --shapes` with the case as a rung, for some cases with a table of measurements. Returns a description of the
+/// first failure. A command that crashes or hangs ends the process. Then `doing` (tests/fuzz/isolated.h) gives
+/// its name.
 std::optional<std::string> fault_of_commands(const Case &test_case, const Schedule &schedule,
                                              const CommandOptions &options);
 

@@ -1,3 +1,5 @@
+/// The table of computations that random schedules are written for.
+
 #include "tests/fuzz/computations.h"
 
 #include "dsl/expr/error.h"
@@ -13,7 +15,7 @@ namespace nestsmith::fuzz {
 
 namespace {
 
-/// The types as schedules/workloads.h has them: narrow operands, sums in a wider type.
+/// The operand types of schedules/workloads.h: narrow operands are read into a wider type for sums.
 DType stored(DType dtype) { return dtype == DType::tf32 ? DType::f32 : dtype; }
 Expr read(DType dtype, Expr element) {
   if (dtype == DType::tf32)
@@ -41,7 +43,7 @@ Program chain(const Shape &shape, DType dtype) {
   return w.output({y});
 }
 
-/// T = the sums of the rows of X, Y = T times each element of a row Z.
+/// T = the sums of the rows of X, Y = T * (each element of the row Z).
 Program broadcast(const Shape &shape, DType dtype) {
   Workload w("broadcast");
   Tensor x = w.placeholder("X", {shape[0], shape[2]}, stored(dtype));
@@ -53,7 +55,7 @@ Program broadcast(const Shape &shape, DType dtype) {
   return w.output({y});
 }
 
-/// U reads T at two neighbouring rows, Y reads V and U transposed.
+/// U reads T in two adjacent rows. Y reads V and U transposed.
 Program stencil(const Shape &shape, DType dtype) {
   Workload w("stencil");
   Expr n = shape[0];
@@ -79,7 +81,7 @@ Program two_products(const Shape &shape, DType dtype) {
   return w.output({d});
 }
 
-/// Y[i] = the sum over r of T[i + r] * W[r], T = X + 1: windows of a stage.
+/// T = X + 1, Y[i] = sum over r of T[i + r] * W[r]. The windows of T overlap.
 Program convolution(const Shape &shape, DType dtype) {
   Workload w("convolution");
   Expr n = shape[0], window = shape[1];
@@ -90,7 +92,7 @@ Program convolution(const Shape &shape, DType dtype) {
   return w.output({y});
 }
 
-/// S = the sum of all elements of each column; Y = relu(X - S) with S read by each row.
+/// S = the sums of the columns of X, Y = relu(X - S). Each row of Y reads S.
 Program column_sums(const Shape &shape, DType dtype) {
   Workload w("column_sums");
   Tensor x = w.placeholder("X", {shape[0], shape[1]}, stored(dtype));
@@ -101,7 +103,7 @@ Program column_sums(const Shape &shape, DType dtype) {
   return w.output({y});
 }
 
-/// Y = the sum over two axes; nothing is left for threads but what rfactor makes.
+/// Y = the sum over both axes of X. Only `rfactor` makes loops that can be bound to threads.
 Program total(const Shape &shape, DType dtype) {
   Workload w("total");
   Tensor x = w.placeholder("X", {shape[0], shape[1]}, stored(dtype));
@@ -110,7 +112,7 @@ Program total(const Shape &shape, DType dtype) {
   return w.output({y});
 }
 
-/// Y[j, i] = 2*X[i, j] + 1, through the stage T.
+/// Y[j, i] = T[i, j] + 1, where T = 2*X.
 Program transpose(const Shape &shape, DType dtype) {
   Workload w("transpose");
   Tensor x = w.placeholder("X", {shape[0], shape[1]}, stored(dtype));
@@ -120,7 +122,7 @@ Program transpose(const Shape &shape, DType dtype) {
   return w.output({y});
 }
 
-/// Y[i] = T[i - 1], where there is one, + 3*T[i]; T = X + 1.
+/// T = X + 1, Y[i] = T[i - 1] + 3*T[i], without the first term if i = 0.
 Program shifted(const Shape &shape, DType dtype) {
   Workload w("shifted");
   Tensor x = w.placeholder("X", {shape[0]}, stored(dtype));
@@ -189,7 +191,7 @@ Case case_of(const TraceFile &trace, const std::string &where) {
   });
   if (trace.computation)
     test_case = {*trace.computation, nullptr, std::move(shape), trace.dtype, trace.arch, {}};
-  else if (made != computations().end()) // a trace of version 1
+  else if (made != computations().end()) // the trace has version 1
     test_case = case_of(*made, std::move(shape), trace.dtype, trace.arch);
   else
     throw UserError(ExitCode::usage, where + ": no computation '" + trace.workload + "' of so many extents");

@@ -1,5 +1,5 @@
 #pragma once
-/// What random schedules are made for, and what they are reproduced by.
+/// The computations that random schedules are written for, and the cases that reproduce a schedule.
 
 #include "dsl/schedule/trace.h"
 #include "schedules/rung.h"
@@ -12,33 +12,34 @@
 namespace nestsmith::fuzz {
 
 struct Computation {
-  std::string name; ///< of its program
-  std::size_t rank; ///< extents of its shape
+  std::string name; ///< the name of its program
+  std::size_t rank; ///< number of extents of its shape
   Program (*make)(const Shape &, DType);
-  bool symbolic = false; ///< it can be made for all sizes
+  bool symbolic = false; ///< whether it can be made for symbolic sizes
 };
 
-/// Those of schedules/workloads.h, and others: chains of stages, windows that overlap, masks, several sums.
+/// The computations of schedules/workloads.h, and others: chains of stages, overlapping windows, masks, several
+/// sums.
 const std::vector<Computation> &computations();
 
-/// A schedule of any computation, by what replays it.
+/// The computation, the shape and the directives that reproduce a schedule.
 struct Case {
   Program source;
-  const Computation *computation = nullptr; ///< of the table, which made `source`; null for any other
-  Shape shape;                              ///< of a run
+  const Computation *computation = nullptr; ///< the entry of `computations()` that made `source`; null: none
+  Shape shape;                              ///< of the run that judges the case
   DType dtype = DType::f32;
   std::string arch;
   std::vector<Directive> directives;
-  std::vector<Fit> fits = {}; ///< of a generated computation
+  std::vector<Fit> fits = {}; ///< of a generated computation only
 };
 
-/// A case without directives. Throws UserError(usage) for a shape that the computation does not take.
+/// Returns a case without directives. Throws UserError(usage) if the computation rejects the shape.
 Case case_of(const Computation &computation, Shape shape, DType dtype, std::string arch);
-/// A case of the computation that `generated` makes of this seed (tests/fuzz/generate.h).
+/// Returns a case of the generated computation of this seed (tests/fuzz/generate.h).
 Case case_of_generated(std::uint64_t seed, std::string arch);
 
 TraceFile trace_of(const Case &test_case);
-/// Throws UserError(usage) if the trace contains no computation and names none of the table.
+/// Throws UserError(usage) if the trace contains no computation and does not name one of the table.
 Case case_of(const TraceFile &trace, const std::string &where);
 
 } // namespace nestsmith::fuzz

@@ -1,6 +1,7 @@
 #pragma once
-/// The small world of tests/dsl/small_world.h, whole: every sequence of a few directives on a product of 3 x 5
-/// x 4, interpreted and, where it owes nothing, lowered and simulated.
+/// Exhaustive test of the small world of tests/dsl/small_world.h: judges every sequence of a few directives on
+/// a product of 3 x 5 x 4. Each program is interpreted. If it has no obligations, it is also lowered and
+/// simulated.
 
 #include <cstddef>
 #include <string>
@@ -9,14 +10,14 @@
 namespace nestsmith::fuzz {
 
 struct SmallWorld {
-  std::size_t sequences = 0; ///< that were tried
-  std::size_t programs = 0;  ///< that they made, each once
-  std::size_t exact = 0;     ///< of these, lowered, with the exact result and no diagnostic
-  std::size_t owing = 0;     ///< of these, refused by lowering for what they owe
+  std::size_t sequences = 0; ///< sequences tried
+  std::size_t programs = 0;  ///< different programs that they gave
+  std::size_t exact = 0;     ///< programs whose kernel gives the exact result without a diagnostic
+  std::size_t owing = 0;     ///< programs that lowering refuses because of an obligation
   std::vector<std::string> faults;
 };
 
-/// Of the schedules that the last directive is added to, each `stride`-th is taken.
+/// Appends the last directive to each `stride`-th schedule only.
 SmallWorld try_small_world(std::size_t directives, std::size_t stride);
 
 } // namespace nestsmith::fuzz

@@ -1,3 +1,5 @@
+/// Predicates for the features of computations.
+
 #include "tests/fuzz/features.h"
 
 #include <algorithm>
@@ -9,7 +11,7 @@ namespace {
 
 using Blocks = std::vector<const Block *>;
 
-/// Whether `f` holds for a node of a value or of an index.
+/// Whether `f` holds for a node of a stored value or of an index.
 template <class F> bool any_expr(const Program &program, const F &f) {
   return std::ranges::any_of(blocks_of(program.body),
                              [&](const Block *block) { return any_node(block->body.value, f); });
@@ -41,7 +43,7 @@ std::size_t sums_of(const Block &block) {
   return static_cast<std::size_t>(std::ranges::count(block.iters, IterKind::reduction, &IterVar::kind));
 }
 
-/// A stage that overwrites what another stage has read.
+/// Whether a stage overwrites a buffer that another stage has read.
 bool overwrites(const Program &program) {
   Blocks blocks = blocks_of(program.body);
   for (std::size_t later = 0; later < blocks.size(); ++later)
@@ -60,7 +62,7 @@ template <Role role> bool reads_written(const Program &program) {
   return false;
 }
 
-/// A sum of 32- or 64-bit integers, which may wrap, in a condition.
+/// Whether a condition contains a sum of 32- or 64-bit integers, which may wrap around.
 bool conditions_wrap(const Program &program) {
   return any_expr(program, [](const Expr &e) {
     const auto *binary = e.as<Binary>();
@@ -69,7 +71,7 @@ bool conditions_wrap(const Program &program) {
   });
 }
 
-/// A mask that compares two axes: it bounds an index only where the other is bounded.
+/// Whether a mask compares two axes. Such a mask bounds an index only if the other axis is bounded.
 bool compares_axes(const Program &program) {
   return any_load(program, [](const Load &access) {
     return access.mask.exists() && any_node(access.mask, [](const Expr &e) {
@@ -88,7 +90,7 @@ bool divides_by_anything(const Program &program) {
   });
 }
 
-/// A leading dimension that is an extent, too.
+/// Whether a leading dimension is also the extent of another buffer.
 bool has_extent_between_rows(const Program &program) {
   return std::ranges::any_of(program.params, [&](const Buffer &stored) {
     return stored->strides && uses_size(stored->strides->front()) &&

@@ -14,9 +14,9 @@ struct Feature {
   bool (*holds)(const Program &);
 };
 
-/// At most 32.
+/// There are at most 32 features.
 const std::vector<Feature> &features();
-/// A bit for each that holds, in the order of features().
+/// Returns a bit for each feature that the program has, in the order of features().
 std::uint64_t features_of(const Program &program);
 
 } // namespace nestsmith::fuzz

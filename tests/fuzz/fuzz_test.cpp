@@ -1,4 +1,4 @@
-/// Two thousand random schedules: each is refused, or gives the exact result.
+/// Judges 2000 random schedules. Each must be refused or give the exact result.
 
 #include "dsl/expr/error.h"
 #include "dsl/schedule/primitives/registry.h"
@@ -46,7 +46,8 @@ TEST(Fuzz, TwoThousandSchedulesAreRefusedOrExact) {
     EXPECT_GT(tally.took_part[n], 5U) << primitives[n].name << " takes no part\n" << figures;
 }
 
-/// The last directive is tried on each eighth schedule of two; `nestsmith_fuzz --exhaustive 3` tries it on all.
+/// The third directive is appended to every eighth schedule of two directives. `nestsmith_fuzz --exhaustive 3`
+/// appends it to all.
 TEST(SmallWorld, ThreeDirectivesAreRefusedOrExact) {
   SmallWorld world = try_small_world(3, 8);
   for (const std::string &fault : world.faults)
@@ -56,8 +57,8 @@ TEST(SmallWorld, ThreeDirectivesAreRefusedOrExact) {
   EXPECT_GT(world.exact, 4000U);
 }
 
-/// Past the end of l, E is 0 and P a sum of A's elements times 0: a NaN where one of them is infinite, so that
-/// the sum in D keeps its guard.
+/// Past the end of l, the copy of E is 0, and P sums products of elements of A and 0, which are NaN if an
+/// element of A is infinite. So the sum in D must keep its guard, and the runs with infinities must be exact.
 TEST(Judge, SeesASumThatReadsWhatInfinitiesMakeANaN) {
   const auto computation = std::ranges::find(computations(), "two_products", &Computation::name);
   const Shape shape{5, 7, 3};
@@ -86,7 +87,7 @@ TEST(Fuzz, DrawsTheArgumentsOfEveryPrimitive) {
       EXPECT_EQ(directive.arguments.size(), primitive.count) << primitive.name;
       try {
         apply(s, directive, "the test");
-      } catch (const UserError &error) { // a refusal, and no argument of another kind
+      } catch (const UserError &error) { // a refusal is expected, an argument of a wrong kind is not
         EXPECT_EQ(error.code(), ExitCode::illegal_schedule) << error.what();
       }
     }

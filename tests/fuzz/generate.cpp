@@ -1,3 +1,5 @@
+/// Draws random computations: their extents, tensors and stages.
+
 #include "tests/fuzz/generator.h"
 
 #include "dsl/expr/math.h"
@@ -12,7 +14,8 @@ namespace nestsmith::fuzz {
 
 namespace {
 
-/// Elements times terms of a sum, for one stage: the simulator takes a millisecond for them.
+/// Limits of the number of elements of a stage times the terms of its sum. The simulator takes a millisecond
+/// for 2500.
 constexpr std::int64_t most_instances = 2500, most_of_huge = INT32_MAX;
 DType any_arithmetic(Random &random) {
   using enum DType;
@@ -120,7 +123,7 @@ std::vector<Extent> Generator::any_shape() {
   while (true) {
     std::vector<Extent> shape;
     double elements = 1;
-    // Often that of a tensor which is there, so that stages go together.
+    // Often the shape of an existing tensor is used, so that loops of stages match.
     if (!stages_.empty() && chance(55))
       shape = random_.pick(stages_).shape;
     else
@@ -150,7 +153,7 @@ Stored Generator::any_stored(const std::vector<Extent> &shape) {
   if (shape.size() < 2 || !chance(wide_ && shape_.stated ? 45 : 12))
     return {};
   if (shape_.stated) {
-    const Extent &base = bases_[random_.below(bases_.size())]; // an extent elsewhere
+    const Extent &base = bases_[random_.below(bases_.size())]; // an extent of another dimension
     bool fits = base.value >= shape.back().value && !base.is(shape.back());
     return {fits && chance(wide_ ? 85 : 35) ? base.size : work_.size(fresh("ld"), *shape_.stated)};
   }
@@ -336,7 +339,7 @@ void Generator::add_update(InPlace &target, bool sums) {
   auto source = std::ranges::find(sources_, target.tensor.buffer(),
                                   [](const Source &source) { return source.tensor.buffer(); });
   Source old = *source;
-  sources_.erase(source); // only the element that is overwritten may be read
+  sources_.erase(source); // the update may read the overwritten element only
   Value result = stage_value(type);
   if (result.type() != type)
     result = {cast(type, result.expr), result.magnitude, result.bits, result.given};
@@ -372,7 +375,7 @@ void Generator::add_overwrite(InPlace &target) {
   if (sums || chance(50))
     wanted_ = {{kept}};
   add_update(target, sums);
-  if (sums) // only the sum reads T
+  if (sums) // no other stage reads T
     std::erase_if(sources_,
                   [&](const Source &source) { return source.tensor.buffer() == kept.tensor.buffer(); });
   else

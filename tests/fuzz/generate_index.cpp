@@ -1,3 +1,5 @@
+/// Draws the reads of random computations: the tensors, their indices and masks.
+
 #include "tests/fuzz/generator.h"
 
 #include <algorithm>
@@ -36,7 +38,7 @@ Value Generator::read(DType type, bool only_given) {
     if (auto value = converted(read_wanted(wanted), type))
       return *value;
   }
-  // Later tensors more often: stages read each other.
+  // Draw later tensors more often, so that stages read each other.
   for (int tries = 0; tries < 3 && !sources_.empty() && chance(tangled_ ? 92 : 75); ++tries) {
     std::size_t at = std::max(random_.below(sources_.size()), random_.below(sources_.size()));
     const Source source = sources_[at];
@@ -47,7 +49,7 @@ Value Generator::read(DType type, bool only_given) {
   }
   if (!scalars_.empty() && scalars_[0].type() == type && chance(20))
     return scalars_[0];
-  if (chance(8)) { // an index as a number
+  if (chance(8)) { // read an index as a number
     if (wide_ && chance(40))
       return {cast(type, max(min(divided_index(any_place()), Expr(6)), Expr(-6))), 6, 0, true};
     Expr at = any_place().at + random_.pick({0, 1, 5});
@@ -119,7 +121,7 @@ Expr Generator::element_of_rows(DType stored, bool in_rows) {
                        : load(tensor.buffer(), indices);
 }
 
-/// Sometimes with a condition more.
+/// Returns `mask`, sometimes combined with another condition.
 Expr Generator::any_mask(Expr mask) {
   if (nested_ > 0 || !chance(huge_ ? 35 : 7))
     return mask;
@@ -155,7 +157,7 @@ Expr Generator::index_below(const Extent &extent, Expr &mask) {
   return chance(85) ? floormod(place.at + random_.pick({0, 0, 1, 3}), extent.size) : Expr(0);
 }
 
-/// In bounds by the extents.
+/// Returns an index that is in bounds because of the extents alone, or none.
 std::optional<Expr> Generator::direct_index(const Place &place, const Extent &extent) {
   const Expr &at = place.at;
   if (place.extent.is(extent))
@@ -183,7 +185,7 @@ std::optional<Expr> Generator::direct_index(const Place &place, const Extent &ex
 
 Expr Generator::masked_index(const Place &place, const Extent &extent, Expr &mask) {
   auto require = [&](const Expr &condition) { mask = mask.exists() ? mask && condition : condition; };
-  if (place.extent.is(extent) && chance(60)) { // a neighbour, where there is one
+  if (place.extent.is(extent) && chance(60)) { // read an adjacent element, if it exists
     std::int64_t by = random_.pick({1, 1, 2});
     if (chance(50)) {
       require(Expr(by - 1) < place.at);
@@ -261,7 +263,7 @@ std::pair<Expr, Extent> Generator::index_of_new(const Place &place) {
   const Extent &own = place.extent;
   if (chance(60))
     return {at, own};
-  // A dimension of another size, which is large enough in the run.
+  // Use a dimension of another size that is large enough in the run.
   const Extent &base = bases_[random_.below(bases_.size())];
   if (shape_.stated && chance(wide_ ? 50 : 5) && base.value >= own.value && !base.is(own))
     return {at, base};

@@ -1,4 +1,4 @@
-/// Generated computations: what they contain, and random schedules of them.
+/// Tests the generated computations: their features, and random schedules of them.
 
 #include "dsl/expr/error.h"
 #include "dsl/ir/printer.h"
@@ -40,8 +40,8 @@ TEST(Generated, ATraceNamesTheComputation) {
   EXPECT_EQ(print(test_case.source), print(again.source));
 }
 
-/// A stage that fits an intrinsic is its meaning: `tensorize` takes most of them, and refuses the others
-/// because of their masks, guards and rows.
+/// Each stage of a `Fit` has the meaning of its intrinsic. `tensorize` must accept most of them. It refuses the
+/// others because of their masks, guards or rows.
 TEST(Generated, StagesFitIntrinsicsOfUsers) {
   std::map<std::string, int> refused;
   int fits = 0, accepted = 0;
@@ -64,7 +64,7 @@ TEST(Generated, StagesFitIntrinsicsOfUsers) {
   EXPECT_LT(20 * refused["tensorize.meaning"], fits) << "only a mask makes another meaning";
 }
 
-/// The schedules of warps that call them are as often exact as others.
+/// Schedules for warps that call a user's intrinsic must be exact as often as other schedules are.
 TEST(Generated, WarpsCallIntrinsicsOfUsers) {
   int calls = 0, exact = 0;
   for (std::uint64_t seed = 3000000; calls < 8; ++seed) {
@@ -101,9 +101,10 @@ TEST(Generated, SchedulesAreRightUnderEveryOracle) {
     ADD_FAILURE() << report(failure);
 }
 
-/// In bounds, and with results that the check compares: nearly always bit for bit, but not if a constant is
-/// beyond the integers that f32 has, and not at all if no value of f32 is in range. The check may start
-/// threads, which the copies of a process lack, so this test comes last.
+/// Each generated computation must be in bounds, and the check must compare its results. Nearly all are
+/// compared bit for bit, except if a constant is not a 24-bit integer. A computation whose values exceed f32 is
+/// not compared at all. The check may start threads, which do not exist in child processes, so this test is the
+/// last one.
 TEST(Generated, ComputationsAreWhatTheCheckCanJudge) {
   std::uint64_t exact = 0, not_compared = 0;
   for (std::uint64_t seed = 1; seed <= 500; ++seed) {

@@ -1,3 +1,5 @@
+/// Draws the expressions of random computations, with bounds of their values.
+
 #include "dsl/expr/math.h"
 #include "tests/fuzz/generator.h"
 
@@ -11,14 +13,15 @@ Value Generator::constant_of(DType type) {
   if (type == f32) {
     if (chance(8))
       return {Expr(0.5F), 0.5, 1, true};
-    if (wide_ && chance(10)) // beyond the integers that f32 has: only runs with a bound compare the sum
+    if (wide_ && chance(10)) // f32 cannot represent some of these as integers, so only runs with an error bound
+                             // compare the sum
       return {Expr(static_cast<float>(random_.pick({-1000000000, 1000000000, 10000000000, 16777217}))), 61000,
               0, true};
     std::int64_t number = random_.pick({0, 1, 2, 3, 4});
     return {Expr(static_cast<float>(number)), static_cast<double>(number), 0, true};
   }
   std::int64_t number = random_.pick({0, 1, 1, 2, 3, 5, 7});
-  if (chance(15)) // those that make sums and products wrap
+  if (chance(15)) // constants for which sums and products wrap around
     number = type == u32   ? random_.pick({0x9e3779b1, 0x80000000, 0xffffffff})
              : type == i32 ? random_.pick({2147483647, -2147483647 - 1, 0x10001, -1, 1103515245, 16777217})
              : type == i64 ? random_.pick({INT64_MAX, INT64_MIN, 0x100000001, -1, 1103515245, 16777217})
@@ -27,7 +30,7 @@ Value Generator::constant_of(DType type) {
           std::abs(static_cast<double>(number)), 0, true};
 }
 
-/// `a` where the result would not be exact in integer mode, or its error in floating point not bounded.
+/// Returns a op b, or `a` if the result is not exact in integer mode or has no error bound in floating point.
 Value Generator::combine(BinaryOp op, const Value &a, const Value &b) {
   bool real = is_float(a.type());
   double magnitude = op == BinaryOp::mul                             ? a.magnitude * b.magnitude
@@ -36,10 +39,10 @@ Value Generator::combine(BinaryOp op, const Value &a, const Value &b) {
                      : op == BinaryOp::bit_xor                       ? 2 * (a.magnitude + b.magnitude)
                                                                      : a.magnitude + b.magnitude;
   int bits = op == BinaryOp::mul ? a.bits + b.bits : std::max(a.bits, b.bits);
-  // The reference counts the roundings of a factor once, and a product of two sums has the errors of both.
+  // The reference counts the rounding errors of one factor only. A product of two sums has those of both.
   if (real && (magnitude > most_in_f32 || bits > most_bits || (op == BinaryOp::mul && !a.given && !b.given)))
     return a;
-  // Index arithmetic that does not fit in 64 bits is refused; data wrap around.
+  // Lowering refuses index arithmetic that does not fit in 64 bits. Data wraps around.
   if (is_index(a.type()) && !a.expr.node().data && !b.expr.node().data && magnitude >= 0x1p62)
     return a;
   return {binary(op, a.expr, b.expr), std::min(magnitude, all_of_64_bits), bits, !real};
@@ -69,7 +72,7 @@ Value Generator::any_combination(DType type, int depth) {
   return combine(op, a, b);
 }
 
-/// A function of one operand.
+/// Applies a function of one operand.
 Value Generator::any_change(Value a) {
   DType type = a.type();
   if (is_float(type)) {
@@ -97,7 +100,7 @@ Value Generator::any_change(Value a) {
               a.magnitude, 0, true};
     return combine(BinaryOp::mul, a, a);
   case 3:
-    if (type == DType::u32) // a divisor that is data, and never 0
+    if (type == DType::u32) // the divisor is data, but never 0
       return {floordiv(a.expr, max(read(type).expr, Expr(1))), a.magnitude, 0, true};
     return combine(BinaryOp::sub, {constant(type, 0), 0, 0, true}, a);
   default:
@@ -143,7 +146,7 @@ Expr Generator::data_condition(int depth) {
   static const std::vector<DType> types = {u32, i32, i32, i64, u64, f32};
   DType type = chance(50) ? main_ : random_.pick(types);
   Value a = read(type, true);
-  if (!is_float(type) && a.expr.node().data && chance(30)) { // true where the sum wraps
+  if (!is_float(type) && a.expr.node().data && chance(30)) { // true where the sum wraps around
     Value b = constant_of(type);
     if (chance(50))
       b.expr = int_imm(type == u32 ? 0xfffffff0 : type == i32 ? 2147483647 : INT64_MAX, type);
@@ -155,11 +158,11 @@ Expr Generator::data_condition(int depth) {
 
 // ---- conversions
 
-/// A narrow floating-point number as f32.
+/// Rounds the value to a narrow floating-point type and converts it back to f32.
 Value Generator::rounded(Value value, DType narrow) {
   if (value.given)
     return {cast(DType::f32, cast(narrow, value.expr)), value.magnitude, value.bits, true};
-  if (++rounds_ > most_rounds) // each makes the bound of the error much wider
+  if (++rounds_ > most_rounds) // each rounding makes the error bound much larger
     return value;
   return {cast(DType::f32, cast(narrow, value.expr)), value.magnitude, value.bits, false};
 }
@@ -184,7 +187,7 @@ std::optional<Value> Generator::converted(const Value &value, DType type) {
     else if (type == DType::i64 && from != DType::u64)
       result.magnitude = std::min(value.magnitude, 0x1p32);
   } else if (!value.given) {
-    return std::nullopt; // the last bit decides
+    return std::nullopt; // the result would depend on the last bit
   } else {
     result = {cast(type, cast(DType::i32, cast(DType::f32, value.expr))),
               type == DType::u64 ? all_of_64_bits : 0x1p31, 0, true};

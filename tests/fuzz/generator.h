@@ -1,6 +1,6 @@
 #pragma once
-/// How a random computation is made: generate.cpp makes stages, generate_index.cpp reads, generate_value.cpp
-/// expressions.
+/// The generator of random computations. generate.cpp draws stages, generate_index.cpp reads, and
+/// generate_value.cpp expressions.
 
 #include "dsl/ir/tensor.h"
 #include "tests/fuzz/generate.h"
@@ -13,13 +13,13 @@
 
 namespace nestsmith::fuzz {
 
-/// Sums of floating-point numbers stay this small, so that f32 has all of them with so many bits behind the
-/// point.
+/// Sums of floating-point numbers do not exceed this magnitude, and have at most `most_bits` fractional bits.
+/// So f32 represents them exactly.
 inline constexpr double most_in_f32 = 0x1p20;
 inline constexpr int most_bits = 3;
-/// Roundings of results to a narrow type: each makes the bound of the error much wider.
+/// The maximum number of roundings to a narrow type. Each one makes the error bound much larger.
 inline constexpr int most_rounds = 6;
-/// The reference has 64-bit integers as doubles.
+/// The reference represents 64-bit integers as doubles.
 inline constexpr double most_in_64_bits = 0x1p52, all_of_64_bits = 0x1p64;
 
 /// An extent, and its value in the run.
@@ -30,7 +30,7 @@ struct Extent {
   bool fixed() const { return !uses_size(size); }
 };
 
-/// An axis of the stage that is being made.
+/// An axis of the current stage.
 struct Place {
   Expr at;
   Extent extent;
@@ -39,9 +39,9 @@ struct Place {
 /// An expression with bounds of its values in integer mode.
 struct Value {
   Expr expr;
-  double magnitude = 0; ///< at most; 2^64 for integers that may wrap
-  int bits = 0;         ///< behind the binary point
-  bool given = false;   ///< an integer, or a floating-point number without arithmetic: comparisons are exact
+  double magnitude = 0; ///< upper bound; 2^64 for integers that may wrap around
+  int bits = 0;         ///< fractional bits
+  bool given = false;   ///< an integer, or a float that no arithmetic has changed: comparisons are exact
   DType type() const { return expr.dtype(); }
 };
 
@@ -61,7 +61,8 @@ struct InPlace {
   bool updated = false;
 };
 
-/// A tensor that a stage is to read, at its own element or, in the first dimension, before it.
+/// A tensor that the next stage must read, at its own element or at the element before it in the first
+/// dimension.
 struct Wanted {
   Source source;
   bool before = false;
@@ -86,49 +87,51 @@ private:
   Tensor placeholder(const std::vector<Extent> &shape, DType dtype);
   void add_inout();
   void add_stage();
-  /// A sum of terms of a user's intrinsic, whose vectors are rows of inputs.
+  /// Adds a sum whose terms are those of a user's intrinsic. Its vectors are rows of inputs.
   void add_stage_of_intrinsic();
-  /// The tensor of the stage that has been made.
+  /// Adds the tensor of the current stage.
   void add_tensor(const std::vector<Extent> &shape, const Value &value);
-  /// T reads the inout tensor, which is then overwritten. A later stage reads T, or the update is a sum that
-  /// reads it.
+  /// T reads the inout tensor, and then an update overwrites that tensor. A later stage reads T, or the update
+  /// is a sum that reads T.
   void add_overwrite(InPlace &target);
-  /// Y is computed from T, and a later stage reads T, and Y at an element before its own.
+  /// Y is computed from T. A later stage reads T, and reads Y at an element before its own.
   void add_look_back();
   void add_update(InPlace &target, bool sums);
-  /// The axes of a stage of this shape, and perhaps of its sum.
+  /// Creates the axes of a stage of this shape, and of its sum if `sums`.
   void open(const std::vector<Extent> &shape, bool sums);
-  double terms() const; ///< of the sum
-  /// Mostly infinite in f32, so that no run compares it.
+  double terms() const; ///< the number of terms of the sum
+  /// Makes the value infinite in f32 for most inputs, so that no run compares it.
   Value beyond_f32(Value value);
-  /// The value of the stage. After the sum, it is within the limits of its type.
+  /// Returns the value of the stage. A sum is within the limits of its type.
   Value stage_value(DType type);
-  /// In another type of the same kind, if the stage is no sum.
+  /// Converts the value to another type of the same kind, unless the stage is a sum.
   Value stored(Value value);
   Definition definition(const Value &value, const std::vector<Expr> &indices);
   std::vector<Result> results();
 
   // ---- reads (generate_index.cpp)
 
-  /// An element of this type: of a tensor that is there, or of a new input.
+  /// Reads an element of this type from an existing tensor or from a new input.
   Value read(DType type, bool only_given = false);
   Value read_of(const Source &source);
   Value read_wanted(const Wanted &wanted);
   Value read_of_new(DType type);
-  /// An element of a new input at some axes of the stage, and at the last axis of its sum if `in_rows`.
+  /// Reads an element of a new input at some axes of the stage. If `in_rows`, the last index is the last axis
+  /// of the sum.
   Expr element_of_rows(DType stored, bool in_rows);
   Expr any_mask(Expr mask);
-  /// An index of a dimension of this extent. Where `mask` becomes an expression, only under it.
+  /// Returns an index in [0, extent). If the function sets `mask`, the index is valid only where the mask
+  /// holds.
   Expr index_below(const Extent &extent, Expr &mask);
   std::optional<Expr> direct_index(const Place &place, const Extent &extent);
   Expr masked_index(const Place &place, const Extent &extent, Expr &mask);
   Expr clamped_index(const Place &place, const Extent &extent);
   Expr gathered_index(const Extent &extent);
-  /// In bounds by a mask that compares two axes.
+  /// Returns an index that is in bounds because of a mask that compares two axes.
   std::optional<Expr> index_below_another(const Place &place, const Extent &extent, Expr &mask);
-  /// A quotient or a remainder by anything, which may be negative or 0.
+  /// Returns a quotient or a remainder by a divisor that may be negative or 0.
   Expr divided_index(const Place &place);
-  /// An index, and the extent of a dimension that it fits.
+  /// Returns an index and an extent of a dimension for which it is in bounds.
   std::pair<Expr, Extent> index_of_new(const Place &place);
 
   // ---- expressions (generate_value.cpp)
@@ -142,7 +145,7 @@ private:
   Expr condition(int depth);
   Expr index_condition();
   Expr data_condition(int depth);
-  /// Null where the value does not convert exactly.
+  /// Returns null if the conversion is not exact.
   std::optional<Value> converted(const Value &value, DType type);
   Value rounded(Value value, DType narrow);
   const Place &any_place() { return places_[random_.below(places_.size())]; }
@@ -152,25 +155,25 @@ private:
   Shape shape_;
   DType main_;
   int names_ = 0, rounds_ = 0, nested_ = 0;
-  /// All tensors have one shape, and stages read each other more than inputs, mostly at the element that they
-  /// write: many dependences, and loops that can be shared.
+  /// All tensors have the same shape, and stages mostly read each other at the element that they write. This
+  /// gives many dependences, and loops that can be fused.
   bool tangled_ = false;
-  /// Large extents and constants, arithmetic on indices that the tools for indices do not take apart, and sizes
-  /// that depend on each other.
+  /// Extents and constants are large, index arithmetic is not quasi-affine in places, and sizes depend on each
+  /// other.
   bool wide_ = false;
-  /// An extent that nothing can execute: what compiles it may not take its time.
+  /// An extent is too large for the program to be executed. Compilation must not take time in proportion to it.
   bool huge_ = false;
   std::int64_t most_instances_ = 0;
   std::int64_t most_elements() const { return huge_ ? most_instances_ : 6000; } ///< of an input
   std::vector<Extent> bases_;
   std::vector<Source> sources_, stages_;
-  std::set<Buffer> read_;          ///< by a stage
-  std::vector<Wanted> wanted_;     ///< to be read by the next stage
-  std::set<Buffer> inner_, outer_; ///< stages that stay temporaries, and that become outputs
+  std::set<Buffer> read_;          ///< buffers that a stage reads
+  std::vector<Wanted> wanted_;     ///< the tensors that the next stage must read
+  std::set<Buffer> inner_, outer_; ///< stages that stay temporaries, and stages that become outputs
   std::vector<InPlace> inouts_;
   std::vector<Value> scalars_;
   std::vector<Fit> fits_;
-  std::vector<Place> places_; ///< of the stage that is being made: its axes, then those of its sum
+  std::vector<Place> places_; ///< the axes of the current stage, followed by those of its sum
   std::vector<Reduce> sums_;
 };
 

@@ -1,5 +1,5 @@
-/// Random schedules as text: what codegen prints of them, run on the host under sanitizers, against the
-/// simulator.
+/// Compiles the emitted text of random schedules for the host, runs it under sanitizers, and compares the
+/// results with those of the simulator.
 
 #include "dsl/ir/specialise.h"
 #include "lowering/lower.h"
@@ -18,13 +18,14 @@ namespace nestsmith::fuzz {
 namespace {
 
 constexpr std::size_t wanted = 50;
-/// So many of them at least have what most schedules lack.
+/// The minimum numbers of subjects with pipelines and with vectors, which most schedules do not have.
 constexpr std::size_t wanted_pipelines = 6, wanted_vectors = 8;
-/// Block instances of a schedule, and characters of its text: more take too long to run or to compile.
+/// Limits of the block instances and of the characters of the kernel text. Larger schedules take too long to
+/// run or to compile.
 constexpr double most_work = 2e4;
 constexpr std::size_t longest_text = 12000;
 
-/// A schedule that is small enough and more than a few directives, with what its kernels have.
+/// A schedule of suitable size, and the features of its kernels.
 struct Candidate {
   Subject subject;
   Verdict has;
@@ -58,7 +59,7 @@ TEST(EmittedText, OfFiftyRandomSchedulesIsWhatTheSimulatorRuns) {
     std::optional<Candidate> found = candidate(seed);
     if (!found)
       continue;
-    // The last places are kept for what is rare.
+    // The last places are reserved for schedules with pipelines and with vectors.
     bool has_room = found->has.pipeline || subjects.size() - pipelines < wanted - wanted_pipelines;
     has_room &= found->has.vector || subjects.size() - vectors < wanted - wanted_vectors;
     if (!has_room)

@@ -1,3 +1,5 @@
+/// Runs work in child processes with a limit of processor time, and shares memory with them.
+
 #include "tests/fuzz/isolated.h"
 
 #include <array>
@@ -24,7 +26,7 @@ namespace {
   close(said);
   rlimit none{0, 0};
   setrlimit(RLIMIT_CORE, &none);
-  mallopt(M_PERTURB, 0x5a); // memory that has been freed has other values than before
+  mallopt(M_PERTURB, 0x5a); // fill freed memory, so that reads of it give other values
   std::signal(SIGABRT, SIG_DFL);
   std::signal(SIGPROF, SIG_DFL);
   rearm();
@@ -38,7 +40,7 @@ namespace {
   _exit(0);
 }
 
-/// The present activity of a process.
+/// The current activity of a process.
 using Activity = std::array<char, 64>;
 Activity &activity() {
   static Activity &shared = shared_object<Activity>();
@@ -47,7 +49,7 @@ Activity &activity() {
 
 } // namespace
 
-static int seconds_allowed = 0; // 0: no copy of a process
+static int seconds_allowed = 0; // 0 in a process that is no child
 
 void doing(const std::string &what) {
   if (seconds_allowed > 0)
@@ -69,7 +71,7 @@ Ending isolated(const std::function<void()> &work) {
   if (pipe(ends) != 0)
     failed("pipe");
   std::fflush(nullptr);
-  doing(""); // the note is there before the process is copied
+  doing(""); // creates the shared memory before the fork
   pid_t child = fork();
   if (child < 0)
     failed("fork");
@@ -86,7 +88,8 @@ Ending isolated(const std::function<void()> &work) {
     if (got < 0)
       failed("read");
     ending.said.append(buffer.data(), static_cast<std::size_t>(got));
-    constexpr std::size_t most = 100000; // a process that lives long says much, and last why it ended
+    constexpr std::size_t most =
+        100000; // a long-running process writes much text, and the cause of its end comes last
     if (ending.said.size() > 2 * most)
       ending.said.erase(0, ending.said.size() - most);
   }

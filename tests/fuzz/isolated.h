@@ -1,38 +1,38 @@
 #pragma once
-/// Work in a process of its own: what crashes or hangs there leaves this one as it is.
+/// Runs work in a child process, so that a crash or a hang does not affect this process.
 
 #include <functional>
 #include <string>
 
 namespace nestsmith::fuzz {
 
-/// How a process ended.
+/// The way in which a child process ended.
 struct Ending {
   bool crashed = false;
-  bool hung = false; ///< it took longer than it may, of the processor
-  std::string said;  ///< the end of what it wrote to its standard error
+  bool hung = false; ///< it exceeded its limit of processor time
+  std::string said;  ///< the end of its output on standard error
 };
 
-/// Seconds of the processor that the work may take, until `rearm` is called.
+/// The limit of processor time of the work, in seconds, until `rearm` is called.
 inline constexpr int most_seconds = 40;
-/// Gives the work of this process so much time again.
+/// Restarts the limit of processor time of this process with this number of seconds.
 void rearm(int seconds = most_seconds);
 
-/// Notes what this process is about to do, for the process that waits for it, and gives it so much time as the
-/// last call of `rearm`.
+/// Records the next activity of this process, for the process that waits for it. Restarts the limit of
+/// processor time with the seconds of the last call of `rearm`.
 void doing(const std::string &what);
-/// The last note of the last copy of this process; empty if there is none.
+/// Returns the last activity that the last child process recorded, or "".
 std::string was_doing();
 
-/// Runs `work` in a copy of this process. What it changes is seen in memory from `shared_memory` only.
+/// Runs `work` in a child process. Its changes are visible only in memory from `shared_memory`.
 Ending isolated(const std::function<void()> &work);
 
-/// Seconds of the processor that this process and its copies that ended have taken.
+/// Returns the seconds of processor time that this process and its ended child processes have used.
 double processor_seconds();
 
-/// Zeroed memory that this process and its copies share, for as long as it lives.
+/// Returns zeroed memory that this process and its child processes share. It is never freed.
 void *shared_memory(std::size_t bytes);
-/// The same, as an object.
+/// Returns an object in such memory.
 template <class T> T &shared_object() { return *new (shared_memory(sizeof(T))) T{}; }
 
 } // namespace nestsmith::fuzz

@@ -6,7 +6,7 @@ namespace nestsmith::fuzz {
 
 namespace json = llvm::json;
 
-/// Numbers at which something changes: of types, of tiles, of the simulator's masks.
+/// Draws numbers near limits: of types, of tiles, and of the masks of the simulator.
 std::int64_t any_number(Random &random) {
   if (random.chance(60))
     return random.pick({0, 1, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 64, 130, 257, -1, -2, -7});
@@ -161,7 +161,7 @@ void Grammar::adapt_load(json::Value &node, json::Array &array) {
     indices->push_back(name());
 }
 
-/// Up to the limits of 64 bits.
+/// Draws a leading dimension up to the limits of 64 bits.
 json::Value Grammar::leading() {
   if (random_.chance(60))
     return extent();

@@ -9,11 +9,11 @@
 
 namespace nestsmith::fuzz {
 
-/// Numbers at which something changes: of types, of tiles, of the simulator's masks.
+/// Draws numbers near limits: of types, of tiles, and of the masks of the simulator.
 std::int64_t any_number(Random &random);
 llvm::json::Value list_of(std::initializer_list<llvm::json::Value> items);
 
-/// Expressions over the names of a stage.
+/// Draws expressions over the names of a stage.
 class Grammar {
 public:
   Grammar(const StageScope &scope, Random &random) : scope_(scope), random_(random) {}
@@ -24,11 +24,11 @@ public:
   llvm::json::Value extent();
   llvm::json::Value leading(); ///< a leading dimension
   llvm::json::Value zero(const std::string &dtype);
-  /// An expression of this dtype.
+  /// Draws an expression of this dtype.
   llvm::json::Value of(const std::string &dtype, int depth);
-  /// An element of this dtype, converted if there is no tensor of it.
+  /// Draws an element of this dtype. If there is no tensor of this dtype, converts an element of another one.
   llvm::json::Value element(const std::string &dtype);
-  /// An expression of another stage in the names of this one.
+  /// Replaces the names in an expression of another stage by names of this stage.
   void adapt(llvm::json::Value &expression);
 
 private:

@@ -219,7 +219,7 @@ std::string dtype_of(const json::Value &expression, const StageScope &scope) {
 
 void walk_nodes(json::Value &expression, const std::function<void(json::Value &)> &f) {
   f(expression);
-  json::Array *array = expression.getAsArray(); // what f left there
+  json::Array *array = expression.getAsArray(); // the array may have changed in `f`
   if (!array || array->empty() || !(*array)[0].getAsString())
     return;
   if (is_load(*array)) {

@@ -1,3 +1,6 @@
+/// Judges a schedule: interprets the program, lowers it, simulates the kernel, and compares the results with
+/// the reference.
+
 #include "tests/fuzz/judge.h"
 
 #include "codegen/cuda.h"
@@ -22,12 +25,12 @@ namespace nestsmith::fuzz {
 
 namespace {
 
-/// Block instances that are interpreted, and that are simulated: a hundredth of a second, and one or two.
+/// Limits of the block instances that are interpreted (0.01 seconds) and simulated (1 to 2 seconds).
 constexpr double most_interpreted = 5e4, most_simulated = 1e6;
-constexpr double most_elements = 4e6; ///< of all arrays
-/// Rows of the matrices of a symbolic kernel are this much further apart than they are long.
+constexpr double most_elements = 4e6; ///< sum over all arrays
+/// The number of unused elements between the rows of the matrices of a symbolic kernel.
 constexpr std::int64_t gap = 3;
-constexpr std::size_t longest_text = 200000; ///< of a kernel that is compiled
+constexpr std::size_t longest_text = 200000; ///< characters of a kernel that is compiled
 
 double elements_of(const Program &program) {
   std::set<Buffer> buffers(program.params.begin(), program.params.end());
@@ -38,7 +41,7 @@ double elements_of(const Program &program) {
     double elements = 1;
     for (const Expr &extent : buffer->shape)
       elements *= static_cast<double>(as_int(extent).value_or(1));
-    if (buffer->strides) // there are gaps between its rows
+    if (buffer->strides) // the rows are not adjacent
       elements += static_cast<double>(as_int(buffer->strides->front()).value_or(1)) *
                   static_cast<double>(as_int(buffer->shape[0]).value_or(1));
     all += elements;
@@ -58,7 +61,7 @@ std::string first_message(const CheckResult &result) {
   return text;
 }
 
-/// What the kernels are made of.
+/// Records the features of the kernels in the verdict.
 void describe(const Schedule &schedule, const kernel::Plan &plan, Verdict &verdict) {
   verdict.kernels = plan.kernels.size();
   walk(schedule.program().body, [&](const Stmt &stmt) {
@@ -86,7 +89,7 @@ void describe(const Schedule &schedule, const kernel::Plan &plan, Verdict &verdi
   }
 }
 
-/// Whether the architecture has what the statements of the kernels need.
+/// Whether the architecture supports the statements of the kernels.
 bool supports(Arch arch, const kernel::Plan &plan) {
   bool all = true;
   for (const kernel::Kernel &kernel : plan.kernels)
@@ -100,7 +103,8 @@ bool supports(Arch arch, const kernel::Plan &plan) {
   return all;
 }
 
-/// The text is the same for every architecture that has its instructions; what a schedule's own has are limits.
+/// Compiles the kernels with NVRTC for one architecture. A kernel has the same text for every architecture that
+/// supports its instructions. The schedule's architecture only limits which directives are legal.
 void compile(const kernel::Plan &plan, Arch arch, std::optional<std::uint64_t> turn, Verdict &verdict) {
   if (cuda_kernels(plan).size() > longest_text)
     return;
@@ -118,7 +122,7 @@ void compile(const kernel::Plan &plan, Arch arch, std::optional<std::uint64_t> t
     verdict.kind = wrong(fmt::format("for {}: {}\n{}", to_string(arch), error.what(), error.log()),
                          Kind::not_compiled, verdict);
   } catch (const UserError &error) {
-    if (error.code() != ExitCode::no_device) // there is no NVRTC, or it lacks the headers of narrow floats
+    if (error.code() != ExitCode::no_device) // NVRTC is not installed, or it lacks the headers of narrow floats
       throw;
   }
 }
@@ -145,7 +149,7 @@ Verdict judge(const Schedule &schedule, const Shape &shape, const Thoroughness &
   bool symbolic = shape.stated.has_value();
   std::vector<std::int64_t> sizes, spread;
   for (std::size_t n = 0; symbolic && n < shape.size(); ++n)
-    if (shape[n] % shape.stated->multiple_of != 0) { // a launch checks it
+    if (shape[n] % shape.stated->multiple_of != 0) { // a launch rejects this size
       verdict.kind = wrong("the kernel is for other sizes", Kind::refused, verdict);
       return verdict;
     }
@@ -177,7 +181,8 @@ Verdict judge(const Schedule &schedule, const Shape &shape, const Thoroughness &
     verdict.kind = owes ? Kind::refused : Kind::not_lowered;
     verdict.message = owes ? error.message() : error.what();
     return verdict;
-  } catch (const UserError &error) { // a stated limit of lowering, such as the ways in which branches combine
+  } catch (
+      const UserError &error) { // a documented limit of lowering, such as the number of branch combinations
     verdict.kind = wrong(error.what(), Kind::refused, verdict);
     return verdict;
   }
@@ -210,7 +215,8 @@ Verdict judge(const Case &test_case, const Thoroughness &thoroughness, std::vect
     for (const Directive &directive : test_case.directives)
       try {
         apply(schedule, directive, "the case");
-      } catch (const UserError &) { // it is refused, or what it names is not there without those before it
+      } catch (const UserError
+                   &) { // the directive is refused, or it names a result of a directive that was left out
       }
     if (accepted)
       *accepted = schedule.trace();

@@ -1,5 +1,5 @@
 #pragma once
-/// Is a schedule what it is promised to be: a refusal, or the exact result?
+/// The judge of a schedule: the schedule must be refused or give the exact result.
 
 #include "tests/fuzz/computations.h"
 
@@ -41,35 +41,35 @@ constexpr bool breaks_promise(Kind kind) { return kind > Kind::too_much; }
 struct Verdict {
   Kind kind = Kind::exact;
   std::string message;
-  /// What the kernels of an exact schedule have.
+  /// Features of the kernels of an exact schedule.
   bool shared = false, pipeline = false, vector = false, intrinsic = false;
-  bool warps = false, fragment = false;    ///< loops bound to warps or lanes; buffers spread over lanes
-  bool call = false, warp_barrier = false; ///< an intrinsic of a warp; __syncwarp
-  bool narrow_vector = false;              ///< a vector of elements of less than 4 bytes
-  bool infinite = false;                   ///< the runs with infinities were among those of the kernel
+  bool warps = false, fragment = false;    ///< loops bound to warps or lanes; buffers distributed over lanes
+  bool call = false, warp_barrier = false; ///< calls of an intrinsic of a warp; __syncwarp
+  bool narrow_vector = false;              ///< a vector of elements narrower than 4 bytes
+  bool infinite = false;                   ///< the kernel was also checked with infinite inputs
   std::size_t kernels = 0;
-  std::size_t texts = 0;        ///< that NVRTC took: all kernels of a plan, or none
-  std::size_t architecture = 0; ///< that it took them for, a place among Nvrtc::arches()
+  std::size_t texts = 0;        ///< kernels that NVRTC compiled: all kernels of a plan, or 0
+  std::size_t architecture = 0; ///< the architecture of this compilation, an index into Nvrtc::arches()
 };
 
 struct Thoroughness {
-  bool random = false;   ///< floating point within the bound too
-  bool infinite = false; ///< with infinities too, where the elements are floating-point numbers
-  bool compile = false;  ///< by NVRTC, where it is found
-  /// For which of NVRTC's architectures, counted round; without it for the schedule's own.
+  bool random = false;   ///< also compare runs with random floating-point numbers within an error bound
+  bool infinite = false; ///< also check floating-point elements with infinities
+  bool compile = false;  ///< compile with NVRTC, if it is installed
+  /// The index of the architecture to compile for, modulo their number; none: the schedule's own.
   std::optional<std::uint64_t> turn = {};
-  bool everything = false; ///< a case by every oracle (tests/fuzz/judge_all.h)
-  bool report = false;     ///< with everything: the command `report`, which takes long
-  bool sample = false;     ///< with everything: only half of the other commands, which take most of the time
+  bool everything = false; ///< judge a case by every oracle (tests/fuzz/judge_all.h)
+  bool report = false;     ///< with `everything`: also call the command `report`, which takes long
+  bool sample = false;     ///< with `everything`: call only half of the other commands
 };
 
-/// Whether the values are within the stated limits of the sizes of the program, which a launch checks.
+/// Whether the values are within the stated limits of the program's sizes, which a launch checks.
 bool are_stated(const Program &source, const std::vector<std::int64_t> &sizes);
 
-/// `shape` is where it is run, and says what it was made for.
+/// Judges a schedule. `shape` contains the sizes of the run, and the limits for which the schedule was made.
 Verdict judge(const Schedule &schedule, const Shape &shape, const Thoroughness &thoroughness = {});
 
-/// Replays a case and judges it. Directives that are refused are left out and named in `refused`.
+/// Replays a case and judges it. Refused directives are skipped. `accepted` receives the others.
 Verdict judge(const Case &test_case, const Thoroughness &thoroughness = {},
               std::vector<Directive> *accepted = nullptr);
 

@@ -1,3 +1,6 @@
+/// Judges a schedule by the oracles that judge.cpp does not use: other sizes, registers, wrong results, and
+/// commands.
+
 #include "tests/fuzz/judge_all.h"
 
 #include "dsl/expr/error.h"
@@ -24,7 +27,8 @@ namespace {
 
 constexpr double most_at_other_sizes = 2e5, most_checked_again = 2e4; ///< block instances
 
-/// Other values of the sizes: the least, each alone twice as large, and in another order.
+/// Returns other values of the sizes: the smallest ones, each size about doubled alone, and the sizes in
+/// reverse order.
 std::vector<Shape> other_shapes(const Shape &shape) {
   std::int64_t unit = shape.stated->multiple_of,
                least = (std::max<std::int64_t>(shape.stated->min, 1) + unit - 1) / unit * unit;
@@ -56,7 +60,8 @@ bool is_gathered(const Program &program) {
   });
 }
 
-/// The plan takes sizes at which it is wrong. An index that is data is not known before the launch.
+/// Returns a fault that a launch with other accepted sizes shows. Computations whose indices are data are
+/// skipped, because the indices are not known before the launch.
 std::optional<std::string> fault_at_other_sizes(const Schedule &schedule, const kernel::Plan &plan,
                                                 const Shape &shape) {
   if (!shape.stated || is_gathered(schedule.source()))
@@ -80,13 +85,14 @@ std::optional<std::string> fault_at_other_sizes(const Schedule &schedule, const 
       if (!execution.diagnostics.empty())
         return fmt::format("a launch takes the sizes {}: {}", fmt::join(sizes, ", "),
                            execution.diagnostics.front());
-    } catch (const UserError &) { // refused
+    } catch (const UserError &) { // the sizes are refused
     }
   }
   return std::nullopt;
 }
 
-/// Where the registers of an operand are no words of the intrinsic, for some iteration.
+/// Returns a fault if, for some iteration, the registers of an operand are not aligned to the words of the
+/// intrinsic.
 std::optional<std::string> fault_of_registers(const kernel::Plan &plan) {
   for (const kernel::Kernel &kernel : plan.kernels) {
     std::vector<std::pair<Var, std::int64_t>> loops;
@@ -126,7 +132,7 @@ std::optional<std::string> fault_of_registers(const kernel::Plan &plan) {
   return std::nullopt;
 }
 
-/// Anything else than the right value.
+/// Returns a value that differs from `value`.
 Scalar wrong_value(Scalar value) {
   if (is_float(value.dtype))
     return Scalar::from_double(value.dtype, value.to_double() * -17.5 + 3);
@@ -134,7 +140,7 @@ Scalar wrong_value(Scalar value) {
   return value;
 }
 
-/// An output that may have any values.
+/// Returns a fault if the check passes an output with only wrong elements.
 std::optional<std::string> fault_of_check(const Program &source) {
   for (std::size_t n = 0; n < source.params.size(); ++n) {
     if (source.params[n]->role == Role::input)
@@ -164,7 +170,7 @@ Verdict judge_all(const Case &test_case, const Schedule &schedule, const Thoroug
     Schedule again(schedule.program(), schedule.target());
     if (again.obligations().empty())
       lower(again);
-  } catch (const UserError &) { // its form is not that of a computation
+  } catch (const UserError &) { // no trace can represent the scheduled program as a computation
   }
   if (verdict.kind == Kind::refused)
     return verdict;

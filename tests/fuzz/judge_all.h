@@ -1,19 +1,19 @@
 #pragma once
-/// A schedule under every oracle there is: those of judge.h, and what a user does with a schedule besides.
+/// Judges a schedule by every oracle: that of judge.h, and further ways in which a user works with a schedule.
 
 #include "tests/fuzz/judge.h"
 
 namespace nestsmith::fuzz {
 
-/// The verdict of `judge`. If it breaks no promise, the scheduled program is a computation, which another
-/// schedule may begin with, whatever it owes. If the schedule is lowered, too:
+/// Returns the verdict of `judge`. If the schedule breaks no promise, its program must also be a valid
+/// computation for another schedule, even if it has obligations. If the schedule can be lowered:
 ///
-/// - the launch takes no sizes at which the kernel accesses memory out of bounds;
-/// - registers that an instruction takes as words are aligned as words;
+/// - the launch accepts no sizes at which the kernel accesses memory out of bounds;
+/// - registers that an instruction reads as words are aligned as words;
 /// - a check fails if all elements of an output are wrong;
-/// - every command of the command line ends (tests/fuzz/commands.h); `report` only if asked for.
+/// - every command of the command line ends (tests/fuzz/commands.h). `report` is called only on request.
 ///
-/// `schedule` is that of the case.
+/// `schedule` is the schedule of the case.
 Verdict judge_all(const Case &test_case, const Schedule &schedule, const Thoroughness &thoroughness);
 
 } // namespace nestsmith::fuzz

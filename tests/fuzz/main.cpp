@@ -1,4 +1,4 @@
-/// nestsmith_fuzz: random schedules, for as long as it is told.
+/// nestsmith_fuzz: judges random schedules or mutants of traces until a given limit.
 
 #include "dsl/expr/error.h"
 #include "tests/files.h"

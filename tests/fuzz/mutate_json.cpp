@@ -15,7 +15,7 @@ namespace json = llvm::json;
 
 namespace {
 
-constexpr std::size_t most_donors = 4000; ///< of one kind
+constexpr std::size_t most_donors = 4000; ///< limit for one kind
 
 std::int64_t changed(std::int64_t number, Random &random) {
   switch (random.below(8)) {
@@ -29,7 +29,7 @@ std::int64_t changed(std::int64_t number, Random &random) {
     return number > (std::int64_t{1} << 60) ? 1 : number * 2;
   case 4:
     return random.chance(30) ? -number : number + 1;
-  case 5: // beyond what is unrolled, counted or computed one by one
+  case 5: // above the limits of unrolling, counting and simulation
     return number <= 0 || number > 1 << 20
                ? 1
                : (number << random.pick({4, 10, 16, 20, 24, 32})) + random.pick({0, 0, 1, -1});
@@ -55,7 +55,7 @@ public:
 private:
   static bool starts(const std::string &kind, const char *with) { return kind.rfind(with, 0) == 0; }
 
-  /// A part of a kind that `f` accepts, or null.
+  /// Returns a random part of a kind that `f` accepts, or null.
   template <class F> Part *any_part(const F &f) {
     parts_ = parts_of(trace_);
     std::vector<Part *> fitting;
@@ -99,7 +99,7 @@ private:
     }
   }
 
-  /// All numbers that are equal: an extent of one size, wherever it occurs.
+  /// Changes one number wherever it occurs, such as the extent of a size.
   void change_everywhere() {
     std::vector<std::int64_t> numbers;
     each_integer(trace_, [&](json::Value &, std::int64_t number) {
@@ -139,7 +139,7 @@ private:
     case 1:
       at = grammar.of(part.dtype, 2);
       return;
-    case 2: { // within another operation
+    case 2: { // make the expression an operand of another operation
       bool real = part.dtype.find('f') != std::string::npos;
       static const std::vector<std::string> integers = {"+", "-", "*", "min", "max", "floordiv", "floormod"},
                                             reals = {"+", "-", "*", "min", "max", "/"};
@@ -163,7 +163,7 @@ private:
       }
       [[fallthrough]];
     case 4:
-      if (array && array->size() == 3 && !load) { // the operands change places
+      if (array && array->size() == 3 && !load) { // exchange the operands
         std::swap((*array)[1], (*array)[2]);
         return;
       }
@@ -180,7 +180,7 @@ private:
     }
   }
 
-  /// By a part of the same kind, of this trace or of another.
+  /// Replaces the part by another part of the same kind, from this trace or from another one.
   void replace(Part &part) {
     const json::Value *donor = nullptr;
     if (random_.chance(40)) {
@@ -237,7 +237,7 @@ private:
     return map.substr(0, at) + std::to_string(std::abs(changed(number, random_))) + map.substr(at + length);
   }
 
-  /// A loop, a block or loops by other names.
+  /// Replaces the name of a loop or a block, or the names of several loops.
   void rename(json::Value &argument) {
     std::vector<std::string> names = names_in(trace_);
     json::Object *object = argument.getAsObject();
@@ -275,7 +275,7 @@ private:
       all.insert(at(), std::move(copy));
     } else if (choice == 2) {
       std::swap(*at(), *at());
-    } else if (choice == 3) { // the last ones are missing
+    } else if (choice == 3) { // remove the last elements
       if (random_.chance(30))
         while (all.size() > random_.below(size))
           all.pop_back();

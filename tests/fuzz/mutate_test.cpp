@@ -1,4 +1,4 @@
-/// Mutants of traces: they are what they are to be, and nothing breaks under them.
+/// Tests the mutants of traces: many can be parsed, all are refused or exact, and every command ends.
 
 #include "dsl/expr/error.h"
 #include "dsl/schedule/trace.h"
@@ -61,13 +61,13 @@ TEST(Mutants, MoreThanAThirdAreComputations) {
     try {
       parse_trace(mutate(trace, donors, random), "the test");
       ++read;
-    } catch (const UserError &) { // has another dtype, or a name that is not there
+    } catch (const UserError &) { // a wrong dtype or an unknown name is refused
     }
   }
   EXPECT_GT(read, 66);
 }
 
-/// `nestsmith_fuzz --mutate-traces` does this for as long as it is told.
+/// `nestsmith_fuzz --mutate-traces` judges more mutants.
 TEST(Mutants, TwoHundredAreRefusedOrExact) {
   MutationOutcome outcome = mutate_traces({.first_seed = 1, .count = 200, .shrink = false});
   for (const Find &find : outcome.finds)
@@ -77,8 +77,8 @@ TEST(Mutants, TwoHundredAreRefusedOrExact) {
   EXPECT_GT(outcome.of(Kind::exact), 30U) << report(outcome);
 }
 
-/// Every command ends on a schedule that is right, and leaves its output to the test. The commands start
-/// threads, which the copies of a process lack, so this test comes last.
+/// Runs every command on the unchanged trace, whose verdict must be exact. The commands start threads, which do
+/// not exist in child processes, so this test is the last one.
 TEST(Mutants, EveryCommandEndsOnASchedule) {
   prepare_commands();
   Case test_case = case_of(parse_trace(trace, "the test"), "the test");

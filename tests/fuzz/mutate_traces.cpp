@@ -1,3 +1,5 @@
+/// Judges mutants of traces in child processes, and groups the failures by signature.
+
 #include "tests/fuzz/mutate_traces.h"
 
 #include "dsl/expr/error.h"
@@ -21,7 +23,7 @@ namespace nestsmith::fuzz {
 
 namespace {
 
-/// Seconds of the processor for one mutant. Those that end take a hundredth of one.
+/// The limit of processor time for one mutant, in seconds. A mutant that ends takes about 0.01 seconds.
 constexpr int most_seconds_of_mutant = 6;
 constexpr std::uint64_t mutants_of_process = 500;
 constexpr rlim_t most_memory = rlim_t{6} << 30;
@@ -43,7 +45,7 @@ const Stock &stock() {
   return made;
 }
 
-/// A rung at any shape, with any knobs.
+/// Returns the trace of a rung at a random shape with random knobs.
 std::string trace_of_rung(Random &random) {
   const Rung &rung = random.pick(builtin_rungs());
   Shape shape;
@@ -67,13 +69,14 @@ std::string base_of(std::uint64_t seed, Random &random) {
     return trace_of_rung(random);
   if (random.chance(35))
     return random.pick(stock().traces);
-  if (random.chance(20)) // their layouts have many numbers
+  if (random.chance(20)) // their layouts contain many numbers
     while (!is_for_warps(seed))
       ++seed;
   return to_json(trace_of(draft(seed).setting));
 }
 
-/// The mutant of a seed as a schedule. `note` receives the text, then a trace before each directive.
+/// Returns the mutant of a seed as a schedule. `note` receives the text, and then a trace before each
+/// directive.
 Draft mutant(std::uint64_t seed, Random &random, const std::function<void(const std::string &)> &note) {
   doing("draw");
   std::string base = base_of(seed, random);
@@ -99,7 +102,7 @@ Draft mutant(std::uint64_t seed, Random &random, const std::function<void(const 
       about_to(made, directive);
     try {
       apply(made.schedule, directive, "the mutant");
-    } catch (const UserError &) { // refused, or what it names is not there
+    } catch (const UserError &) { // the directive is refused, or it uses an unknown name
     }
   }
   go_on(made, random, random.chance(30) ? 1 + random.below(4) : 0, about_to);
@@ -116,7 +119,7 @@ Thoroughness thoroughness_of_mutant(std::uint64_t seed) {
 struct SharedMutants {
   std::uint64_t next = 0, mutants = 0, not_read = 0;
   std::array<std::uint64_t, 16> kinds = {};
-  double seconds = 0; ///< of the processor, of the processes that ended
+  double seconds = 0; ///< processor time of the child processes that have ended
   bool found = false;
   std::uint64_t seed = 0;
   Kind kind = Kind::exact;
@@ -130,7 +133,7 @@ Kind judge_mutant(std::uint64_t seed, SharedMutants &shared) {
     Verdict verdict = judge_all(made.setting, made.schedule, thoroughness_of_mutant(seed));
     shared.message.write(verdict.message);
     return verdict.kind;
-  } catch (const UserError &) { // no trace, or a computation that no launch and no check takes
+  } catch (const UserError &) { // the text is no trace, or its computation is rejected
     shared.not_read += was_doing() == "parse";
     return Kind::refused;
   } catch (const std::exception &error) {
@@ -155,7 +158,7 @@ void work_on_mutants(SharedMutants &shared, std::uint64_t end, const MutationPla
   }
 }
 
-/// The end of what a process said, without the lines that only ask for a report.
+/// Returns the end of the output of a process, without the request for a report.
 std::string last_words(const std::string &said) {
   for (const char *marker : {"nestsmith: internal error", "terminate called"})
     if (std::size_t at = said.rfind(marker); at != std::string::npos)
@@ -163,7 +166,8 @@ std::string last_words(const std::string &said) {
   return said.size() > 2000 ? said.substr(said.size() - 2000) : said;
 }
 
-/// The plain words of the first line: names, numbers and operators are not part of a cause.
+/// Returns the kind, the activity, and the plain words of the first line. Names, numbers and operators vary
+/// between finds with the same cause, so they are left out.
 std::string signature_of(const Find &find) {
   std::string text = fmt::format("{} in {}:", name(find.kind), find.doing);
   std::istringstream line(find.message.substr(0, find.message.find('\n')));
@@ -186,7 +190,7 @@ std::string shrunk(const Find &find) {
     if (judge_apart(test_case, thoroughness).kind != find.kind)
       return text;
     return to_json(trace_of(shrink(std::move(test_case), find.kind, thoroughness)));
-  } catch (const std::exception &) { // what breaks is the reading of the text
+  } catch (const std::exception &) { // the text itself cannot be read
     return text;
   }
 }
@@ -225,7 +229,7 @@ std::vector<std::string> trace_corpus() {
       try {
         Target target = make_target(rung.needs ? "sm_90a" : "sm_80");
         traces.push_back(to_json(trace_file(rung.build(shape, dtype, target), shape, dtype)));
-      } catch (const UserError &) { // the rung has no schedule for it
+      } catch (const UserError &) { // the rung refuses the shape
       }
     }
   std::vector<std::filesystem::path> pinned;
@@ -260,13 +264,13 @@ MutationOutcome mutate_traces(const MutationPlan &plan) {
       ++shared.kinds[static_cast<std::size_t>(find.kind)];
     find.seconds = processor_seconds() - begin;
     if (outcome.signatures[find.signature]++ > 0) {
-      if (find.kind == Kind::hung) // it would take most of the time
+      if (find.kind == Kind::hung) // otherwise hangs of the same command would take most of the time
         leave_out(find.doing);
       continue;
     }
     if (plan.shrink) {
       find.trace = shrunk(find);
-      begin += processor_seconds() - begin - find.seconds; // is not counted
+      begin += processor_seconds() - begin - find.seconds; // do not count the time of shrinking
     }
     if (plan.found)
       plan.found(find);
@@ -286,7 +290,7 @@ std::string mutant_apart(std::uint64_t seed) {
     Random random(seed ^ 0x3c6ef372fe94f82bU);
     try {
       mutant(seed, random, [](const std::string &text) { note().write(text); });
-    } catch (const UserError &) { // the text is what there is
+    } catch (const UserError &) { // return the text of the mutant
     }
   });
   return note().read();

@@ -1,5 +1,5 @@
 #pragma once
-/// Text that a copy of this process leaves.
+/// Text that a child process leaves for its parent.
 
 #include <algorithm>
 #include <array>
@@ -19,7 +19,7 @@ struct Note {
   std::string read() const { return text.data(); }
 };
 
-/// The one that this process and its copies share.
+/// Returns the note that this process and its child processes share.
 Note &note();
 
 } // namespace nestsmith::fuzz

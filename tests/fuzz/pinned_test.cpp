@@ -1,4 +1,5 @@
-/// Traces that once broke a promise (tests/pinned): now each is refused, or gives the exact result.
+/// Judges the traces of tests/pinned, which once broke a promise. Each must be refused or give the exact
+/// result.
 
 #include "tests/files.h"
 #include "tests/fuzz/judge.h"

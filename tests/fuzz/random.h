@@ -1,5 +1,5 @@
 #pragma once
-/// Choices that are the same on every host for one seed.
+/// A random generator that gives the same choices for one seed on every host.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace nestsmith::fuzz {
 class Random {
 public:
   explicit Random(std::uint64_t seed) : engine_(seed * 0x9e3779b97f4a7c15U + 0x2545f4914f6cdd1dU) {}
-  /// 0 … n-1.
+  /// Returns a number in [0, n).
   std::size_t below(std::size_t n) { return static_cast<std::size_t>((engine_() >> 16) % n); }
   bool chance(std::size_t percent) { return below(100) < percent; }
   template <class T> const T &pick(const std::vector<T> &list) { return list[below(list.size())]; }

@@ -1,3 +1,5 @@
+/// Shrinks a case that breaks a promise by repeated changes that keep the kind of the verdict.
+
 #include "tests/fuzz/shrink.h"
 
 #include "dsl/ir/printer.h"
@@ -39,7 +41,7 @@ private:
     return true;
   }
 
-  /// The same with another shape or another type, if it is of a computation that can be made for them.
+  /// Tries a case with another shape or another type. The case must be of a computation of the table.
   bool accept_remade(Case other) {
     if (!other.computation)
       return false;
@@ -47,7 +49,7 @@ private:
       std::vector<Directive> directives = std::move(other.directives);
       other = case_of(*other.computation, other.shape, other.dtype, other.arch);
       other.directives = std::move(directives);
-    } catch (const UserError &) { // a shape that the computation does not take
+    } catch (const UserError &) { // the computation rejects the shape
       return false;
     }
     return accept(std::move(other));
@@ -85,7 +87,7 @@ private:
     return changed;
   }
 
-  /// The factors of a directive, or null.
+  /// Returns the factors of a directive, or null.
   static std::vector<std::int64_t> *factors_of(Case &test_case, std::size_t n) {
     for (Argument &argument : test_case.directives[n].arguments)
       if (auto *factors = std::get_if<std::vector<std::int64_t>>(&argument))
@@ -165,7 +167,7 @@ Verdict judge_apart(const Case &test_case, const Thoroughness &thoroughness) {
 }
 
 Case draft_apart(std::uint64_t seed, std::uint64_t computations) {
-  note().write(""); // it is there before the process is copied
+  note().write(""); // creates the shared note before the fork
   isolated([&] {
     auto write = [](const Case &setting, std::vector<Directive> directives) {
       Case test_case = setting;

@@ -1,5 +1,5 @@
 #pragma once
-/// From a schedule that breaks a promise to a short one that still does.
+/// Shrinks a schedule that breaks a promise to a short one that breaks it, too.
 
 #include "tests/fuzz/judge.h"
 
@@ -8,18 +8,18 @@
 
 namespace nestsmith::fuzz {
 
-/// The verdict on a case, found in a process of its own.
+/// Judges a case in a child process.
 Verdict judge_apart(const Case &test_case, const Thoroughness &thoroughness);
 
-/// The schedule that `draft` makes of the arguments, as far as it came, with the directive that it ended at,
-/// should it crash or hang.
+/// Returns the case that `draft` makes of these arguments. If `draft` crashes or hangs, the case ends with the
+/// directive that it was about to apply.
 Case draft_apart(std::uint64_t seed, std::uint64_t computations);
 
-/// Drops directives, and makes extents and numbers smaller and types plainer, as long as the verdict is of the
-/// same kind. What is replayed is tried a few hundred times at most.
+/// Removes directives, makes extents and numbers smaller, and makes types simpler, as long as the kind of the
+/// verdict is unchanged. Judges 400 cases at most.
 Case shrink(Case test_case, Kind kind, const Thoroughness &thoroughness);
 
-/// The case as C++, for a reader.
+/// Returns the case as C++ text for a reader.
 std::string to_cpp(const Case &test_case);
 
 } // namespace nestsmith::fuzz

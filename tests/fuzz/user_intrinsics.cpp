@@ -1,3 +1,5 @@
+/// Draws and registers intrinsics such as users register, with names that also occur in other places.
+
 #include "tests/fuzz/user_intrinsics.h"
 
 #include "codegen/spell.h"
@@ -15,7 +17,8 @@ namespace nestsmith::fuzz {
 
 namespace {
 
-/// Words of users, and words that computations, schedules and the emitted text use, too.
+/// Returns the name of an intrinsic: a word that computations, schedules or the emitted text may also use, and
+/// the number.
 std::string name_of(std::uint64_t number) {
   static const std::vector<std::string> words = {
       "mix", "sad", "fma", "dot",  "f",     "X",        "T",    "C", "k",     "i",    "s",  "ld", "sum",
@@ -24,7 +27,7 @@ std::string name_of(std::uint64_t number) {
   return random.pick(words) + std::to_string(number);
 }
 
-/// The number that the name ends in; 0: no intrinsic of ours has this name.
+/// Returns the number at the end of the name, or 0 if the name is not that of a user's intrinsic.
 std::uint64_t number_of(const std::string &name) {
   std::uint64_t number = 0;
   std::size_t digits = name.find_last_not_of("0123456789") + 1;
@@ -33,12 +36,12 @@ std::uint64_t number_of(const std::string &name) {
   return ours ? number : 0;
 }
 
-/// A part of a term, with its text for the lane "@".
+/// A part of a term, and its C++ text, in which "@" stands for the lane.
 struct Part {
   Expr expr;
   std::string text;
   double magnitude;
-  bool given; ///< without arithmetic: the reference has its exact value
+  bool given; ///< no arithmetic has changed it, so the reference has its exact value
 };
 
 const char *suffix_of(DType type) {
@@ -138,7 +141,7 @@ private:
                                                 {min, "({1} < {0} ? {1} : {0})"}};
     Choice choice = random_.pick(choices);
     bool real = is_float(type_);
-    // The reference has no bound of the error of a product of sums, and 64-bit integers as doubles.
+    // The reference has no error bound for a product of sums, and represents 64-bit integers as doubles.
     bool exact = real ? x.given || y.given : byte_size(type_) < 8 || x.magnitude * y.magnitude < 0x1p40;
     if (choice.op == mul && !exact)
       choice = choices[0];
@@ -158,7 +161,7 @@ private:
             !is_float(type_)};
   }
 
-  /// One expression of all parts.
+  /// Combines all parts in one expression.
   Part combined() {
     std::vector<Part> parts = parts_;
     if (random_.chance(25))
@@ -229,7 +232,7 @@ std::string text_of(const std::vector<IndexBit> &bits, const std::string &first,
   return text.empty() ? "0" : text;
 }
 
-/// The same in C++.
+/// Converts an index expression to C++.
 std::string cpp_of(std::string text) {
   for (std::size_t at = 0; (at = text.find("//", at)) != std::string::npos;)
     text.replace(at, 2, "/");
