@@ -348,8 +348,7 @@ void Author::sums_of_warps(const std::string &name, const Names &around) {
       go("bind", {LoopName{parts[1]}, Word{"lane"}});
   if (chance(35) &&
       go("decompose_reduction", {BlockName{name}, LoopName{rows.size() > 2 ? rows[2] : steps[0]}}))
-    if (Names own = loops_inside(results().front(), rows[1]);
-        !own.empty() && chance(25)) // one lane only stores the result
+    if (Names own = loops_inside(results().front(), rows[1]); !own.empty() && chance(25)) // one lane stores
       if (Names parts = split(own.back(), {infer, 32}); !parts.empty())
         go("bind", {LoopName{parts[1]}, Word{"lane"}});
   go("tensorize", {LoopName{steps[1]}, Word{"warp_sum"}});

@@ -88,8 +88,7 @@ Ending isolated(const std::function<void()> &work) {
     if (got < 0)
       failed("read");
     ending.said.append(buffer.data(), static_cast<std::size_t>(got));
-    constexpr std::size_t most =
-        100000; // a long-running process writes much text, and the cause of its end comes last
+    constexpr std::size_t most = 100000; // the last characters contain the cause of the end
     if (ending.said.size() > 2 * most)
       ending.said.erase(0, ending.said.size() - most);
   }

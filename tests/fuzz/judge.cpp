@@ -181,8 +181,7 @@ Verdict judge(const Schedule &schedule, const Shape &shape, const Thoroughness &
     verdict.kind = owes ? Kind::refused : Kind::not_lowered;
     verdict.message = owes ? error.message() : error.what();
     return verdict;
-  } catch (
-      const UserError &error) { // a documented limit of lowering, such as the number of branch combinations
+  } catch (const UserError &error) { // a documented limit of lowering, such as that of branch combinations
     verdict.kind = wrong(error.what(), Kind::refused, verdict);
     return verdict;
   }
@@ -215,8 +214,7 @@ Verdict judge(const Case &test_case, const Thoroughness &thoroughness, std::vect
     for (const Directive &directive : test_case.directives)
       try {
         apply(schedule, directive, "the case");
-      } catch (const UserError
-                   &) { // the directive is refused, or it names a result of a directive that was left out
+      } catch (const UserError &) { // refused, or uses a name that a skipped directive would have created
       }
     if (accepted)
       *accepted = schedule.trace();

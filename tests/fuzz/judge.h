@@ -9,18 +9,19 @@
 
 namespace nestsmith::fuzz {
 
-/// refused        it owes something, and lowering says so
-/// exact          program and kernel give the exact result; no diagnostic
-/// too_much       it would take the simulator too long
-/// The rest breaks a promise:
-/// wrong_program  the scheduled program computes something else
-/// wrong_kernel   the kernel does, or the simulator found a fault in it
-/// not_lowered    it owes nothing, and lowering refused it; or it owes something, and was lowered
-/// not_compiled   NVRTC refused the text
-/// vacuous        a check passes wrong results
-/// command        a command failed (tests/fuzz/commands.h)
-/// threw          an exception that is no refusal
-/// crashed, hung  the process ended, or did not in the time it has
+/// The first three kinds break no promise:
+///     refused        the schedule has an obligation, and lowering refuses it
+///     exact          the program and the kernel give the exact result without a diagnostic
+///     too_much       the simulation would take too long
+/// The others break a promise:
+///     wrong_program  the scheduled program gives another result
+///     wrong_kernel   the kernel gives another result, or the simulator reports a diagnostic
+///     not_lowered    lowering refuses a schedule without obligations, or accepts one with obligations
+///     not_compiled   NVRTC refuses the text
+///     vacuous        a check passes wrong results
+///     command        a command fails (tests/fuzz/commands.h)
+///     threw          an exception that is not a refusal
+///     crashed, hung  the process crashed or exceeded its limit of time
 enum class Kind : std::uint8_t {
   refused,
   exact,
