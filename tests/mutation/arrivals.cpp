@@ -1,4 +1,4 @@
-/// Arrivals of thread blocks: their order, their number and their counter.
+/// Bugs in the arrivals of thread blocks: their order, their number and their counter.
 
 #include "tests/mutation/catalogue.h"
 
@@ -10,7 +10,7 @@ using kernel::Stmt;
 
 namespace {
 
-/// Changes a copy of each arrival.
+/// Returns a bug that applies `change` to a copy of an arrival.
 template <class F> auto on_arrivals(F change) {
   return [change](Kernel &kernel, Chooser &chooser) {
     on_stmts(kernel, chooser, [&](const Stmt &stmt) {

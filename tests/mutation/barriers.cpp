@@ -1,4 +1,4 @@
-/// Barriers: dropped, moved, weakened, in divergent flow.
+/// Bugs in barriers: dropped, moved, weakened, in divergent control flow.
 
 #include "tests/mutation/catalogue.h"
 
@@ -11,7 +11,7 @@ using kernel::Stmt;
 
 namespace {
 
-/// A condition that holds for the first thread alone; false where there are none.
+/// Returns a condition that only the first thread fulfils, or false if the kernel has no thread indices.
 Expr first_thread(const Kernel &kernel) {
   for (const kernel::ThreadIndex &index : kernel.indices)
     if (is_thread(index.axis))
@@ -34,7 +34,8 @@ void weaken(Kernel &kernel, Chooser &chooser) {
   });
 }
 
-/// Past its neighbour, a declaration and what declares for it apart: that changes no order.
+/// Exchanges a barrier with the statement `by` positions after it. Declarations are skipped, because this would
+/// not change the order of accesses.
 void move(Kernel &kernel, Chooser &chooser, int by) {
   on_seqs(kernel, chooser, [&](const std::vector<Stmt> &stmts, std::size_t at) {
     std::vector<std::vector<Stmt>> result;
@@ -88,7 +89,7 @@ void under_a_thread(Kernel &kernel, Chooser &chooser) {
   });
 }
 
-/// The guard of a neighbour spreads over the barrier.
+/// Extends the guard of the preceding statement to the barrier.
 void under_a_guard(Kernel &kernel, Chooser &chooser) {
   on_seqs(kernel, chooser, [&](const std::vector<Stmt> &stmts, std::size_t at) {
     std::vector<std::vector<Stmt>> result;

@@ -20,7 +20,8 @@ const std::vector<Kind> &catalogue() {
           launch_kinds, dependence_kinds, wrapping_kinds, arrival_kinds, copy_kinds, fragment_kinds})
       for (Kind &kind : group())
         kinds.push_back(std::move(kind));
-    // An access that is not ordered, or to an element that is not written, may meet an asynchronous copy.
+    // A bug that causes a race or an unwritten read may also access an element that an asynchronous copy still
+    // writes.
     for (Kind &kind : kinds)
       if (kind.right.contains(Error::race) || kind.right.contains(Error::unwritten_read))
         kind.right.insert(Error::in_flight);

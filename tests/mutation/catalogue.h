@@ -9,12 +9,13 @@
 
 namespace nestsmith::mutation {
 
-/// The message of the net about a kernel that it rejects.
-///   obligation  the schedule owes a condition that excludes the bug
-///   breach   a verifier names what is broken                     refused  a pass or the simulator stops at it
-///   others   a diagnostic of the simulator                          wrong_value  an element differs from the
-///                                                                reference
-///   crash    the process ended otherwise, or hung: always a failure of the net
+/// The error that a check reports about a kernel:
+///     obligation   the schedule has an obligation that excludes the bug
+///     breach       a verifier reports a violated invariant
+///     refused      a pass or the simulator stops at the bug
+///     wrong_value  an element differs from the reference
+///     crash        the process crashes or hangs, which is always an error of the checks
+///     others       diagnostics of the simulator
 enum class Error : std::uint8_t {
   obligation,
   breach,
@@ -33,27 +34,26 @@ enum class Error : std::uint8_t {
 const char *name(Error error);
 using Errors = std::set<Error>;
 
-/// Where a bug is seeded.
-///   final      in the kernels of the plan
-///   extracted  in what `extract` made: later passes find places for barriers, join guards, place buffers and
-///              make vectors of it
-///   scheduled  in the program after the last directive, as a primitive without one of its checks would change
-///   it
+/// Where a bug is seeded:
+///     final      in the kernels of the plan
+///     extracted  in the result of `extract`: later passes insert barriers, merge guards, place buffers,
+///     vectorize scheduled  in the program after the last directive, as a primitive without one of its checks
+///     would do
 enum class Stage : std::uint8_t { final, extracted, scheduled };
 
 struct Kind {
   std::string group, name;
   std::string what; ///< "the barrier is dropped"
-  Errors right;     ///< one of these must be among what is reported
+  Errors right;     ///< one of these must be reported
   std::function<void(kernel::Kernel &, Chooser &)> apply;
   Stage stage = Stage::final;
-  std::function<void(kernel::Plan &, Chooser &)> apply_plan = nullptr; ///< instead of `apply`
-  std::function<void(Program &, Chooser &)> apply_program = nullptr;   ///< for `scheduled`
+  std::function<void(kernel::Plan &, Chooser &)> apply_plan = nullptr; ///< used instead of `apply`, if not null
+  std::function<void(Program &, Chooser &)> apply_program = nullptr;   ///< used for the stage `scheduled`
 };
 
 const std::vector<Kind> &catalogue();
 
-// By group, in files of their names.
+// One function per group, in the file of the group.
 std::vector<Kind> barrier_kinds();
 std::vector<Kind> guard_kinds();
 std::vector<Kind> index_kinds();

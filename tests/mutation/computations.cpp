@@ -1,3 +1,5 @@
+/// Computations with dependences through parameters and with integer data, and their schedules.
+
 #include "tests/mutation/computations.h"
 
 #include "dsl/ir/tensor.h"
@@ -12,15 +14,15 @@ Expr extent(Workload &w, const Shape &shape) {
   return shape.stated ? w.size("N", *shape.stated) : Expr(shape[0]);
 }
 
-/// One thread for each row of the block, eight in a thread block.
+/// Binds each row of the block to one thread, and eight rows to a thread block.
 void spread(Schedule &s, const char *block) {
   auto [outer, inner] = s.split(s.loops(s.block(block)).front(), {infer, 8});
   s.bind(outer, Axis::block_x);
   s.bind(inner, Axis::thread_x);
 }
 
-/// C = C*B, where a thread keeps a row of the product in registers: each element of the product reads a row of
-/// C.
+/// C = C*B. A thread keeps a row of the product in registers, because each element of the product reads a row
+/// of C.
 Schedule in_place(const Shape &shape, DType dtype, const Target &target) {
   Workload w("in_place");
   Expr n = extent(w, shape);
@@ -50,7 +52,7 @@ Schedule overwrite(const Shape &shape, DType dtype, const Target &target) {
   return s;
 }
 
-/// T = C + 1, then C = 2*T, then U = C + T, in one kernel, with T in a register.
+/// T = C + 1, then C = 2*T, then U = C + T, in one kernel. T is in a register.
 Schedule overwrite_fused(const Shape &shape, DType dtype, const Target &target) {
   Workload w("overwrite_fused");
   Expr n = extent(w, shape);
@@ -66,7 +68,7 @@ Schedule overwrite_fused(const Shape &shape, DType dtype, const Target &target) 
   return s;
 }
 
-/// Y = X + 1, Z = 3*Y, and U = the sum of Y and of the element before it: a stage reads an output at two
+/// Y = X + 1, Z = 3*Y, and U = the sum of Y and of the preceding element of Y: a stage reads an output at two
 /// indices.
 Schedule output_read(const Shape &shape, DType dtype, const Target &target) {
   Workload w("output_read");
@@ -82,7 +84,7 @@ Schedule output_read(const Shape &shape, DType dtype, const Target &target) {
   return s;
 }
 
-/// A mask, a choice and values of i32 data that wrap around.
+/// A mask, a choice and values of i32 data that wraps around.
 Schedule masks(const Shape &shape, DType dtype, const Target &target) {
   Workload w("masks");
   Expr n = extent(w, shape);
@@ -119,7 +121,7 @@ Schedule divisions(const Shape &shape, DType dtype, const Target &target) {
   return s;
 }
 
-/// Y = A*X + X, where blocks sum parts of a row, and the last one adds the parts.
+/// Y = A*X + X. Thread blocks sum parts of a row, and the last block adds the parts.
 Schedule split_sum(const Shape &shape, DType dtype, const Target &target) {
   Workload w("split_sum");
   Expr n = extent(w, shape);
@@ -146,8 +148,8 @@ Schedule split_sum(const Shape &shape, DType dtype, const Target &target) {
   return s;
 }
 
-/// C = A*B, where each of 4 warps computes a row of a tile, and copies its row of A to shared memory: barriers
-/// of the warps.
+/// C = A*B. Each of 4 warps computes a row of a tile, and copies its row of A to shared memory, so barriers of
+/// one warp suffice.
 Schedule own_tiles(const Shape &shape, DType dtype, const Target &target) {
   Workload w("own_tiles");
   Expr n = extent(w, shape);
@@ -175,7 +177,8 @@ Schedule own_tiles(const Shape &shape, DType dtype, const Target &target) {
   return s;
 }
 
-/// Sums of neighbours, in four stages through shared memory, which take turns in the memory of two arrays.
+/// Sums of neighbours in four stages through shared memory. The stages alternate between the memory of two
+/// arrays.
 Schedule stages(const Shape &shape, DType dtype, const Target &target) {
   Workload w("stages");
   Expr n = extent(w, shape);

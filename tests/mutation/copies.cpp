@@ -1,4 +1,4 @@
-/// Asynchronous copies: their waits, their groups and their tails.
+/// Bugs in asynchronous copies: their waits, their groups and their tails.
 
 #include "tests/mutation/catalogue.h"
 
@@ -23,7 +23,7 @@ template <class T> void drop(Kernel &kernel, Chooser &chooser) {
            [](const Stmt &stmt) { return kernel::as<T>(stmt) ? std::vector{nothing()} : std::vector<Stmt>{}; });
 }
 
-/// Exchanges the statement with its neighbour.
+/// Exchanges a statement of type T with its neighbour.
 template <class T> void move(Kernel &kernel, Chooser &chooser, int by) {
   on_seqs(kernel, chooser, [&](const std::vector<Stmt> &stmts, std::size_t at) {
     std::vector<std::vector<Stmt>> result;
@@ -36,7 +36,7 @@ template <class T> void move(Kernel &kernel, Chooser &chooser, int by) {
   });
 }
 
-/// Elements past the end of the source are copied, too.
+/// Removes the mask of an asynchronous copy, so that it also reads elements past the end of the source.
 void without_mask(Kernel &kernel, Chooser &chooser) {
   on_stmts(kernel, chooser, [](const Stmt &stmt) {
     const auto *store = kernel::as<kernel::Store>(stmt);

@@ -1,5 +1,5 @@
-/// Forgotten dependences: the scheduled program is changed as a primitive without its check of dependences
-/// would change it. The checks of the primitives do not see these changes.
+/// Bugs that violate dependences. They change the scheduled program as a primitive would without its check of
+/// dependences. The primitives do not check these changes.
 
 #include "tests/mutation/catalogue.h"
 
@@ -11,7 +11,7 @@ namespace nestsmith::mutation {
 namespace {
 
 using Stmts = std::vector<nestsmith::Stmt>;
-/// The sequences that a bug can make of a sequence, about its statement `at`.
+/// Returns the changed sequences that a bug makes at the statement `at` of a sequence.
 using StmtsBug = std::function<std::vector<Stmts>(const Stmts &, std::size_t at)>;
 
 std::string blocks_in(const nestsmith::Stmt &stmt) {
@@ -36,7 +36,7 @@ std::function<void(Program &, Chooser &)> on_sequences(const StmtsBug &bug) {
   };
 }
 
-/// The statement `at` becomes the statement `to`.
+/// Moves the statement from position `at` to position `to`.
 Stmts moved(Stmts stmts, std::size_t at, std::size_t to) {
   for (; at < to; ++at)
     std::swap(stmts[at], stmts[at + 1]);
@@ -52,7 +52,7 @@ std::vector<Stmts> exchanged(const Stmts &stmts, std::size_t at) {
   return all;
 }
 
-/// To the end and to the start; a move by one is `exchanged`.
+/// Moves the statement to the end and to the start. `exchanged` moves it by one position.
 std::vector<Stmts> moved_far(const Stmts &stmts, std::size_t at) {
   std::vector<Stmts> all;
   if (at + 2 < stmts.size())
@@ -69,7 +69,7 @@ bool same_iterations(const For &a, const For &b) {
          same(a.extent, b.extent);
 }
 
-/// The nest without the serial loops of one iteration that are outermost.
+/// Removes the outermost serial loops that have one iteration.
 nestsmith::Stmt without_unit_loops(const nestsmith::Stmt &stmt) {
   const auto *loop = as<For>(stmt);
   if (!loop || !loop->is<Serial>() || !plain(*loop) || as_int(loop->extent) != 1)
@@ -78,7 +78,7 @@ nestsmith::Stmt without_unit_loops(const nestsmith::Stmt &stmt) {
       substitute_loops(loop->body, [&](const Var &var) { return var == loop->var ? Expr(0) : Expr(); }));
 }
 
-/// The nests with their outermost loop in common, with their two outermost loops in common, ….
+/// Fuses the outermost loops of the nests, then the two outermost loops of each, and so on.
 std::vector<nestsmith::Stmt> fused(const nestsmith::Stmt &a, const nestsmith::Stmt &b) {
   const nestsmith::Stmt before = without_unit_loops(a), after = without_unit_loops(b);
   const auto *first = as<For>(before), *second = as<For>(after);
@@ -113,7 +113,7 @@ std::vector<Stmts> fused_at(const Stmts &stmts, std::size_t at) {
   return all;
 }
 
-/// `stmt` at the end of the body of the loop, of the loop inside of it, ….
+/// Appends `stmt` to the body of the outermost loop, then to the body of the loop inside it, and so on.
 std::vector<nestsmith::Stmt> below(const nestsmith::Stmt &nest, const nestsmith::Stmt &stmt) {
   const auto *outer = as<For>(nest);
   if (!outer || !plain(*outer))
@@ -137,7 +137,7 @@ std::vector<Stmts> moved_below(const Stmts &stmts, std::size_t at) {
   return all;
 }
 
-/// The iterations of a serial loop become blocks or threads of an axis that its nest does not use.
+/// Returns a bug that binds a serial loop to an axis that its nest does not use.
 std::function<void(Program &, Chooser &)> bound_to(Axis axis) {
   return [axis](Program &program, Chooser &chooser) {
     std::function<nestsmith::Stmt(const nestsmith::Stmt &)> rewrite =

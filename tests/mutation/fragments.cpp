@@ -1,4 +1,4 @@
-/// Fragments: the lanes and registers that hold their elements, and their first values.
+/// Bugs in fragments: the lanes and registers that hold their elements, and their initial values.
 
 #include "dsl/hardware/intrinsics.h"
 #include "dsl/ir/printer.h"
@@ -18,13 +18,13 @@ namespace {
 
 enum class Exchange : std::uint8_t { lanes, registers };
 
-/// 1, 0, 3, 2, …
+/// Returns the other number of the pair (0, 1), (2, 3), … that contains e.
 Expr neighbour(const Expr &e) {
   Expr one = int_imm(1, e.dtype()), two = int_imm(2, e.dtype());
   return floordiv(e, two) * two + one - floormod(e, two);
 }
 
-/// The operand with every two neighbouring lanes or registers exchanged; none if it has one register.
+/// Exchanges adjacent lanes or registers of the operand, or returns none if it has one register.
 std::optional<Operand> exchanged(const Operand &operand, Exchange what) {
   Operand result = operand;
   if (const auto *rows = operand.as<Rows>(); rows && what == Exchange::lanes) {
@@ -45,7 +45,8 @@ std::optional<Operand> exchanged(const Operand &operand, Exchange what) {
   return result;
 }
 
-/// The intrinsic with another operand number `n`. Kernels refer to it as long as the program runs.
+/// Returns the intrinsic with its operand number `n` changed. The result is never freed, because kernels refer
+/// to it.
 const Intrinsic *with_exchange(const Intrinsic &intrinsic, std::size_t n, Exchange what) {
   static std::map<std::tuple<const Intrinsic *, std::size_t, Exchange>, std::optional<Intrinsic>> all;
   auto [it, fresh] = all.try_emplace({&intrinsic, n, what});
@@ -77,7 +78,7 @@ bool has_calls(const Kernel &kernel) {
   return found;
 }
 
-/// The offset in global or shared memory is that of the next or of the previous thread.
+/// Replaces an offset in global or shared memory by that of an adjacent thread.
 void wrong_lane(Kernel &kernel, Chooser &chooser) {
   if (!has_calls(kernel))
     return;
@@ -99,7 +100,7 @@ void wrong_lane(Kernel &kernel, Chooser &chooser) {
   });
 }
 
-/// The stores of constants to what a call updates.
+/// Removes a store that initialises a buffer that a call updates.
 void not_initialised(Kernel &kernel, Chooser &chooser) {
   std::set<Buffer> updated;
   kernel::walk(kernel.body, [&](const Stmt &stmt) {

@@ -1,4 +1,4 @@
-/// Guards and masks: dropped, weakened, tightened; what masked elements are filled with.
+/// Bugs in guards and masks: dropped, weakened or tightened conditions, and wrong fill values.
 
 #include "tests/mutation/catalogue.h"
 
@@ -19,7 +19,7 @@ bool of_scalars(const Expr &condition) {
 
 using NodeBug = std::function<std::vector<Expr>(const Expr &)>;
 
-/// In guards or in masks of index arithmetic.
+/// Returns a bug in a condition of a guard or of a mask. Conditions on scalars are skipped.
 std::function<void(Kernel &, Chooser &)> in(Place place, const NodeBug &bug) {
   return [place, bug](Kernel &kernel, Chooser &chooser) {
     on_exprs(kernel, chooser, [&](const Expr &e, const Spot &spot) {
@@ -80,7 +80,7 @@ void swap_sides(Kernel &kernel, Chooser &chooser) {
   });
 }
 
-/// The load without its mask, or with another fill. `scalars`: of masks that a scalar decides (beta != 0).
+/// Returns a bug in a load with a mask. `scalars`: the condition of the mask compares scalars (beta != 0).
 std::function<void(Kernel &, Chooser &)> at_masked_load(bool scalars, std::vector<Expr> (*bug)(const Load &)) {
   return [scalars, bug](Kernel &kernel, Chooser &chooser) {
     on_exprs(kernel, chooser, [&](const Expr &e, const Spot &) {
@@ -95,7 +95,7 @@ std::vector<Expr> unmasked(const Load &x) { return {load(x.buffer, x.indices, {}
 std::vector<Expr> filled_by_one(const Load &x) {
   return {load(x.buffer, x.indices, x.mask, constant(x.buffer->dtype, 1), x.lanes)};
 }
-/// The nearest element there is, by a clamped offset; of vectors the nearest vector.
+/// Reads the nearest existing element or vector by a clamped offset.
 std::vector<Expr> filled_by_edge(const Load &x) {
   auto elements = as_int(simplify(span_of(*x.buffer)));
   if (!elements)
@@ -103,7 +103,7 @@ std::vector<Expr> filled_by_edge(const Load &x) {
   Expr last = int_imm(*elements - x.lanes, x.indices[0].dtype());
   return {load(x.buffer, {min(x.indices[0], last)}, {}, {}, x.lanes)};
 }
-/// The products contain pairs of the values that fill two tiles.
+/// Fills all masked loads by 1, so that products contain pairs of fill values.
 void all_filled_by_one(Kernel &kernel, Chooser &chooser) {
   bool fits = false;
   std::function<Expr(const Expr &)> in = [&](const Expr &e) -> Expr {
@@ -131,7 +131,8 @@ std::vector<Expr> inverted_scalar(const Load &x) {
 std::vector<Kind> guard_kinds() {
   using enum Error;
   const Errors outside = {race, out_of_bounds, unwritten_read, wrong_value},
-               // a breach: another array that lies in the same memory is read in place of the lost one
+               // if the lost array shares memory, reads of it give the elements of another array, which is a
+               // breach
       lost = {unwritten_read, wrong_value, breach}, value = {wrong_value},
                addresses = {out_of_bounds, wrong_value, unwritten_read};
   std::vector<Kind> kinds = {

@@ -1,4 +1,4 @@
-/// Index arithmetic: strides, offsets, divisors, operands, widths.
+/// Bugs in index arithmetic: strides, offsets, divisors, operands, widths.
 
 #include "tests/mutation/catalogue.h"
 
@@ -26,7 +26,7 @@ std::function<void(Kernel &, Chooser &)> in_addresses(const NodeBug &bug) {
   };
 }
 
-/// Every scalar offset, as a whole. That of a vector moves by other kinds.
+/// Returns a bug that adds `by` to a whole scalar offset. vectors.cpp changes the offsets of vectors.
 std::function<void(Kernel &, Chooser &)> on_offset(Place place, std::int64_t by) {
   return [place, by](Kernel &kernel, Chooser &chooser) {
     on_exprs(kernel, chooser, [&](const Expr &e, const Spot &spot) {
@@ -36,7 +36,7 @@ std::function<void(Kernel &, Chooser &)> on_offset(Place place, std::int64_t by)
   };
 }
 
-/// x op c  =>  x op (c + by), where c + by is still a divisor or a stride.
+/// Returns a bug that changes x op c to x op (c + by), where c + by is still a valid divisor or stride.
 NodeBug constant_off(BinaryOp op, std::int64_t by) {
   return [op, by](const Expr &e) {
     const auto *node = e.as<Binary>();
@@ -68,7 +68,7 @@ std::vector<Var> variables(const Expr &e) {
   return vars;
 }
 
-/// Every two variables of one offset or declared value change places.
+/// Exchanges two variables of an offset or of a declared value.
 void swapped(Kernel &kernel, Chooser &chooser) {
   on_exprs(kernel, chooser, [](const Expr &e, const Spot &spot) {
     std::vector<Expr> result;
@@ -86,7 +86,7 @@ void swapped(Kernel &kernel, Chooser &chooser) {
   });
 }
 
-/// Two dimensions of an access change places, before it is given an offset.
+/// Exchanges two dimensions of an access before `flatten` computes its offset.
 void dimensions_swapped(Kernel &kernel, Chooser &chooser) {
   auto turned = [](std::vector<Expr> indices, std::size_t n) {
     std::swap(indices[n], indices[n + 1]);
@@ -111,14 +111,14 @@ void dimensions_swapped(Kernel &kernel, Chooser &chooser) {
   });
 }
 
-/// One index of an access is one more, before it is given an offset.
+/// Adds one to an index of an access before `flatten` computes its offset.
 void dimension_off(Kernel &kernel, Chooser &chooser) {
   on_exprs(kernel, chooser, [&](const Expr &e, const Spot &spot) {
     return is_offset(spot) && spot.root ? std::vector{plus(e, 1)} : std::vector<Expr>{};
   });
 }
 
-/// The same value computed in 32 bits.
+/// Computes the same value in 32 bits.
 Expr narrow(const Expr &e) {
   if (e.dtype() != DType::i64)
     return e;
@@ -146,7 +146,7 @@ std::vector<Kind> index_kinds() {
   using enum Error;
   const Errors wrong = {race, out_of_bounds, unwritten_read, misaligned, wrong_value};
   Errors operands = wrong;
-  operands.insert(breach); // a divisor of what may be negative, a name out of sight
+  operands.insert(breach); // a divisor that may be negative, or a variable that is used outside of its scope
   std::vector<Kind> kinds = {
       {"indices", "load_offset_plus_1", "a load takes the next element", wrong,
        on_offset(Place::load_offset, 1)},

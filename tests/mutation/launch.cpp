@@ -1,4 +1,4 @@
-/// How a kernel is launched: the extents of its axes, which index is which, its arguments, the order of
+/// Bugs in the launch of a kernel: the extents of its axes, its indices, its arguments, and the order of
 /// kernels.
 
 #include "tests/mutation/catalogue.h"
@@ -30,7 +30,7 @@ std::function<void(Kernel &, Chooser &)> swapped(bool threads) {
   };
 }
 
-/// A thread's index where the block's belongs.
+/// Exchanges a thread index and a block index.
 void block_for_thread(Kernel &kernel, Chooser &chooser) {
   for (ThreadIndex &a : kernel.indices)
     for (ThreadIndex &b : kernel.indices)
@@ -41,7 +41,8 @@ void block_for_thread(Kernel &kernel, Chooser &chooser) {
       }
 }
 
-/// Two parameters of one type change places in the kernel's list: it is called with the one for the other.
+/// Exchanges two parameters of the same type in the kernel's list, so that the kernel is called with exchanged
+/// arguments.
 template <class T> void arguments(Kernel &kernel, Chooser &chooser, std::vector<T> Kernel::*list) {
   auto &all = kernel.*list;
   for (std::size_t m = 1; m < all.size(); ++m)
@@ -49,7 +50,8 @@ template <class T> void arguments(Kernel &kernel, Chooser &chooser, std::vector<
       if (all[m]->dtype == all[n]->dtype &&
           chooser.take([&] { return all[n]->name + " and " + all[m]->name; })) {
         T a = all[n], b = all[m];
-        // The list tells who is passed: so the body changes its names.
+        // The list determines the arguments of the call. So this function exchanges the names in the body
+        // instead.
         auto in = [&](const T &x) { return x == a ? b : x == b ? a : x; };
         std::function<Expr(const Expr &)> expr = [&](const Expr &e) -> Expr {
           if constexpr (std::is_same_v<T, Var>) {
@@ -90,7 +92,7 @@ std::vector<Kind> launch_kinds() {
   using enum Error;
   const Errors fewer = {unwritten_read, wrong_value, race}, more = {out_of_bounds, race, wrong_value},
                any = {race, out_of_bounds, unwritten_read, wrong_value, misaligned, breach};
-  // A warp that is not whole cannot execute a call.
+  // An incomplete warp cannot execute a call.
   Errors fewer_threads = fewer, more_threads = more;
   fewer_threads.insert(divergent_barrier);
   more_threads.insert(divergent_barrier);

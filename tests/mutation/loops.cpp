@@ -1,4 +1,4 @@
-/// Loops and the order of statements: tails, first iterations, prologues, initialisations.
+/// Bugs in loops and in the order of statements: tails, first iterations, prologues, initialisations.
 
 #include "tests/mutation/catalogue.h"
 
@@ -84,7 +84,7 @@ void neighbours_swapped(Kernel &kernel, Chooser &chooser) {
     auto moves = [](const Stmt &stmt) {
       return !kernel::as<kernel::Declare>(stmt) && !kernel::as<kernel::Barrier>(stmt);
     };
-    bool declares = kernel::as<kernel::Arrive>(stmts[at]); // what the next statement uses
+    bool declares = kernel::as<kernel::Arrive>(stmts[at]); // the next statement uses what it declares
     if (at + 1 < stmts.size() && !declares && moves(stmts[at]) && moves(stmts[at + 1])) {
       result.push_back(stmts);
       std::swap(result[0][at], result[0][at + 1]);
@@ -93,7 +93,8 @@ void neighbours_swapped(Kernel &kernel, Chooser &chooser) {
   });
 }
 
-/// s; for x: S   =>   for x: (s; S)      an initialisation at the wrong place, a fetch that is not run ahead
+/// Changes `s; for x: S` to `for x: (s; S)`: an initialisation at the wrong place, or a fetch that is not
+/// ahead.
 void into_the_loop(Kernel &kernel, Chooser &chooser) {
   on_seqs(kernel, chooser, [](const std::vector<Stmt> &stmts, std::size_t at) {
     std::vector<std::vector<Stmt>> result;
@@ -113,7 +114,7 @@ void into_the_loop(Kernel &kernel, Chooser &chooser) {
   });
 }
 
-/// for x: (S; s)   =>   for x: S; s      where s does not use x
+/// Changes `for x: (S; s)` to `for x: S; s`, where s does not use x.
 void out_of_the_loop(Kernel &kernel, Chooser &chooser) {
   on_stmts(kernel, chooser, [](const Stmt &stmt) {
     std::vector<Stmt> result;
@@ -132,7 +133,7 @@ void out_of_the_loop(Kernel &kernel, Chooser &chooser) {
   });
 }
 
-/// What goes to memory of the caller is stored twice: beta*C is added again where C is read.
+/// Executes a store twice that adds to its element in memory of the caller, such as beta*C.
 void twice(Kernel &kernel, Chooser &chooser) {
   on_stmts(kernel, chooser, [](const Stmt &stmt) {
     const auto *store = kernel::as<kernel::Store>(stmt);
@@ -146,7 +147,7 @@ void twice(Kernel &kernel, Chooser &chooser) {
   });
 }
 
-/// Indices that are declared, in terms of loops and of the indices of threads and blocks.
+/// Returns the declared indices, as expressions of loop variables, thread indices and block indices.
 std::map<Var, Expr> definitions_of(const Kernel &kernel) {
   std::map<Var, Expr> definitions;
   kernel::walk(kernel.body, [&](const Stmt &stmt) {
@@ -163,7 +164,7 @@ std::map<Var, Expr> definitions_of(const Kernel &kernel) {
   return definitions;
 }
 
-/// A store, and the same by the thread's neighbour: to its element, once more.
+/// Lets the next thread store to the element of a thread, too.
 void by_neighbour_too(Kernel &kernel, Chooser &chooser) {
   const std::map<Var, Expr> definitions = definitions_of(kernel);
   const kernel::ThreadIndex *thread = nullptr;
@@ -179,7 +180,7 @@ void by_neighbour_too(Kernel &kernel, Chooser &chooser) {
       full = uses(full, var) ? substituted(full, var, value) : full;
     auto of_thread = [&](const Expr &e) { return e.as<Var>() && *e.as<Var>() == thread->var; };
     if (!any_node(kernel::as<kernel::Store>(full)->indices[0], of_thread))
-      return std::vector<Stmt>{}; // all threads of the row store this element
+      return std::vector<Stmt>{}; // all threads of the row store to this element
     Expr next = floormod(plus(thread->var, 1), cast(thread->var->dtype, thread->extent));
     return std::vector{kernel::make_seq({stmt, substituted(full, thread->var, next)})};
   });
@@ -209,7 +210,7 @@ std::vector<Kind> loop_kinds() {
   Errors cut = shifted, stale = lost, moved = order;
   cut.insert(refused);
   for (Errors *errors : {&stale, &moved})
-    errors->insert(breach); // another array that lies in the same memory is read
+    errors->insert(breach); // reads give the elements of another array that shares the memory
   return {
       {"loops", "last_iteration_dropped", "a loop ends one iteration early: the tail is lost", fewer,
        [](Kernel &k, Chooser &c) { extent_off(k, c, -1); }},

@@ -1,4 +1,4 @@
-/// nestsmith_mutate: seeds bugs in the kernels of the rungs, and tells which of them the net catches.
+/// nestsmith_mutate: seeds bugs in the kernels of the rungs, and reports which of them the checks catch.
 
 #include "dsl/expr/error.h"
 #include "tests/mutation/computations.h"
@@ -32,9 +32,9 @@ llvm::cl::opt<bool> all("all", llvm::cl::desc("print a line for every mutant"));
 llvm::cl::opt<unsigned> jobs("jobs", llvm::cl::desc("processes"), llvm::cl::init(1));
 llvm::cl::opt<std::string> markdown("markdown", llvm::cl::desc("write the score to this file"));
 
-/// Small rungs that between them have all that is mutated: a pipeline, vectors, swizzled and padded tiles,
-/// branches, two kernels, tails on all sides, asynchronous copies, calls of warps; and those with dependences
-/// through parameters, with a last block, with a tile for each warp, and with tiles that share memory.
+/// Small rungs that together contain everything that bugs change: a pipeline, vectors, swizzled and padded
+/// tiles, branches, two kernels, tails in each dimension, asynchronous copies, calls of warps, dependences
+/// through parameters, a last block, a tile for each warp, and tiles that share memory.
 const std::vector<std::string> sample_rungs = {
     "transposed/prefetch", "tvm_steps/step5",    "principles/swizzled",     "principles/branch_free",
     "principles/uniform",  "principles/unfused", "principles/fused",        "gemm/batched",
@@ -42,13 +42,13 @@ const std::vector<std::string> sample_rungs = {
     "wrapping/masks",      "wrapping/divisions", "tangled/split_sum",       "ladder/async",
     "tensor/mma",          "tensor/swizzled",    "tensor/joined",           "tangled/own_tiles",
     "tangled/stages"};
-constexpr int sample_places = 6; ///< of a kind
+constexpr int sample_places = 6; ///< places per kind
 
-/// A kernel's mutants are shared out in so many parts, so that no worker is left alone with the largest kernel.
+/// The mutants of a kernel are divided into this many parts, so that the workers share the largest kernel.
 constexpr std::size_t parts = 4;
 
-/// How many places a kind has in the kernels before each: so that one in so many is the same for any number of
-/// processes.
+/// For each subject and kind, the number of places in the preceding subjects. With it, `--every` selects the
+/// same places for any number of processes.
 using Before = std::vector<std::vector<int>>;
 Before places_before(const std::vector<Subject> &all_subjects) {
   Before before(1, std::vector<int>(catalogue().size()));
@@ -60,7 +60,7 @@ Before places_before(const std::vector<Subject> &all_subjects) {
   return before;
 }
 
-/// The places of one part of a kernel that are tried, of so many with `before` before them.
+/// Returns the selected places of one part of a kernel. `before` is the number of places in preceding kernels.
 std::vector<int> places(int before, int sites, std::size_t part) {
   std::vector<int> chosen;
   std::size_t number = 0;
@@ -70,7 +70,7 @@ std::vector<int> places(int before, int sites, std::size_t part) {
   return chosen;
 }
 
-/// Of a sample one place, as long as the kind has had few.
+/// Returns one place for a sample, or none if the kind already has `sample_places` of them.
 std::vector<int> sampled(std::size_t kind, int sites, int &tried) {
   return sites > 0 && tried++ < sample_places ? std::vector{static_cast<int>(kind) % sites}
                                               : std::vector<int>{};
@@ -83,8 +83,8 @@ Next &shared_counter() {
   return *new (memory) Next(0);
 }
 
-/// What one worker finds, on `out`, a line each; `next` is the part that nobody has begun. False where a kernel
-/// is wrong as it is.
+/// Judges mutants in one worker, and writes each result to `out` as one line. `next` is the next part to take.
+/// Returns false if an unchanged kernel is rejected.
 bool work(const std::vector<Subject> &all_subjects, const Before &before, Next &next, std::FILE *out) {
   bool good = true;
   std::size_t each = sample ? 1 : parts;
@@ -110,7 +110,7 @@ bool work(const std::vector<Subject> &all_subjects, const Before &before, Next &
   return good;
 }
 
-/// None where a worker did not come to its end or met a kernel that is wrong.
+/// Returns none if a worker did not finish or rejected an unchanged kernel.
 std::optional<std::vector<Result>> run(const std::vector<Subject> &all_subjects) {
   std::vector<std::FILE *> files;
   std::vector<pid_t> workers;

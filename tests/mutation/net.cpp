@@ -1,3 +1,5 @@
+/// Judges mutants in child processes by the verifier, the simulator and the reference.
+
 #include "tests/mutation/net.h"
 
 #include "dsl/expr/error.h"
@@ -18,7 +20,7 @@ namespace nestsmith::mutation {
 
 namespace {
 
-constexpr unsigned patience = 60; ///< seconds after which a mutant hangs
+constexpr unsigned patience = 60; ///< a mutant hangs if it takes more seconds
 
 Error error_of(sim::ErrorKind kind) {
   switch (kind) {
@@ -46,7 +48,7 @@ Error error_of(sim::ErrorKind kind) {
   return Error::crash;
 }
 
-/// The simulator, with the kinds of all that it finds.
+/// Runs the simulator and records the kinds of its diagnostics.
 class Recorder : public Executor {
 public:
   std::string_view name() const override { return simulator_.name(); }
@@ -115,7 +117,8 @@ Report Net::judge(const Lowered &lowered, const Lowered::Mutant &mutant) {
   return report;
 }
 
-/// A pass or the simulator that finds its own promises broken stops the process, so it is another one.
+/// Judges a mutant in a child process, because a pass or the simulator aborts if one of its internal checks
+/// fails.
 Report Net::apart(const Lowered &lowered, const Kind &kind, int site, std::string &where) {
   std::array<int, 2> ends{};
   internal_check(pipe(ends.data()) == 0, "no pipe");

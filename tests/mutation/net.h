@@ -10,20 +10,20 @@
 namespace nestsmith::mutation {
 
 struct Report {
-  Errors errors; ///< empty: nothing was noticed
+  Errors errors; ///< empty: no error was reported
   std::string message;
 };
 
-/// Shows a subject's mutants to the net, each in a process of its own: what stops one stops no other.
+/// Checks the mutants of a subject, each in its own child process, so that a crash affects one mutant only.
 class Net {
 public:
   explicit Net(const Subject &subject);
 
-  /// Why the subject itself is not let through, or empty.
+  /// Returns why the checks reject the unchanged subject, or "".
   std::string wrong() const { return wrong_; }
-  /// The same bug in the kernel of u32, and where that shows nothing in that of f32.
+  /// Judges the bug in the kernel of u32. If no error is reported, judges it in the kernel of f32, too.
   Report judge(const Kind &kind, int site, std::string &where);
-  /// Whether a mutant of f32 that nothing was noticed of gives the same terms (see terms.h).
+  /// Whether an unnoticed mutant of f32 gives the same terms as the unchanged kernel (tests/mutation/terms.h).
   bool same_terms(const Kind &kind, int site);
 
 private:
@@ -31,9 +31,9 @@ private:
   Report apart(const Lowered &lowered, const Kind &kind, int site, std::string &where);
 
   const Subject &subject_;
-  Checker checker_; ///< holds the references
+  Checker checker_; ///< caches the references
   std::string wrong_;
-  std::vector<std::optional<Terms>> terms_; ///< of each launch of the subject of f32, once asked for
+  std::vector<std::optional<Terms>> terms_; ///< of each launch of the f32 subject, computed on first use
 };
 
 } // namespace nestsmith::mutation

@@ -1,3 +1,5 @@
+/// Computes the score and prints it as text and as Markdown.
+
 #include "tests/mutation/score.h"
 
 #include <algorithm>

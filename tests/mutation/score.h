@@ -9,8 +9,10 @@
 
 namespace nestsmith::mutation {
 
-///   caught      by an error of the right kind      wrong_kind  by others only
-///   equivalent  nothing was noticed, and the mutant gives the same terms: it is no bug
+/// caught      an error of the expected kind is reported
+/// equivalent  no error is reported, and the mutant gives the same terms, so it is no bug
+/// wrong_kind  only errors of other kinds are reported
+/// survived    no error is reported, and the terms differ
 enum class Outcome : std::uint8_t { caught, equivalent, wrong_kind, survived };
 
 struct Result {
@@ -32,9 +34,9 @@ std::string describe(const Result &result);
 
 class Score {
 public:
-  /// `every`: of each kind, one place in so many was tried.
+  /// `every`: one in this many places of each kind was tried.
   Score(std::vector<Result> results, std::size_t subjects, unsigned every = 1);
-  bool good() const; ///< each mutant is caught rightly or equivalent
+  bool good() const; ///< each mutant is caught or equivalent
   std::string summary() const;
   std::string markdown() const;
   std::vector<std::string> kinds_without_a_site() const;
@@ -42,8 +44,8 @@ public:
 private:
   std::size_t count(Outcome outcome) const;
   std::size_t count(std::size_t kind, Outcome outcome) const;
-  std::size_t kinds_caught() const; ///< at one place at least, by the right kind of error
-  std::string never_bugs() const;   ///< which kinds are equivalent at all of their places, for the document
+  std::size_t kinds_caught() const; ///< caught in at least one place
+  std::string never_bugs() const;   ///< the kinds that are equivalent in all of their places, for the document
   std::vector<Result> results_;
   std::size_t subjects_;
   unsigned every_;

@@ -1,3 +1,5 @@
+/// Walks kernels and rewrites the place that a `Chooser` takes.
+
 #include "tests/mutation/seed.h"
 
 #include "dsl/hardware/intrinsics.h"

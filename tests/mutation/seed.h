@@ -1,5 +1,5 @@
 #pragma once
-/// Seeding a bug: a kernel is walked, and one of the places where a kind of bug fits is changed.
+/// Seeds a bug: walks a kernel and changes one of the places where a kind of bug applies.
 
 #include "lowering/plan.h"
 
@@ -9,11 +9,11 @@
 
 namespace nestsmith::mutation {
 
-/// Counts the places where a kind of bug fits, and picks one of them.
+/// Counts the places where a kind of bug applies, and selects one of them.
 class Chooser {
 public:
   explicit Chooser(int target = -1) : target_(target) {}
-  /// Whether the next place is the one. `where` tells what is changed there.
+  /// Whether the next place is the selected one. `where` returns a description of the change.
   bool take(const std::function<std::string()> &where) {
     if (seen_++ != target_)
       return false;
@@ -32,15 +32,15 @@ private:
 enum class Place : std::uint8_t { load_offset, store_offset, guard, mask, fill, extent, declared, value };
 struct Spot {
   Place place;
-  Buffer buffer; ///< whose offset, mask or fill it is; else null
-  int lanes = 1; ///< of that access
-  bool root;     ///< the whole offset, mask, … and not a part of it
+  Buffer buffer; ///< the buffer of the offset, mask or fill; else null
+  int lanes = 1; ///< lanes of the access
+  bool root;     ///< whether the expression is the whole offset, mask, …, and not a part of it
 };
 
-/// Each gives what the bug makes of a node or statement; nothing where the kind does not fit.
+/// Returns the changed forms of a node or a statement; empty if the kind of bug does not apply.
 using ExprBug = std::function<std::vector<Expr>(const Expr &, const Spot &)>;
 using StmtBug = std::function<std::vector<kernel::Stmt>(const kernel::Stmt &)>;
-/// Of a sequence, about its statement `at`.
+/// Returns the changed forms of a sequence at its statement `at`.
 using SeqBug =
     std::function<std::vector<std::vector<kernel::Stmt>>(const std::vector<kernel::Stmt> &, std::size_t at)>;
 
@@ -48,19 +48,18 @@ void on_exprs(kernel::Kernel &kernel, Chooser &chooser, const ExprBug &bug);
 void on_stmts(kernel::Kernel &kernel, Chooser &chooser, const StmtBug &bug);
 void on_seqs(kernel::Kernel &kernel, Chooser &chooser, const SeqBug &bug);
 
-/// `f` on every offset into a buffer that `applies` to: of its loads, of its stores, or of both. Operands of
-/// calls count as loads.
+/// Applies `f` to the offsets into `buffer`: of loads, of stores, or of both. Operands of calls count as loads.
 enum class Side : std::uint8_t { loads, stores, both };
 using OffsetRewrite = std::function<Expr(const Expr &)>;
 kernel::Stmt rewrite_offsets(const kernel::Stmt &body, const Buffer &buffer, Side side, const OffsetRewrite &f);
-/// One node of an offset after the other, from the leaves.
+/// Applies `f` to each node of an offset in post-order.
 Expr rewrite_nodes(const Expr &e, const std::function<Expr(const Expr &)> &f);
 
 kernel::Stmt nothing(); ///< a statement that does nothing
 bool uses(const kernel::Stmt &stmt, const Var &var);
 bool touches_shared(const kernel::Stmt &stmt);
-std::string brief(const kernel::Stmt &stmt); ///< its first line
-/// The constant one larger or smaller, of the same type.
+std::string brief(const kernel::Stmt &stmt); ///< the first line of its text
+/// Returns e + n in the type of e.
 Expr plus(const Expr &e, std::int64_t n);
 
 } // namespace nestsmith::mutation

@@ -1,4 +1,4 @@
-/// Shared memory and registers: too little of it, overlaps, copies for iterations in flight, layouts.
+/// Bugs in shared memory and registers: too little memory, overlaps, slots for iterations in flight, layouts.
 
 #include "tests/mutation/catalogue.h"
 
@@ -18,7 +18,7 @@ Buffer with_elements(const Buffer &buffer, std::int64_t elements) {
   return std::make_shared<const BufferNode>(std::move(node));
 }
 
-/// Puts another buffer in the place of one.
+/// Replaces one buffer by another.
 void replace_buffer(Kernel &kernel, const Buffer &from, const Buffer &to) {
   std::function<Expr(const Expr &)> in = [&](const Expr &e) -> Expr {
     Expr result = map_children(e, in);
@@ -62,13 +62,13 @@ void overlapping(Kernel &kernel, Chooser &chooser) {
       kernel.shared[n].byte_offset -= 16;
 }
 
-/// An array of a stage moves to the memory of the array that it is computed from.
+/// Moves an array to the memory of an array that it is computed from.
 void tenant_moved(Kernel &kernel, Chooser &chooser) {
   auto number_of = [&](const Buffer &buffer) {
     auto it = std::ranges::find(kernel.shared, buffer, &Allocation::buffer);
     return static_cast<std::size_t>(it - kernel.shared.begin());
   };
-  std::set<std::pair<std::size_t, std::size_t>> moves; // the array and its new host
+  std::set<std::pair<std::size_t, std::size_t>> moves; // index of the array, and of its new host
   kernel::walk(kernel.body, [&](const kernel::Stmt &stmt) {
     const auto *store = kernel::as<kernel::Store>(stmt);
     std::size_t moved = store ? number_of(store->buffer) : kernel.shared.size();
@@ -113,7 +113,7 @@ void alignment_unstated(Kernel &kernel, Chooser &chooser) {
       bytes /= 2;
 }
 
-/// Reads of one tile take the other tile of shared memory, and one matrix for the other.
+/// Replaces the buffer of a load by another one of the same scope and dtype.
 void wrong_buffer(Kernel &kernel, Chooser &chooser) {
   std::vector<Buffer> all = kernel.params;
   for (const auto *list : {&kernel.shared, &kernel.local})
@@ -132,7 +132,7 @@ void wrong_buffer(Kernel &kernel, Chooser &chooser) {
 
 using Changed = std::function<Expr(const Expr &slot, std::int64_t count)>;
 
-/// The number of the copy, in every offset on one side or on both.
+/// Returns a bug that changes the slot number in the offsets of loads, of stores, or of both.
 std::function<void(Kernel &, Chooser &)> slots(std::vector<Side> sides, const Changed &change) {
   return [sides, change](Kernel &kernel, Chooser &chooser) {
     for (const Allocation &allocation : kernel.shared) {
@@ -174,7 +174,7 @@ Expr next_one(const Expr &slot, std::int64_t) {
 }
 Expr first_one(const Expr &slot, std::int64_t) { return int_imm(0, slot.dtype()); }
 
-/// The largest stride in the offsets of a buffer: of its rows, or of its copies.
+/// Returns the largest stride in the offsets of a buffer, which is that of its rows or of its slots.
 std::int64_t largest_stride(const Kernel &kernel, const Buffer &buffer) {
   std::int64_t largest = 1;
   rewrite_offsets(kernel.body, buffer, Side::both, [&](const Expr &offset) {
@@ -187,7 +187,8 @@ std::int64_t largest_stride(const Kernel &kernel, const Buffer &buffer) {
   return largest;
 }
 
-/// Rows (or copies) lie `by` elements further apart in every offset on one side, or on both.
+/// Returns a bug that increases the stride of rows (or slots) by `by` in the offsets of loads, of stores, or of
+/// both.
 std::function<void(Kernel &, Chooser &)> rows(std::vector<Side> sides, std::int64_t by) {
   return [sides, by](Kernel &kernel, Chooser &chooser) {
     for (const Allocation &allocation : kernel.shared) {
@@ -210,7 +211,7 @@ std::function<void(Kernel &, Chooser &)> rows(std::vector<Side> sides, std::int6
   };
 }
 
-/// The permutation of words is left out on one side.
+/// Removes the swizzle from the offsets of loads or of stores.
 void unswizzled(Kernel &kernel, Chooser &chooser) {
   for (const Allocation &allocation : kernel.shared)
     for (Side side : {Side::loads, Side::stores}) {

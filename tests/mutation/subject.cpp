@@ -1,3 +1,5 @@
+/// Lowers the rungs for a few small shapes, with a pass that seeds a bug.
+
 #include "tests/mutation/subject.h"
 
 #include "dsl/expr/error.h"
@@ -12,7 +14,7 @@
 
 namespace nestsmith::mutation {
 
-/// The next action of the pass that seeds bugs.
+/// The action that the pass `seed_a_bug` executes next.
 struct Lowered::Seed {
   const Kind *kind = nullptr;
   Chooser *chooser = nullptr;
@@ -24,7 +26,8 @@ std::vector<std::vector<std::int64_t>> launch_sizes(const Schedule &schedule, co
                                                     const Shape &shape) {
   if (!shape.stated)
     return {};
-  Shape tiles = rung.tile; // full ones and a rest each way, so that a partitioned kernel runs all of its parts
+  Shape tiles = rung.tile; // full tiles and a partial tile in each dimension, so that all parts of a
+                           // partitioned kernel run
   for (std::size_t d = 0; d < tiles.size(); ++d)
     tiles[d] = d + 1 < tiles.size() ? tiles[d] + 1 : 2 * tiles[d] + 1;
   std::vector<std::vector<std::int64_t>> sizes;
@@ -113,7 +116,7 @@ Lowered::Mutant Lowered::mutant(const Kind &kind, int site) const {
   return mutant;
 }
 
-/// The changed program is verified, asked for obligations and lowered as after a directive.
+/// Changes the program, verifies it, and computes its obligations and its kernel, as after a directive.
 Lowered::Mutant Lowered::scheduled_mutant(const Kind &kind, Chooser &chooser) const {
   Program program = schedule_.program();
   kind.apply_program(program, chooser);
@@ -148,7 +151,7 @@ std::vector<std::pair<std::string, Shape>> shapes_of(const Rung &rung) {
   }
   if (batched)
     edges[0] += 1, odd[0] += 1;
-  if (edges.size() >= 3) { // not as many blocks in x as in y
+  if (edges.size() >= 3) { // the numbers of blocks in x and y differ
     std::size_t columns = edges.size() - 2;
     edges.back() += rung.tile.back();
     edges[columns] += rung.tile[columns];
@@ -171,10 +174,10 @@ std::vector<Subject> subjects(const std::vector<std::string> &rungs) {
       std::unique_ptr<Lowered> ring, real;
       try {
         ring = std::make_unique<Lowered>(rung, shape, DType::u32);
-        // A rung for matrix units has other tiles for each width of elements; tf32 has those of u32.
+        // On tensor cores, tiles depend on the width of the elements. tf32 has the tiles of u32.
         real = std::make_unique<Lowered>(rung, shape, rung.dtypes.empty() ? DType::f32 : DType::tf32);
       } catch (const UserError &) {
-        continue; // a rung that is not for sizes known only at launch
+        continue; // the rung refuses this shape, such as symbolic sizes
       }
       if (known.insert(print(real->plan()) + to_string(shape)).second)
         all.push_back({&rung, label, shape, std::move(ring), std::move(real)});

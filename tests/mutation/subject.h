@@ -1,6 +1,7 @@
 #pragma once
-/// The programs in which bugs are seeded: the rungs, and schedules of computations with many dependences and
-/// of integer data (tests/mutation/computations.h), each at a few small shapes that hurt.
+/// The programs in which bugs are seeded: the rungs, and schedules of computations with many dependences and of
+/// integer data (tests/mutation/computations.h). Each is lowered for a few small shapes that often expose
+/// errors.
 
 #include "lowering/passes.h"
 #include "schedules/rung.h"
@@ -21,15 +22,16 @@ public:
 
   const Schedule &schedule() const { return schedule_; }
   const kernel::Plan &plan() const { return plan_; }
-  /// The runs of a plan: one for a fixed shape, and launches for several sizes for a symbolic shape.
+  /// Returns the runs of a plan: one run for a fixed shape, and launches with several sizes for a symbolic
+  /// shape.
   std::vector<kernel::Plan> launches(const kernel::Plan &plan) const;
 
   int sites(const Kind &kind) const;
   struct Mutant {
     kernel::Plan plan;
     std::string where;
-    std::optional<std::string> breach;     ///< what a verifier said on the way; the plan is empty then
-    std::optional<std::string> obligation; ///< the first that the changed schedule owes; the plan is empty then
+    std::optional<std::string> breach;     ///< of a verifier during lowering; then the plan is empty
+    std::optional<std::string> obligation; ///< the first one of the changed schedule; then the plan is empty
   };
   Mutant mutant(const Kind &kind, int site) const;
 
@@ -37,9 +39,9 @@ private:
   struct Seed;
   Mutant scheduled_mutant(const Kind &kind, Chooser &chooser) const;
   Schedule schedule_;
-  std::vector<std::vector<std::int64_t>> sizes_; ///< of each launch, where the shape is symbolic
+  std::vector<std::vector<std::int64_t>> sizes_; ///< of each launch of a symbolic shape
   std::shared_ptr<Seed> seed_;
-  Lowering extracted_; ///< the pass that seeds a bug is the next
+  Lowering extracted_; ///< the lowering up to the pass that seeds a bug
   kernel::Plan plan_;
 };
 
@@ -49,15 +51,16 @@ struct Subject {
   Shape shape;
   std::unique_ptr<Lowered> ring, real; ///< of u32 and f32
   std::string name() const;
-  /// The places of a bug. Bugs of data that wrap are seeded in computations on such data only, and other bugs
-  /// in all others: `terms_of` does not decide masks on data.
+  /// Returns the number of places of a bug. Bugs in integer data are seeded only in computations of data that
+  /// wraps around, and other bugs only in the others, because `terms_of` does not decide masks on data.
   int sites(const Kind &kind) const;
 };
 
-/// All rungs, or those named, but for one whose kernels are those of an earlier one.
-///   edges  a bit more than a tile: rows of whole vectors, three tiles of k, the last of them cut
-///   odd    one more than a tile, but for the columns, of which there is one less; two tiles of k
-///   sizes  known only at launch: as odd, as the tile, 1; rows lie further apart than they are long
+/// Returns the subjects of all rungs, or of the named ones. A subject whose kernels equal those of an earlier
+/// one is left out. The labels are:
+///     edges  a little more than a tile: rows of whole vectors; three tiles of k, the last one partial
+///     odd    one more than a tile, except for the columns, which are one fewer; two tiles of k
+///     sizes  known only at launch: those of `odd`, of the tile, and 1; there are gaps between the rows
 std::vector<Subject> subjects(const std::vector<std::string> &rungs = {});
 
 } // namespace nestsmith::mutation

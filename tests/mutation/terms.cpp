@@ -1,3 +1,5 @@
+/// Executes plans on terms instead of numbers.
+
 #include "tests/mutation/terms.h"
 
 #include "dsl/expr/expr.h"
@@ -15,7 +17,7 @@ namespace nestsmith::mutation {
 namespace {
 
 using kernel::Stmt;
-using Lanes = std::vector<std::int64_t>; ///< one value for each thread of a block: a number, or a term's hash
+using Lanes = std::vector<std::int64_t>; ///< one value per thread of a block: a number, or the hash of a term
 using Mask = std::vector<char>;
 using Memory = std::vector<std::uint64_t>;
 
@@ -32,14 +34,14 @@ std::uint64_t mix(std::initializer_list<std::uint64_t> parts) {
   return hash;
 }
 
-/// First words of the terms' hashes.
+/// Tags that are the first input of the hash of a term.
 enum Tag : std::uint64_t { number = 1, element, scalar, product, operation, conversion, unwritten };
 
 std::uint64_t constant_term(double value) {
   return value == 0 ? 0 : mix({number, std::bit_cast<std::uint64_t>(value)});
 }
 
-/// A block's threads, one statement after the other: any order is as good where nothing races.
+/// Executes the threads of a block one statement at a time. Without races, every order gives the same result.
 class Block {
 public:
   Block(const kernel::Kernel &kernel, const std::map<const BufferNode *, Memory *> &globals,
@@ -144,7 +146,7 @@ private:
           put(x.buffer, at[t] + static_cast<std::int64_t>(n), t, values[n][t]);
   }
 
-  /// Each warp evaluates the meaning on the elements that its lanes hold or supply.
+  /// Each warp evaluates the meaning of the intrinsic on the elements that its lanes hold or provide.
   void call(const kernel::Call &x, const Mask &mask) {
     const Intrinsic &intrinsic = x.intrinsic;
     std::vector<Lanes> starts;
@@ -196,7 +198,7 @@ private:
     return static_cast<std::size_t>(element);
   }
 
-  /// The term of a meaning at one point.
+  /// Returns the term of a meaning at one point of its loops.
   std::uint64_t meant(const Expr &e, const std::map<Buffer, Memory> &elements,
                       const std::map<Var, std::int64_t> &point) {
     if (const auto *access = e.as<Load>())
@@ -309,8 +311,8 @@ private:
     return result;
   }
 
-  /// Every type has the number 0, and every wider type the numbers of the narrower one. No type of 4 bytes
-  /// rounds a number below 1e38 to infinity.
+  /// Converts a term. Every type represents 0, and a wider type represents the numbers of a narrower one. No
+  /// type of 4 bytes rounds a number below 1e38 to infinity.
   std::uint64_t converted(const Cast &x, std::uint64_t term) {
     if (term == 0)
       return 0;
@@ -379,7 +381,7 @@ private:
     throw Undecided();
   }
 
-  /// beta != 0 is decided by the case: all scalars are 0, or none is.
+  /// Decides comparisons such as beta != 0. In each case, either all scalars are 0 or none is.
   Lanes scalar_comparison(const Binary &x) const {
     const Var *var = x.a.as<Var>();
     const auto *number = x.b.as<FloatImm>();
@@ -399,7 +401,8 @@ private:
 
   std::uint64_t term(BinaryOp op, std::uint64_t left, std::uint64_t right) const {
     if (op == BinaryOp::add)
-      return left + right; // the sum of its summands' hashes: in any order, and 0 is none
+      return left + right; // a sum is the sum of the hashes of its summands, so it does not depend on their
+                           // order, and 0 adds nothing
     if (op == BinaryOp::mul && (left == 0 || right == 0) && finite_.count(left + right))
       return 0;
     if (op == BinaryOp::mul)
@@ -412,7 +415,7 @@ private:
   const std::map<Var, std::uint64_t> &scalars_;
   bool zero_;
   std::size_t threads_;
-  std::set<std::uint64_t> finite_ = {0}; ///< terms of constants below 1e38
+  std::set<std::uint64_t> finite_ = {0}; ///< hashes of constants below 1e38
   std::map<Var, Lanes> vars_;
   std::map<Var, std::vector<Lanes>> vectors_;
   std::map<const BufferNode *, std::vector<Lanes>> locals_;

@@ -1,14 +1,14 @@
 #pragma once
 /// Symbolic execution of a plan: inputs are symbols, and results are terms without evaluated arithmetic.
 ///
-/// Every element of the result is a term: an input's element, a scalar, a constant, or an operator applied to
-/// terms. Two terms are the same where they have the same shape; only sums are compared as the collections of
-/// their summands, without zeros, factors may change places, and a constant times 0 is 0. Nothing else is known
-/// of an operator: x * 0 is not 0, since x may be a NaN.
+/// Each element of the result is a term: an element of an input, a scalar, a constant, or an operator applied
+/// to terms. Two terms are equal if they have the same structure, with these exceptions: a sum is compared as
+/// the multiset of its non-zero summands, factors commute, and a constant times 0 is 0. No other law is
+/// applied: x * 0 is not 0, because x may be NaN.
 ///
-/// Indices and conditions on them are numbers. They do not depend on data, so that this is no sample: two plans
-/// that the simulator finds free of races, of accesses out of bounds and of unwritten reads, and that give the
-/// same terms, give the same results for all inputs, up to the order of a sum.
+/// Indices, and conditions on indices, are numbers. They do not depend on data, so the execution covers all
+/// inputs. If two plans have no races, no out-of-bounds accesses and no unwritten reads, and give the same
+/// terms, then they give the same results for all inputs, up to the order of sums.
 
 #include "lowering/plan.h"
 
@@ -18,9 +18,9 @@
 
 namespace nestsmith::mutation {
 
-/// For each parameter that is written, and for all scalars 0 and for none of them, the hash of every element's
-/// term. None where a condition depends on data, or data on an operator that terms do not have. The plan has no
-/// sizes, and its elements are floating-point numbers.
+/// Returns the hashes of the terms of all elements of each written parameter, for the two cases that all
+/// scalars are 0 and that none is. Returns none if a condition depends on data, or if an operator is not
+/// supported. The plan must have no sizes, and its elements must be floating-point numbers.
 using Terms = std::vector<std::vector<std::uint64_t>>;
 std::optional<Terms> terms_of(const kernel::Plan &plan);
 

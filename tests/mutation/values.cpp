@@ -37,7 +37,7 @@ void constant_plus_1(Kernel &kernel, Chooser &chooser) {
   });
 }
 
-/// An operand is rounded to a narrower type on its way; integers lose their upper half.
+/// Rounds an operand to a narrower type. Integers lose their upper half.
 void rounded(Kernel &kernel, Chooser &chooser) {
   on_exprs(kernel, chooser, [](const Expr &e, const Spot &spot) {
     if (spot.place != Place::value || !e.as<Load>() || !is_data(e) || e.as<Load>()->lanes > 1)
@@ -73,7 +73,7 @@ std::vector<Kind> value_kinds() {
       {"values",
        "wrong_cast",
        "an element passes through bf16, or u16",
-       {Error::wrong_value, Error::breach}, // an asynchronous copy does not convert
+       {Error::wrong_value, Error::breach}, // an asynchronous copy cannot convert, which is a breach
        rounded},
       {"values", "select_swapped", "the sides of a select are swapped", wrong, sides_swapped},
   };

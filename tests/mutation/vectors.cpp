@@ -1,4 +1,4 @@
-/// Vector accesses: off alignment, too wide, too narrow, lanes in the wrong order.
+/// Bugs in vector accesses: misaligned, too wide, too narrow, lanes in the wrong order.
 
 #include "tests/mutation/catalogue.h"
 
@@ -28,7 +28,7 @@ Stmt replace_vector(const Stmt &stmt, const Var &from, const Var &to) {
                               [&](const Stmt &child) { return replace_vector(child, from, to); });
 }
 
-/// The vector that is declared has another number of lanes; its users keep those that there are.
+/// Changes the number of lanes of a declared vector. Uses of lanes that no longer exist read the first lane.
 void load_width(Kernel &kernel, Chooser &chooser, bool wider) {
   on_seqs(kernel, chooser, [&](const std::vector<Stmt> &stmts, std::size_t at) {
     std::vector<std::vector<Stmt>> result;
@@ -48,7 +48,7 @@ void load_width(Kernel &kernel, Chooser &chooser, bool wider) {
   });
 }
 
-/// A vector store of twice the lanes, which repeat, or of the first half of them.
+/// Doubles the lanes of a vector store by repeating them, or keeps only their first half.
 void store_width(Kernel &kernel, Chooser &chooser, bool wider) {
   on_stmts(kernel, chooser, [&](const Stmt &stmt) {
     const auto *store = kernel::as<kernel::Store>(stmt);

@@ -1,5 +1,5 @@
-/// Integer data as numbers without bounds: comparisons that are decided although their operands wrap around,
-/// and operations that C++ does not define for all data.
+/// Bugs that treat integer data as integers without overflow: comparisons that ignore wrap-around, and
+/// operations that are undefined in C++ for some data.
 
 #include "dsl/expr/expr.h"
 #include "lowering/data_arithmetic.h"
@@ -11,14 +11,14 @@ using kernel::Kernel;
 
 namespace {
 
-/// Replaces an expression, at every place, by the one of the bug.
+/// Returns a bug that applies to expressions at any place.
 std::function<void(Kernel &, Chooser &)> anywhere(const std::function<std::vector<Expr>(const Expr &)> &bug) {
   return [bug](Kernel &kernel, Chooser &chooser) {
     on_exprs(kernel, chooser, [&](const Expr &e, const Spot &) { return bug(e); });
   };
 }
 
-/// The unsigned operation of i32(a + b), or null.
+/// Returns the unsigned operation in i32(a + b), or null.
 const Binary *wrapped(const Expr &e) {
   const auto *back = e.as<Cast>();
   const auto *op = back && back->dtype == DType::i32 ? back->a.as<Binary>() : nullptr;
@@ -48,7 +48,7 @@ std::vector<Expr> signed_arithmetic(const Expr &e) {
             : std::vector<Expr>{};
 }
 
-/// The division that is called, or null.
+/// Returns the division or modulo that a called helper computes, or null.
 const Binary *called_division(const Expr &e) {
   const auto *made = e.as<Call>();
   return made && is_data_function(made->function->name) ? made->function->meaning.as<Binary>() : nullptr;
@@ -62,7 +62,7 @@ std::vector<Expr> plain_division(const Expr &e) {
   return {binary(op->op, x[0], x[1])};
 }
 
-/// C's `/` and `%`, which round towards zero, where the divisor is not 0.
+/// Replaces floor division or modulo by `/` or `%` of C, which round towards zero, for a non-zero divisor.
 std::vector<Expr> truncated_division(const Expr &e) {
   const Binary *op = called_division(e);
   if (!op || e.dtype() != DType::i32)
@@ -76,7 +76,7 @@ std::vector<Expr> truncated_division(const Expr &e) {
   return {select(rounded, cast(DType::i32, up), e)};
 }
 
-/// The operand of a conversion of data that is called.
+/// Returns the operand of a called helper that converts data, or none.
 std::optional<Expr> converted(const Expr &e) {
   const auto *made = e.as<Call>();
   bool converts = made && is_data_function(made->function->name) && !called_division(e);
@@ -88,7 +88,7 @@ std::vector<Expr> plain_conversion(const Expr &e) {
   return x ? std::vector{cast(e.dtype(), *x)} : std::vector<Expr>{};
 }
 
-/// Through i32, whose low bits remain.
+/// Converts through i32 and keeps the low bits.
 std::vector<Expr> unsaturated_conversion(const Expr &e) {
   auto x = converted(e);
   if (!x || e.dtype() == DType::i32)
