@@ -36,9 +36,8 @@ using Errors = std::set<Error>;
 
 /// Where a bug is seeded:
 ///     final      in the kernels of the plan
-///     extracted  in the result of `extract`: later passes insert barriers, merge guards, place buffers,
-///     vectorize scheduled  in the program after the last directive, as a primitive without one of its checks
-///     would do
+///     extracted  in the result of `extract`; later passes insert barriers, merge guards and place buffers
+///     scheduled  in the program after the last directive, as a primitive without its checks would do
 enum class Stage : std::uint8_t { final, extracted, scheduled };
 
 struct Kind {
