@@ -1,3 +1,5 @@
+/// Collects the answers of index arithmetic, and proves or refutes them.
+
 #include "tests/proofs/answers.h"
 
 #include "dsl/ir/printer.h"
@@ -10,7 +12,7 @@ namespace nestsmith::proofs {
 
 namespace {
 
-/// The variables of an expression and of the extents of those, in the order in which they are met.
+/// Appends the variables of an expression, and of their extents, in the order of their first occurrence.
 void collect(const Expr &e, const Bounds &bounds, std::vector<Var> &vars) {
   walk(e, [&](const Expr &node) {
     const Var *var = node.as<Var>();
@@ -30,7 +32,7 @@ const char *name(Answer::Kind kind) {
   return names[static_cast<std::size_t>(kind)];
 }
 
-/// "i//4*4 is i, where i in 0 … 7"
+/// Returns text such as "i//4*4 is i, where i in 0 … 7".
 std::string to_string(const Answer &answer) {
   std::map<Var, Var> renamed;
   std::string where;

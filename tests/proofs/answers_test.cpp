@@ -1,5 +1,5 @@
-/// That answers of index arithmetic are collected, and refuted where they are false. That all that it answered
-/// about the rungs is true is what nestsmith_prove shows, which the tests run.
+/// Tests that answers of index arithmetic are collected, and refuted if they are false. nestsmith_prove, which
+/// the tests run, proves the answers about the rungs.
 
 #include "dsl/hardware/vector_access.h"
 #include "tests/proofs/rungs.h"
@@ -50,7 +50,8 @@ TEST(AnswersThatAreFalse, AreRefutedWithNumbers) {
   EXPECT_FALSE(prove(multiple).proved());
 }
 
-/// The row and the column of one loop over rows*columns, which are known at launch.
+/// Fuses loops over `rows` and `columns`, which are known only at launch. The row and the column of the fused
+/// loop must be proved to be in bounds.
 TEST(AnswersTest, OfFusedLoopsOfSizesAreProved) {
   Var rows = make_size("rows", {.max = 1 << 15}), columns = make_size("columns", {.max = 1 << 15}),
       i = make_var("i");
@@ -66,7 +67,7 @@ TEST(AnswersTest, OfFusedLoopsOfSizesAreProved) {
   EXPECT_FALSE(holds(floordiv(Expr(i), rows) < Expr(rows)));
 }
 
-/// Products of digits with a size, as in the offset of an element that a lane holds.
+/// Products of a digit and a size, such as in the offset of an element that a lane holds.
 TEST(AnswersTest, OfDigitsTimesASizeAreProved) {
   Var size = make_size("size", {.max = 1 << 15}), tid = make_var("tid");
   auto holds = [&](const Expr &condition) {
@@ -82,7 +83,7 @@ TEST(AnswersTest, OfDigitsTimesASizeAreProved) {
   EXPECT_FALSE(holds(equal(row * size, floormod(floordiv(Expr(tid), 4), 16) * size)));
 }
 
-/// The load's index was simplified wrongly.
+/// Simplifies an index of a load wrongly. The answer must be refuted.
 TEST(AnswersThatAreFalse, AreFoundInsideOfData) {
   Var i = make_var("i");
   Buffer x =

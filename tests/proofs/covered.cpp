@@ -1,3 +1,5 @@
+/// Proves that caches are written before they are read.
+
 #include "tests/proofs/covered.h"
 
 #include "dsl/ir/interpret.h"
@@ -16,7 +18,7 @@ using Indices = std::vector<Expr>;
 using Loops = std::vector<const For *>;
 using Point = std::vector<std::int64_t>;
 
-/// Written in the loops around the block.
+/// Returns the indices as expressions of the loops around the block.
 Indices in_loops(Indices indices, const Block &block) {
   for (Expr &index : indices)
     index = substitute(index, [&](const Var &var) {
@@ -28,7 +30,7 @@ Indices in_loops(Indices indices, const Block &block) {
   return indices;
 }
 
-/// With these loops at 0.
+/// Replaces these loop variables by 0.
 Indices without(Indices indices, const Loops &loops) {
   for (Expr &index : indices)
     index = substitute(index, [&](const Var &var) {
@@ -38,7 +40,7 @@ Indices without(Indices indices, const Loops &loops) {
   return indices;
 }
 
-/// Divisors are positive.
+/// Replaces 0//y and 0 % y by 0. Divisors are positive.
 Expr without_zeros_divided(const Expr &e) {
   Expr result = map_children(e, without_zeros_divided);
   const auto *op = result.as<Binary>();
@@ -50,8 +52,8 @@ bool any_uses(const Indices &indices, const For &loop) {
   return std::any_of(indices.begin(), indices.end(), [&](const Expr &index) { return uses(index, loop.var); });
 }
 
-/// The values of the expressions as the loops run and the guards of these axes hold; none where they or an
-/// extent depend on sizes.
+/// Returns the values of the expressions for all iterations in which the guards of these axes hold. Returns
+/// none if the expressions, the guards or an extent depend on sizes.
 std::optional<std::set<Point>> points(const Indices &indices, const Loops &loops,
                                       const std::vector<const IterVar *> &guards = {}) {
   if (std::any_of(indices.begin(), indices.end(), uses_size))
@@ -85,7 +87,7 @@ std::optional<std::set<Point>> points(const Indices &indices, const Loops &loops
   return found;
 }
 
-/// A reader of a temporary and its first writer.
+/// A block that reads a temporary, and the first block that writes it.
 class Pair {
 public:
   Pair(const Program &program, const Block &writer, const Block &reader, const Load &access)
@@ -103,7 +105,7 @@ public:
     read_ = in_loops(access.indices, reader);
     base_ = without(written_, inner_);
     tile_ = without(written_, outer_);
-    for (std::size_t d = 0; d < tile_.size(); ++d) // one element in this dimension
+    for (std::size_t d = 0; d < tile_.size(); ++d) // the tile has one element in this dimension
       tile_[d] = same(base_[d], written_[d]) ? Expr(0) : without_zeros_divided(tile_[d]);
   }
 
@@ -129,7 +131,7 @@ private:
                 fmt::format("{}: {} reads {}, which {}", program_.name, reader_.id->name, text_, what));
   }
 
-  /// What the writer's guards leave out is not read.
+  /// Claims that the reader does not read elements that the guards of the writer exclude.
   void check_guards() {
     for (const IterVar &iter : writer_.iters) {
       if (!iter.guarded)
@@ -144,7 +146,7 @@ private:
         }
       bool everywhere = same(iter.binding, without({iter.binding}, inner_).front());
       bool inside = same(iter.binding, without({iter.binding}, outer_).front()) && as_int(iter.extent);
-      if (!indexes && inside) // it holds for a part of the tile
+      if (!indexes && inside) // the guard holds for a part of the tile
         partial_.push_back(&iter);
       else if (!indexes)
         claim(everywhere ? less(at_.integer(iter.binding), at_.integer(iter.extent)) : truth(false),
@@ -152,7 +154,8 @@ private:
     }
   }
 
-  /// Where the elements are in the tile that the reader reads; none where that takes too many iterations.
+  /// Returns the places in the tile of the elements that the reader reads, or none if there are too many
+  /// iterations.
   std::optional<std::set<Point>> places_in_tile() {
     Indices places;
     for (std::size_t d = 0; d < read_.size(); ++d)
@@ -178,7 +181,8 @@ private:
     return points(places, varying);
   }
 
-  /// The reader stays in those rows of the tile that are whole; of a small tile with holes, in its elements.
+  /// Claims that the reader reads only complete rows of the tile. If there are none and the tile is small,
+  /// claims that it reads only written elements.
   void check_in_box(const std::set<Point> &elements) {
     std::vector<Poly> place;
     Point extent(written_.size(), 0);
@@ -213,12 +217,12 @@ private:
   static constexpr std::int64_t most_runs = 1 << 16;
   const Program &program_;
   const Block &writer_, &reader_;
-  Instance at_; ///< of the reader, and the writer's own loops beside it
+  Instance at_; ///< of the reader, with the loops of the writer
   std::string text_;
-  Loops outer_, inner_, readers_; ///< around both; the writer's own; the reader's own
-  Indices written_, read_;        ///< in loops
-  Indices base_, tile_; ///< what is written from there on: where the writer is in `outer_`, and in `inner_`
-  std::vector<const IterVar *> partial_; ///< guards that hold for a part of the tile, in every iteration
+  Loops outer_, inner_, readers_; ///< around both; around the writer only; around the reader only
+  Indices written_, read_;        ///< in terms of loops
+  Indices base_, tile_; ///< the indices of the tile's first element, and the place of an element in the tile
+  std::vector<const IterVar *> partial_; ///< guards that exclude the same part of the tile in every iteration
   Proof result_;
 };
 

@@ -1,18 +1,19 @@
 #pragma once
-/// That what is read of a cache was written: to the end of its tiles, where lowering has filled them.
+/// Proves that the elements of caches are written before they are read, including the ends of tiles that
+/// lowering has filled.
 
 #include "dsl/ir/program.h"
 #include "tests/proofs/proof.h"
 
 namespace nestsmith::proofs {
 
-/// Of each temporary but those in global memory: every element that a block reads was written by the first
-/// writer of the temporary, which stands before it, in the same iteration of the loops around both. These are
-/// the claims `covered`.
+/// Proves the claims `covered`. For each temporary that is not in global memory, every element that a block
+/// reads must be written earlier by the first writer of the temporary, in the same iteration of the loops
+/// around both blocks.
 ///
-/// What the writer covers from where it stands in those loops, its tile, is found by running its other loops,
-/// whose extents are constants. That it writes tile by tile, and that the reader stays in the tile, is asked of
-/// Z3.
+/// The *tile* of the writer is the set of elements that it writes in one such iteration. The prover computes
+/// the tile by execution of the other loops of the writer, whose extents are constants. Z3 proves that the
+/// writer writes its elements tile by tile, and that the reader stays in the tile.
 Proof prove_covered(const Program &program);
 
 } // namespace nestsmith::proofs

@@ -1,4 +1,4 @@
-/// Integer data wrap around. Z3 proves, on words of their type, that the simplifier keeps the value of
+/// Integer data wraps around. Z3 proves on words of their type that the simplifier preserves the values of
 /// expressions of data.
 
 #include "dsl/expr/simplify.h"
@@ -14,7 +14,7 @@
 namespace nestsmith::proofs {
 namespace {
 
-/// Expressions of words, with the meaning that dsl/expr/ops.h defines.
+/// Translates expressions to words of Z3, with the meaning that dsl/expr/ops.h defines.
 class Words {
 public:
   z3::expr operator()(const Expr &e) {
@@ -29,7 +29,7 @@ public:
     return operation(op.op, (*this)(op.a), (*this)(op.b));
   }
 
-  /// "proved", or "unknown", or numbers for which the two differ.
+  /// Returns "proved", "unknown", or values for which the expressions differ.
   std::string equal(const Expr &a, const Expr &b) {
     z3::solver solver(context_);
     z3::params params(context_), sorted(context_);
@@ -86,7 +86,7 @@ private:
   z3::context context_;
 };
 
-/// Expressions of data of one type, with constants near the ends of its range.
+/// Draws expressions of data of one type, with constants near the limits of its range.
 class Random {
 public:
   Random(DType dtype, unsigned seed) : dtype_(dtype), engine_(seed) {
@@ -131,7 +131,8 @@ private:
   std::mt19937 engine_;
 };
 
-/// The coefficients of i32 data are computed in 64 bits.
+/// The simplifier computes coefficients of i32 data in 64 bits. The low 32 bits of sums, differences and
+/// products must be those of 32-bit arithmetic.
 TEST(ExpressionsOfData, KeepTheirLowBitsInWiderArithmetic) {
   Words words;
   z3::context &context = words.context();
@@ -145,7 +146,7 @@ TEST(ExpressionsOfData, KeepTheirLowBitsInWiderArithmetic) {
   }
 }
 
-/// Constants that together leave the range of the type, or of the coefficients.
+/// The sums of these constants exceed the range of the type or of the coefficients.
 TEST(ExpressionsOfData, AreComparedModuloTheirRange) {
   auto number = [](DType dtype, std::int64_t value) { return int_imm(value, dtype); };
   Expr x = make_data("x", DType::i32), y = make_data("y", DType::i64);

@@ -1,5 +1,5 @@
 #pragma once
-/// A block of a program at an iteration of the loops around it that is not known.
+/// A block of a program in an unknown iteration of the loops around it.
 
 #include "dsl/ir/program.h"
 #include "tests/proofs/translate.h"
@@ -10,14 +10,14 @@ namespace nestsmith::proofs {
 
 class Instance {
 public:
-  /// Known are the extents of the loops and the guards of the block.
+  /// Defines the loop variables with the extents of the loops. The guards of the block are assumed.
   Instance(const Program &program, const Block &block);
 
-  void define(const For &loop); ///< another loop, at an iteration that is not known
+  void define(const For &loop); ///< defines another loop in an unknown iteration
   Poly integer(const Expr &e) { return translator_.integer(e); }
   Formula condition(const Expr &e) { return translator_.condition(e); }
-  Formula guards(const Block &block); ///< of a block with the same axes
-  /// Each index is below the extent of its dimension.
+  Formula guards(const Block &block); ///< the guards of a block with the same axes
+  /// Whether each index is in [0, extent) of its dimension.
   Formula within(const std::vector<Expr> &indices, const std::vector<Expr> &shape);
 
   Prover prover;

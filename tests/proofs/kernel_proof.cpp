@@ -1,3 +1,5 @@
+/// Walks a lowered kernel and proves its claims.
+
 #include "tests/proofs/kernel_proof.h"
 
 #include "dsl/hardware/intrinsics.h"
@@ -56,7 +58,7 @@ private:
         {formula, fmt::format("{}: {} in `{}`", kernel_.name, proofs::name(kind), where)});
   }
 
-  /// Asks what is open, before what is known changes.
+  /// Proves the open claims before the known facts change.
   void ask() {
     for (std::size_t n = 0; n < claims; ++n)
       if (std::vector<Proof::Question> questions = std::exchange(open_[n], {}); !questions.empty())
@@ -113,7 +115,7 @@ private:
                   const Operand &operand = x.intrinsic.get().operands[n];
                   std::int64_t count = elements_per_lane(operand);
                   check_access(buffer, {offset}, operand.as<Rows>() ? static_cast<int>(count) : 1);
-                  if (!operand.as<Rows>()) // the last register
+                  if (!operand.as<Rows>()) // also check the last register
                     check_access(buffer, {offset + int_imm(count - 1, offset.dtype())}, 1);
                 }
               },
@@ -143,7 +145,8 @@ private:
     if (!e.exists())
       return;
     if (const auto *op = e.as<Binary>();
-        op && is_logical(op->op)) { // the right side only where the left does not decide
+
+        op && is_logical(op->op)) { // the right operand is evaluated only if the left one does not decide
       check(op->a);
       Formula left = translator_.condition(op->a);
       return under(op->op == BinaryOp::logical_and ? left : negate(left), [&] { check(op->b); });
@@ -168,7 +171,7 @@ private:
       check_arithmetic(e);
   }
 
-  /// Data of integers wrap around, as is meant.
+  /// Whether the expression contains data. Integer data is allowed to wrap around.
   bool is_data(const Expr &e) const {
     bool found = false;
     walk(e, [&](const Expr &node) {
@@ -192,7 +195,7 @@ private:
     claim(Claim::width, fits(translator_.integer(e), e.dtype()), text);
     if (op->op != BinaryOp::add)
       return;
-    std::vector<Poly> added; // a + (b + c - d) is printed without parentheses, and C adds from the left
+    std::vector<Poly> added; // a + (b + c - d) is printed without parentheses, and C adds from left to right
     note_terms(op->b, added);
     Poly sum = translator_.integer(op->a);
     for (std::size_t n = 0; n + 1 < added.size(); ++n)
@@ -241,8 +244,8 @@ private:
     }
   }
 
-  /// Of each row * stride in the offset: that there is this row, where it can be shown. It helps Z3 with
-  /// products.
+  /// For each product row * stride in an offset, assumes that the row exists if this can be proved. This helps
+  /// Z3 with products.
   void assume_rows(const BufferNode &buffer, const Expr &offset) {
     std::vector<Expr> strides = strides_of(buffer);
     walk(offset, [&](const Expr &node) {
@@ -258,7 +261,7 @@ private:
     });
   }
 
-  /// Whether the array begins at a multiple of the vector's bytes.
+  /// Whether the array starts at a multiple of the bytes of the vector.
   bool starts_aligned(const Buffer &buffer, int lanes) const {
     std::int64_t bytes = std::int64_t{lanes} * byte_size(buffer->dtype);
     for (const Allocation &allocation : kernel_.shared)
@@ -274,7 +277,7 @@ private:
       std::int64_t bytes =
           as_int(allocation.buffer->shape.front()).value() * byte_size(allocation.buffer->dtype);
       std::int64_t own_end = allocation.byte_offset + bytes;
-      if (allocation.tenancy) { // the verifier of kernels checks the lifetimes
+      if (allocation.tenancy) { // the kernel verifier checks the lifetimes
         const Allocation &host = kernel_.shared.at(allocation.tenancy->host);
         std::int64_t host_bytes = as_int(host.buffer->shape.front()).value() * byte_size(host.buffer->dtype);
         claim(Claim::arena,
@@ -290,8 +293,8 @@ private:
   }
 
   const Kernel &kernel_;
-  bool flat_;          ///< an element is named by its offset
-  std::set<Var> data_; ///< variables that are data, and no indices
+  bool flat_;          ///< accesses use one offset instead of an index per dimension
+  std::set<Var> data_; ///< variables that are data and not indices
   Prover prover_;
   Translator translator_;
   std::array<std::vector<Proof::Question>, claims> open_;

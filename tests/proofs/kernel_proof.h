@@ -1,6 +1,6 @@
 #pragma once
-/// What a lowered kernel must be at every launch that it serves, proved from what stands in it: sizes as stated
-/// and assumed, indices below their extents, the guards around a statement.
+/// Proves the claims about a lowered kernel for every launch that it accepts. The known facts are the stated
+/// and assumed sizes, the extents of indices, and the guards around a statement.
 
 #include "lowering/plan.h"
 #include "tests/proofs/proof.h"
@@ -8,8 +8,8 @@
 namespace nestsmith::proofs {
 
 Proof prove(const kernel::Kernel &kernel);
-/// The claim `dimensions`, of a kernel that is not flat yet.
+/// Proves the claim `dimensions` of a kernel before `flatten`.
 Proof prove_dimensions(const kernel::Kernel &kernel);
-Proof prove(const kernel::Plan &plan); ///< all of its kernels
+Proof prove(const kernel::Plan &plan); ///< proves the other claims of all kernels
 
 } // namespace nestsmith::proofs

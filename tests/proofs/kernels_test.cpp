@@ -1,5 +1,5 @@
-/// That the claims about kernels (tests/proofs/kernel_proof.h) fail where they must. That they hold of every
-/// rung is what nestsmith_prove shows, which the tests run.
+/// Tests that the claims about kernels (tests/proofs/kernel_proof.h) are refuted for kernels that are wrong.
+/// nestsmith_prove, which the tests run, proves the claims for every rung.
 
 #include "tests/proofs/rungs.h"
 #include "tests/runtime/sim/kernel_builder.h"
@@ -32,7 +32,7 @@ TEST(Kernels, OfMultiplesHaveVectorsThatAreProvedAligned) {
   }
 }
 
-/// Offsets of lanes are digits of threadIdx.x.
+/// The offsets of lanes are digits of threadIdx.x.
 TEST(Kernels, OfMatrixUnitsAreProvedForAllSizes) {
   for (const char *name : {"tensor/mma", "tensor/swizzled"}) {
     Proof proof = lowered(rung(name), case_of(rung(name), "any size"))->prove();
@@ -41,7 +41,7 @@ TEST(Kernels, OfMatrixUnitsAreProvedForAllSizes) {
   }
 }
 
-/// The blocks of a tile share a counter.
+/// Returns a kernel in which the blocks of a tile share a counter.
 Lowered with_arrivals() {
   Knobs knobs(parse_knobs("split_k=4"));
   return Lowered(rung("fast/gemm").build({300, 132, 130}, DType::f32, Target{}, knobs));
@@ -93,8 +93,8 @@ TEST(KernelsThatAreWrong, WithoutAGuardAreNotProvedForAllSizes) {
   }
 }
 
-/// A row that runs into the next one, or into the gap of the caller's leading dimension, is in bounds as an
-/// offset.
+/// An index past the end of a row is in bounds as an offset, in the next row or in the gap of the caller's
+/// leading dimension. The claim `dimensions` must be refuted.
 TEST(KernelsThatAreWrong, RowThatIsOneElementTooLongIsRefuted) {
   const Rung &coalesced = rung("deep_dive/coalesced");
   Lowered lowering = *lowered(coalesced, case_of(coalesced, "any size"));
@@ -104,7 +104,7 @@ TEST(KernelsThatAreWrong, RowThatIsOneElementTooLongIsRefuted) {
   EXPECT_THAT(prove_dimensions(kernel).failures, Contains(HasSubstr("dimensions in `")));
 }
 
-/// C adds a + b first.
+/// C computes large + t first, which overflows.
 TEST(KernelsThatAreWrong, PartialSumThatDoesNotFitIsRefuted) {
   KernelBuilder b("sums");
   Buffer z = b.param("z", 64, Role::output);
@@ -125,7 +125,7 @@ TEST(KernelsThatAreWrong, OneElementTooFarIsRefuted) {
                   testing::AllOf(HasSubstr("in bounds in `x[t + 1]`"), HasSubstr("refuted by t = 63"))));
 }
 
-/// 46341^2 is the first square above 2^31.
+/// The offset is at most rows^2 - 1. 46341 is the smallest number whose square exceeds 2^31.
 TEST(KernelsThatAreWrong, OffsetOf46341SquaredIn32BitsIsRefuted) {
   for (std::int64_t rows : {46340, 46341}) {
     KernelBuilder b("wide");
@@ -176,7 +176,7 @@ TEST(KernelsThatAreWrong, DividendThatMayBeNegativeIsRefuted) {
               testing::ElementsAre(HasSubstr("division in `(t - 1)%64`: refuted by t = 0")));
 }
 
-/// From what excludes each other everything would follow.
+/// Contradictory facts imply every claim, so unreachable code must be reported.
 TEST(KernelsThatAreWrong, CodeThatIsNeverReachedIsReported) {
   KernelBuilder b("dead");
   Buffer z = b.param("z", 64, Role::output);

@@ -1,6 +1,6 @@
 #pragma once
-/// Polynomials with integer coefficients in atoms, which are integers known by a number, and formulas over
-/// them.
+/// Polynomials with integer coefficients over numbered integer variables (*atoms*), and formulas over
+/// polynomials.
 
 #include <map>
 #include <optional>
@@ -10,14 +10,14 @@
 
 namespace nestsmith::proofs {
 
-/// Wide enough for products of two bounds of 2^60.
+/// Wide enough for the product of two bounds of 2^60.
 using Integer = __int128;
 std::string to_string(Integer value);
-/// Throw std::overflow_error where the result does not fit; so do all operations on polynomials.
+/// These functions, and all operations on polynomials, throw std::overflow_error if the result does not fit.
 Integer plus(Integer a, Integer b);
 Integer times(Integer a, Integer b);
 
-using Monomial = std::vector<int>; ///< atoms in ascending order; empty: 1
+using Monomial = std::vector<int>; ///< atoms in ascending order; empty: the constant 1
 
 class Poly {
 public:
@@ -26,12 +26,12 @@ public:
 
   const std::map<Monomial, Integer> &terms() const { return terms_; }
   bool is_constant() const;
-  Integer constant() const; ///< the coefficient of 1
+  Integer constant() const; ///< the coefficient of the empty monomial
   bool is_linear() const;
   void collect_atoms(std::set<int> &atoms) const;
-  Poly multiples(Integer n) const; ///< of those terms whose coefficients n > 0 divides, the n-th part
+  Poly multiples(Integer n) const; ///< the terms whose coefficients are multiples of n > 0, divided by n
 
-  /// p with p * divisor = *this, where the divisor is one term and there is such a p.
+  /// Returns p with p * divisor = *this, or none. The divisor has one term.
   std::optional<Poly> over(const Poly &divisor) const;
 
   Poly &operator+=(const Poly &other);
@@ -44,10 +44,10 @@ public:
 
 private:
   void add(const Monomial &monomial, Integer coefficient);
-  std::map<Monomial, Integer> terms_; ///< without zeros
+  std::map<Monomial, Integer> terms_; ///< no coefficient is 0
 };
 
-/// p >= 0, or all or any of some. All of none is true.
+/// The formula p >= 0, or the conjunction or disjunction of formulas. An empty conjunction is true.
 struct Formula {
   enum class Kind { at_least_0, all, any } kind = Kind::all;
   Poly poly;
@@ -64,7 +64,7 @@ Formula equal(const Poly &a, const Poly &b);
 Formula all(std::vector<Formula> parts);
 Formula any(std::vector<Formula> parts);
 Formula negate(const Formula &f);
-/// Equally true.
+/// Whether a and b have the same truth value.
 Formula iff(const Formula &a, const Formula &b);
 
 } // namespace nestsmith::proofs

@@ -1,6 +1,6 @@
-/// nestsmith_prove [RUNG]…: proves all there is about the rungs and prints the table of docs/proofs.md; with
-/// --random=N the same of random schedules of the twenty computations, because the prover has no model of data
-/// that wrap around.
+/// nestsmith_prove [RUNG]…: proves the claims about the rungs and prints the table of docs/proofs.md. With
+/// --random=N, it proves the claims about N random schedules. These are of the fixed table of computations,
+/// because the prover has no model of data that wraps around.
 
 #include "dsl/expr/error.h"
 #include "tests/fuzz/author.h"
@@ -16,7 +16,7 @@
 namespace nestsmith::proofs {
 namespace {
 
-/// Of the processor, not of the wall.
+/// Measures processor time.
 class Clock {
 public:
   double seconds() const { return static_cast<double>(std::clock() - start_) / CLOCKS_PER_SEC; }
@@ -50,7 +50,7 @@ struct Report {
     for (const std::string &failure : proof.failures)
       fail(fmt::format("{}: {}", what, failure));
   }
-  /// Whether there was something to ask of every kind.
+  /// Reports a failure if there was no claim of some kind.
   void check_kinds() {
     for (const auto *lines : {&rules, &kernels, &answers})
       for (const auto &[what, line] : *lines)
@@ -111,7 +111,7 @@ void prove_answers(const Answers &answers, Report &report) {
   }
 }
 
-/// Random schedules of tests/fuzz that can be lowered.
+/// Proves the claims about random schedules of tests/fuzz that can be lowered.
 void prove_random(std::uint64_t first, int count, Report &report) {
   for (std::uint64_t seed = first; count > 0; ++seed) {
     fuzz::Draft draft = fuzz::draft(seed, 0);
@@ -136,7 +136,7 @@ llvm::cl::opt<std::uint64_t> seed("seed", llvm::cl::desc("of the first random sc
 int run() {
   Report report;
   bool everything = names.empty() && random_schedules == 0;
-  Answers answers; // from here on
+  Answers answers; // collects the answers of all following steps
   if (everything)
     prove_rules(report);
   for (const Rung &rung : builtin_rungs())

@@ -1,3 +1,5 @@
+/// Translates formulas to Z3, and adds the products that Z3 needs.
+
 #include "tests/proofs/prover.h"
 
 #include <algorithm>
@@ -19,7 +21,7 @@ std::string to_string(const Verdict &verdict) {
   return "unknown";
 }
 
-/// Facts as Z3 has them: a product of atoms is a constant of its own.
+/// Translates facts to Z3. Each product of atoms becomes a separate constant.
 struct Prover::Engine {
   explicit Engine(unsigned limit) : solver(context, z3::solver::simple()) {
     z3::params params(context);
@@ -59,7 +61,7 @@ struct Prover::Engine {
     return f.kind == Formula::Kind::all ? z3::mk_and(parts) : z3::mk_or(parts);
   }
 
-  static z3::context &shared() { // to make one takes longer than most questions
+  static z3::context &shared() { // the construction takes longer than most questions
     static thread_local z3::context context;
     return context;
   }
@@ -93,7 +95,7 @@ std::optional<Prover::Interval> Prover::interval(const Poly &p) const {
     auto term = interval(atoms);
     if (!term)
       return std::nullopt;
-    constexpr Integer large = Integer(1) << 62; // far from what does not fit
+    constexpr Integer large = Integer(1) << 62; // leaves room before numbers overflow
     if (coefficient > large || coefficient < -large)
       return std::nullopt;
     Integer a = times(term->low, coefficient), b = times(term->high, coefficient);
@@ -227,7 +229,7 @@ Poly Prover::quotient(const Poly &dividend, const Poly &divisor) {
   if (auto inner = y.is_constant() ? whole_quotients_.find(x) : whole_quotients_.end();
       inner != whole_quotients_.end()) // [rule.digit.quotient]
     return quotient(inner->second.dividend, Poly(times(inner->second.divisor, y.constant())));
-  std::vector<Poly> above; // x < y*p gives q < p: a product of unknowns, which Z3 does not see through
+  std::vector<Poly> above; // x < y*p implies q < p, a product of unknowns that Z3 does not find
   for (const Formula &fact : facts_)
     if (fact.kind == Formula::Kind::at_least_0)
       if (auto p = (fact.poly + x + Poly(1)).over(y))
@@ -242,7 +244,7 @@ Poly Prover::quotient(const Poly &dividend, const Poly &divisor) {
   if (range && range->low == range->high)
     return Poly(range->low);
   auto divisors = interval(y);
-  if (scopes_ > 0 && !(divisors && divisors->low > 0)) { // what it rests on ends with the scope
+  if (scopes_ > 0 && !(divisors && divisors->low > 0)) { // y > 0 follows from facts of the scope
     Poly q = fresh(name);
     assume(all({at_least_0(x - y * q), at_least_0(y - Poly(1) - (x - y * q))}));
     return q;
@@ -258,8 +260,8 @@ Poly Prover::quotient(const Poly &dividend, const Poly &divisor) {
   return q;
 }
 
-/// q is x // y. The digits x // a % (b/a) = x//a - b/a*(x//b) are in [0, b/a), where b is a multiple of a. Z3
-/// does not see it in their products with unknowns.
+/// Adds the range of digits. Let q be x // y. If b is a multiple of a, the digit x // a % (b/a) = x//a -
+/// b/a*(x//b) is in [0, b/a). Z3 does not find this in products of digits and unknowns.
 void Prover::note_digits(const Poly &x, Integer y, const Poly &q) {
   remainders_[x - Poly(y) * q] = y - 1;
   auto note = [&](const Poly &low, Integer a, const Poly &high, Integer b) {
@@ -308,7 +310,7 @@ Poly Prover::bit_xor(const Poly &x, const Poly &y) {
   return result;
 }
 
-/// The facts that share unknowns with the claim, directly or through others, and the negated claim.
+/// Returns the negated claim, and the facts that share unknowns with it, directly or through other facts.
 std::vector<Formula> Prover::relevant(const Formula &claim) const {
   std::vector<const Formula *> left;
   for (const auto *list : {&definitions_, &facts_})
@@ -344,9 +346,9 @@ std::vector<Formula> Prover::relevant(const Formula &claim) const {
   return result;
 }
 
-/// All products of two facts p >= 0; of many, of those whose unknowns stand in products. With `signs` also
-/// products with an unknown, for both signs that it may have. With `focused` of those facts alone whose
-/// unknowns stand in the products of the first one.
+/// Returns the products of pairs of facts p >= 0. If there are many facts, only facts with unknowns that occur
+/// in products are used. With `signs`, also returns products with unknowns of either sign. With `focused`, only
+/// uses facts about the unknowns in the products of the first fact.
 static std::vector<Formula> products(const std::vector<Formula> &facts, bool signs, bool focused) {
   std::set<int> in_products;
   std::vector<Poly> factors;
@@ -377,7 +379,7 @@ static std::vector<Formula> products(const std::vector<Formula> &facts, bool sig
       if (wanted(factors[a]) && wanted(factors[b]))
         try {
           result.push_back(at_least_0(factors[a] * factors[b]));
-        } catch (const std::overflow_error &) { // one fact fewer
+        } catch (const std::overflow_error &) { // skip this product
         }
   if (signs)
     for (int atom : in_products)
@@ -436,7 +438,7 @@ Verdict Prover::prove(const Formula &given) {
   if (claim.kind == Formula::Kind::all) {
     if (prove_at_once(claim))
       return {Verdict::Kind::proved, ""};
-    for (const Formula &part : claim.parts) // so that each is asked with what it needs
+    for (const Formula &part : claim.parts) // so that each part is proved with its own relevant facts
       if (Verdict verdict = prove(part); !verdict.proved())
         return verdict;
     return {Verdict::Kind::proved, ""};
@@ -449,7 +451,7 @@ Verdict Prover::prove(const Formula &given) {
   for (Help help : {Help::focused, Help::rational, Help::signs, Help::whole})
     if (refute(facts, help).proved())
       return {Verdict::Kind::proved, ""};
-  return {}; // what refutes it need not respect the products
+  return {}; // the counterexample may violate the meaning of products
 }
 
 bool Prover::contradictory() {

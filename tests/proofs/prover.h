@@ -1,11 +1,11 @@
 #pragma once
-/// Z3 over integers without bounds. What is known are facts; a claim is proved by showing that the facts and
-/// its negation cannot hold together.
+/// Proves claims over integers without bounds by Z3. The known conditions are *facts*. A claim is proved if the
+/// facts and the negated claim are unsatisfiable.
 ///
-/// Division is by its definition: x // y is the q with x - y*q in [0, y), for a y that is shown to be positive.
-/// Products of unknowns are where Z3 needs help: each product of atoms is an unknown of its own to it, and,
-/// where it cannot decide so, products of facts are added as facts (p >= 0 and q >= 0 give p*q >= 0), which is
-/// all that the rules and the row * columns of an offset take. What is proved so is proved of all integers.
+/// Division is defined by multiplication: x // y is the q for which x - y*q is in [0, y). The divisor y must be
+/// proved to be positive. Z3 treats each product of unknowns as another unknown. If it cannot decide a claim in
+/// this way, the prover adds products of facts as facts: p >= 0 and q >= 0 imply p*q >= 0. This suffices for
+/// the rules and for the row * columns of offsets. A proof holds for all integers.
 
 #include "tests/proofs/poly.h"
 
@@ -17,40 +17,41 @@
 
 namespace nestsmith::proofs {
 
-/// `unknown`: Z3 gave up within its limit, which counts its steps, so that it is the same on every machine.
-/// `refuted` comes with values for which the facts hold and the claim does not.
+/// `unknown`: Z3 reached its limit, which counts steps, so the verdict is the same on every machine. `refuted`
+/// has values for which the facts hold and the claim does not.
 struct Verdict {
   enum class Kind : std::uint8_t { proved, refuted, unknown } kind = Kind::unknown;
   std::string counterexample; ///< "x = 3, y = 0"
   bool proved() const { return kind == Kind::proved; }
 };
-/// "proved", "refuted by x = 3, y = 0", "unknown".
+/// Returns "proved", "refuted by x = 3, y = 0" or "unknown".
 std::string to_string(const Verdict &verdict);
 
 class Prover {
 public:
-  explicit Prover(unsigned limit = 4'000'000); ///< of Z3's resource units, for each question
+  explicit Prover(unsigned limit = 4'000'000); ///< of Z3's resource units per question
   ~Prover();
   Prover(const Prover &) = delete;
   Prover &operator=(const Prover &) = delete;
 
   Poly fresh(const std::string &name);
-  /// An unknown of [low, high], for good. Bounds of quotients follow from those of what is divided.
+  /// Returns a new unknown in [low, high], which does not depend on scopes. Bounds of quotients follow from
+  /// those of their dividends.
   Poly fresh(const std::string &name, Integer low, Integer high);
-  Poly quotient(const Poly &x, const Poly &y); ///< an unknown where y is not shown to be positive
+  Poly quotient(const Poly &x, const Poly &y); ///< a new unknown if y is not proved to be positive
   Poly remainder(const Poly &x, const Poly &y) { return x - y * quotient(x, y); }
-  bool divides_surely() const { return surely_; } ///< every divisor so far was shown to be positive
+  bool divides_surely() const { return surely_; } ///< every divisor so far was proved to be positive
   Poly min(const Poly &x, const Poly &y);
   Poly max(const Poly &x, const Poly &y);
   Poly choose(const Formula &condition, const Poly &x, const Poly &y);
-  Poly bit_xor(const Poly &x, const Poly &y); ///< known by its range only
+  Poly bit_xor(const Poly &x, const Poly &y); ///< only its range is known
 
   void assume(const Formula &fact);
-  /// Assumes that p = 0; where an unknown follows from the others it is replaced by them everywhere, which
-  /// spares Z3 the products of the equation. For what holds without a scope.
+  /// Assumes that p = 0, outside of scopes. If an unknown follows from the others, replaces it everywhere, so
+  /// that Z3 does not need the products of the equation.
   void assume_zero(const Poly &p);
-  Poly normal(const Poly &p) const; ///< with replaced unknowns replaced
-  /// Facts that are assumed while it lives are forgotten after it; definitions are not.
+  Poly normal(const Poly &p) const; ///< replaces the unknowns that `assume_zero` has eliminated
+  /// Facts that are assumed during its lifetime are forgotten at its end. Definitions are kept.
   class Scope {
   public:
     explicit Scope(Prover &prover) : prover_(prover), facts_(prover.facts_.size()) { ++prover_.scopes_; }
@@ -68,17 +69,17 @@ public:
   };
 
   Verdict prove(const Formula &claim);
-  bool prove_at_once(const Formula &claim); ///< by one question, without help for products
-  /// Whether the facts are shown to exclude each other, without help for products: then all that follows from
-  /// them is worth nothing.
+  bool prove_at_once(const Formula &claim); ///< by one question, without added products
+  /// Whether the facts are proved to be contradictory, without added products. Contradictory facts imply every
+  /// claim, so such proofs are worthless.
   bool contradictory();
-  std::int64_t questions() const { return questions_; } ///< put to Z3
+  std::int64_t questions() const { return questions_; } ///< to Z3
 
 private:
   struct Engine;
-  /// What is added for products: nothing; products of facts about what is multiplied in the claim; of all
-  /// facts, over the rationals, which is faster; of facts and unknowns of either sign too; of all facts over
-  /// the integers.
+  /// The products that are added as facts: none; products of facts about the factors in the claim; products of
+  /// all facts, over the rationals, which is faster; also products of facts and unknowns of either sign;
+  /// products of all facts over the integers.
   enum class Help : std::uint8_t { none, focused, rational, signs, whole };
   struct Interval {
     Integer low, high;
@@ -102,14 +103,14 @@ private:
     Poly dividend;
     Integer divisor;
   };
-  std::map<Poly, Whole> whole_quotients_; ///< the quotients by constants
+  std::map<Poly, Whole> whole_quotients_; ///< quotients by constants
   std::map<int, Poly> replaced_;
   std::map<int, Interval> bounds_;
-  std::map<Poly, Integer> remainders_; ///< by constants, and the largest value of each
+  std::map<Poly, Integer> remainders_; ///< remainders by constants, and the largest value of each
   bool surely_ = true;
   int scopes_ = 0;
   std::int64_t questions_ = 0;
-  std::optional<bool> contradictory_; ///< of the facts as they are
+  std::optional<bool> contradictory_; ///< of the current facts; none: not computed
 };
 
 } // namespace nestsmith::proofs

@@ -1,3 +1,5 @@
+/// Reads rules from comments, tries them with numbers, and proves them by Z3.
+
 #include "tests/proofs/rule.h"
 
 #include <algorithm>
@@ -22,7 +24,7 @@ namespace {
 }
 
 struct Term {
-  std::string op; ///< an operator, a function, "" for a number and "name" for a name
+  std::string op; ///< an operator or a function; "": a number; "name": a name
   std::int64_t number = 0;
   std::string name;
   std::vector<Term> operands;
@@ -34,7 +36,7 @@ struct Condition {
 struct Statement {
   std::vector<Condition> claims, known;
   std::vector<std::string> names;
-  bool bits = false; ///< it has operators on bits
+  bool bits = false; ///< whether it contains operators on bits
 };
 
 class Parser {
@@ -136,11 +138,11 @@ private:
   Statement statement_;
 };
 
-// ---- tried with numbers
+// ---- trial with numbers
 
 using Numbers = std::map<std::string, std::int64_t>;
 
-/// None where a divisor is not positive or a shift is out of range.
+/// Returns none if a divisor is not positive or a shift is out of range.
 std::optional<std::int64_t> value(const Term &term, const Numbers &numbers) {
   if (term.op.empty())
     return term.number;
@@ -187,7 +189,7 @@ std::optional<bool> holds(const Condition &condition, const Numbers &numbers) {
                             : *a >= *b;
 }
 
-/// Numbers for which the rule is false, or none.
+/// Returns numbers for which the rule is false, or "".
 std::string try_numbers(const Rule &rule, const Statement &statement) {
   std::mt19937 random(1);
   int applied = 0;
@@ -216,7 +218,7 @@ std::string try_numbers(const Rule &rule, const Statement &statement) {
   return "";
 }
 
-// ---- proved over all integers
+// ---- proof over all integers
 
 class OverIntegers {
 public:
@@ -229,7 +231,7 @@ public:
   Verdict run() {
     for (const Condition &condition : statement_.known)
       assume(condition);
-    for (const Condition &condition : statement_.claims) { // each helps those after it
+    for (const Condition &condition : statement_.claims) { // each claim helps to prove the following claims
       Formula claim = translate(condition);
       if (!prover_.divides_surely())
         fail(rule_, "a divisor is not shown to be positive by what comes before it");
@@ -281,7 +283,7 @@ private:
   std::map<std::string, Poly> names_;
 };
 
-// ---- proved over all words
+// ---- proof over all words
 
 class OverBits {
 public:
@@ -299,7 +301,7 @@ public:
     for (const Condition &condition : statement_.claims)
       claims.push_back(translate(condition));
     z3::params sorted(context_);
-    sorted.set("som", true); // sums of products in one order
+    sorted.set("som", true); // write sums of products in a fixed order
     solver.add((!z3::mk_and(claims)).simplify(sorted));
     z3::check_result result = solver.check();
     if (result == z3::unknown)
@@ -355,9 +357,9 @@ private:
   z3::context context_;
 };
 
-// ---- reading
+// ---- reading of rules
 
-/// The text of a comment on this line, or none: after `//` or `///`.
+/// Returns the text of a comment after `//` or `///` on this line, or none.
 std::optional<std::string> comment_of(const std::string &line) {
   std::size_t at = line.find("//");
   while (at != std::string::npos && at > 0 && line[at - 1] != ' ')
@@ -370,7 +372,7 @@ std::optional<std::string> comment_of(const std::string &line) {
 
 void read(const std::filesystem::path &path, const std::string &name, std::vector<Rule> &rules) {
   std::ifstream file(path);
-  bool open = false; // the last line was of a rule
+  bool open = false; // the previous line belongs to a rule
   int number = 0;
   for (std::string line; std::getline(file, line);) {
     ++number;

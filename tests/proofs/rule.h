@@ -8,11 +8,11 @@
 ///   term      := C's ^ & << >> + - * with C's precedence, // and % rounding down, min(x, y), max(x, y),
 ///                select(q, x, y) for "x where q is not 0, else y", whole numbers and names
 ///
-/// Claims are proved in their order, each with the help of those before it.
+/// The claims of a rule are proved in their order. Each proof may use the preceding claims.
 ///
-/// A rule without ^ & << >> is proved for all integers, without bounds; one with them for all of 64 bits, in
-/// two's complement. A rule whose name begins with rule.data is about integer data, which wrap around: it is
-/// proved for all words of 8, 16, 32 and 64 bits.
+/// A rule without ^ & << >> is proved for all integers, without bounds. A rule with these operators is proved
+/// for all words of 64 bits, in two's complement. A rule whose name begins with rule.data is about integer
+/// data, which wraps around. It is proved for all words of 8, 16, 32 and 64 bits.
 
 #include "tests/proofs/prover.h"
 
@@ -27,13 +27,12 @@ struct Rule {
   std::string where; ///< "dsl/expr/simplify.cpp:120"
 };
 
-/// All rules in the sources below `root` (a repository), in the rooms that rewrite: dsl and lowering.
-/// Throws std::runtime_error for a name that stands twice.
+/// Returns all rules in the sources of dsl and lowering below `root`, the root of the repository. Throws
+/// std::runtime_error if two rules have the same name.
 std::vector<Rule> rules_in(const std::string &root);
 
-/// A rule is refuted by numbers where it does not hold, proved by Z3, or neither. Throws std::runtime_error for
-/// what is no rule, for a divisor that is not shown to be positive, and for a rule that nothing satisfies: it
-/// must apply somewhere among small numbers.
+/// Tries the rule with small numbers, and then proves it by Z3. Throws std::runtime_error if the text is not a
+/// rule, if a divisor is not proved to be positive, or if no small numbers satisfy the conditions.
 Verdict prove(const Rule &rule);
 
 } // namespace nestsmith::proofs

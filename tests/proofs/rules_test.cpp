@@ -1,4 +1,4 @@
-/// Every rule that is written beside the code that applies it is proved as it stands there.
+/// Proves every rule in the comments of dsl and lowering, and tests that wrong rules are refuted.
 
 #include "tests/proofs/rule.h"
 
@@ -8,7 +8,7 @@
 
 namespace nestsmith::proofs {
 
-/// For messages of GoogleTest.
+/// GoogleTest prints rules by this function.
 static void PrintTo(const Rule &rule, std::ostream *out) { *out << rule.where; }
 
 namespace {
@@ -43,13 +43,13 @@ TEST(RulesThatAreFalse, AreRefutedByNumbers) {
   EXPECT_FALSE(prove(rule("x ^ y <= h where 0 <= x, x <= h, 0 <= y, y <= h")).proved());
 }
 
-/// Numbers that show it are too large to be found by trying.
+/// The rules fail only for numbers that are too large to be tried.
 TEST(RulesThatAreFalse, AreNotProvedWhereTheyFailForLargeNumbersOnly) {
   EXPECT_FALSE(prove(rule("x//c*c <= 1000 where c > 0, x <= 1001")).proved());
   EXPECT_EQ(to_string(prove(rule("x >> 1 < 4611686018427387903"))).substr(0, 20), "refuted by x = #x7ff");
 }
 
-/// The rules for order hold for integers without bounds, but not for data that wrap around.
+/// The rules for order hold for integers without bounds, but not for data that wraps around.
 TEST(RulesThatAreFalse, AreRefutedOfDataThatWrap) {
   for (const char *text : {"x < y where x - y < 0", "y <= x where 0 <= x - y", "x <= y where x - y <= 0",
                            "y < x where 0 < x - y", "x < x + 1", "k*x <= k*y where x <= y, k >= 0"}) {

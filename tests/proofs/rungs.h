@@ -1,5 +1,5 @@
 #pragma once
-/// The rungs and the shapes that the proofs are of.
+/// The rungs and the shapes for which the proofs are made.
 
 #include "schedules/rung.h"
 #include "tests/proofs/answers.h"
@@ -9,26 +9,26 @@
 
 namespace nestsmith::proofs {
 
-/// A shape with sizes as they are stated: all of them unless the sizes are restricted.
+/// A shape. The symbolic ones have stated sizes.
 struct Case {
   std::string name; ///< "1000x777x333", "any size", "multiples of 4 up to 32768"
   Shape shape;
   DType dtype = DType::f32;
 };
-/// Constant shapes: full tiles, ragged ones and more than 2^31 elements; then symbolic ones, of sizes that are
-/// stated as they come, just small enough for offsets of 32 bits, and as multiples that make vectors, of 16
-/// bits too. The cases are for the first dtype of the rung. A few follow for the first dtype of each other
-/// width.
+/// Returns the shapes: constant ones with full tiles, with partial tiles, and with more than 2^31 elements; and
+/// symbolic ones with any sizes, with sizes small enough for 32-bit offsets, and with multiples that allow
+/// vectors, also of 16 bits. These cases are for the first dtype of the rung. A few more are for the first
+/// dtype of each other width.
 std::vector<Case> cases_of(const Rung &rung);
-/// A schedule, lowered.
+/// A lowered schedule.
 struct Lowered {
-  explicit Lowered(const Schedule &schedule); ///< throws UserError where it cannot be
-  Program before, after;                      ///< the pass fill_tails
+  explicit Lowered(const Schedule &schedule); ///< throws UserError if the schedule cannot be lowered
+  Program before, after;                      ///< the program before and after the pass fill_tails
   kernel::Plan ordered;                       ///< before `flatten`
   kernel::Plan plan;
-  Proof prove() const; ///< all claims about it
+  Proof prove() const; ///< proves all claims
 };
-/// The rung of this shape; none where it is refused, as some are whose sizes are not stated.
+/// Lowers the rung for this shape. Returns none if the rung refuses it, as some refuse symbolic sizes.
 std::optional<Lowered> lowered(const Rung &rung, const Case &at);
 
 } // namespace nestsmith::proofs

@@ -1,3 +1,5 @@
+/// Proves that a program with filled tails gives the same results as before.
+
 #include "tests/proofs/tails.h"
 
 #include "dsl/ir/printer.h"
@@ -18,12 +20,12 @@ const IterVar *guard_that_went(const Block &was, const IterVar &now) {
   return nullptr;
 }
 
-/// Whether what a mask leaves out is 0.
+/// Whether the masked elements are 0.
 bool fills_zeros(const Load &access) {
   return access.mask.exists() && same(access.fill, constant(access.buffer->dtype, 0));
 }
 
-/// The factors of what a sum adds, conversions taken off; none where the block is no sum.
+/// Returns the factors of the term of a sum without conversions, or none if the block is not a sum.
 std::vector<Expr> factors_of(const Block &block) {
   const auto *sum = block.body.value.as<Binary>();
   const auto *old = sum && sum->op == BinaryOp::add ? sum->a.as<Load>() : nullptr;
@@ -91,7 +93,7 @@ private:
     return at.within(indices, counting_shape(buffer));
   }
 
-  /// Undoes what the pass may do, and compares.
+  /// Reverts the permitted changes of the pass and compares the programs.
   bool is_otherwise_equal() {
     std::size_t n = 0;
     auto undo = [&](const Stmt &stmt, const auto &self) -> Stmt {
@@ -123,8 +125,8 @@ private:
     return false;
   }
 
-  /// The load of a copy that reads the fill where a mask does not hold that was not there before. If the copy
-  /// had no mask, the fill is 0.
+  /// Returns the load of a copy to which the pass has added a mask, or null. If the copy had no mask before,
+  /// the fill must be 0.
   static const Load *new_mask(const Block &was, const Block &now) {
     const auto *old = was.body.value.as<Load>(), *access = now.body.value.as<Load>();
     if (!old || !access || !access->mask.exists() || same(was.body.value, now.body.value) ||
@@ -133,7 +135,7 @@ private:
     return (old->mask.exists() ? same(old->fill, access->fill) : fills_zeros(*access)) ? access : nullptr;
   }
 
-  /// Where the block ran before.
+  /// Makes the claims for the iterations that the old guards include.
   void check_reads(const Block &was, const Block &now) {
     Instance at(after_, now);
     at.prover.assume(at.guards(was));
@@ -148,13 +150,13 @@ private:
               "reads past the end of " + access->buffer->name);
   }
 
-  /// Whether the copy read an element, and not the fill.
+  /// Whether the copy read an element instead of the fill.
   static Formula was_read(Instance &at, const Block &was) {
     const auto &old = *was.body.value.as<Load>();
     return old.mask.exists() ? at.condition(old.mask) : truth(true);
   }
 
-  /// Where it did not.
+  /// Makes the claims for the iterations that a removed guard excluded.
   void check_guards(const Block &was, const Block &now) {
     for (const IterVar &iter : now.iters) {
       const IterVar *guard = guard_that_went(was, iter);
@@ -183,7 +185,7 @@ private:
       check_value(at, sum, factor, fmt::format("where {} is past its end", axis.var->name));
   }
 
-  /// Of a block that writes to a buffer of `zero`.
+  /// Makes the claim for a block that writes to a buffer in `zero`.
   void check_zero(const Block &block) {
     Instance at(after_, block);
     at.prover.assume(negate(counts(at, block.body.buffer, block.body.indices)));
@@ -209,9 +211,9 @@ private:
 
   const Program &before_, &after_;
   std::vector<const Block *> was_, now_;
-  std::map<Buffer, Buffer> counts_; ///< temporaries, and as they were
+  std::map<Buffer, Buffer> counts_; ///< padded temporaries, with their old buffers
   std::set<Buffer> zero_;
-  std::vector<Buffer> zero_left_; ///< those of `zero` whose writers are to be looked at
+  std::vector<Buffer> zero_left_; ///< buffers in `zero` whose writers are not yet checked
   Proof result_;
 };
 

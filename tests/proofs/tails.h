@@ -1,24 +1,26 @@
 #pragma once
-/// That a guard may go since caches are filled to the end of their tiles (dsl/ir/fill_tails.h), proved of each
-/// program from the program itself: nothing of how the pass decides is used.
+/// Proves for each program that guards may be removed after caches are filled to the end of their tiles
+/// (dsl/ir/fill_tails.h). The proof uses only the programs, and not how the pass decides.
 
 #include "dsl/ir/program.h"
 #include "tests/proofs/proof.h"
 
 namespace nestsmith::proofs {
 
-/// `after` is what the pass made of `before`: guards fewer, masks more, temporaries larger, and nothing else.
-/// An element *counts* where it stood before: within the shape that its buffer had.
+/// `after` is the result of the pass for `before`: it may have fewer guards, more masks and larger temporaries,
+/// and must otherwise be equal. An element *counts* if it is within the shape that its buffer has in `before`.
 ///
-/// By induction over the order of execution every element that counts holds what it held, and of the buffers
-/// in `zero` every other element that was written holds 0:
-///   - where all guards of `before` hold, a block reads elements that count alone, and its new mask is true;
-///   - where a guard of `before` on a spatial axis does not hold, the block writes no element that counts;
-///   - where one on a reduction axis does not hold, each factor of what is added is an element of a buffer in
+/// The proof is an induction over the order of execution. It proves that every element that counts keeps its
+/// value, and that all other written elements of the buffers in `zero` are 0:
+///   - if all guards of `before` hold, a block reads only elements that count, and its new mask is true;
+///   - if a guard of `before` on a spatial axis does not hold, the block writes no element that counts;
+///   - if a guard on a reduction axis does not hold, each factor of the term is an element of a buffer in
 ///     `zero` that does not count;
-///   - what is written to an element of a buffer in `zero` that does not count is 0: the mask is false there,
-///     or it is a copy of such an element.
-/// These are the claims `tails`. What is read there was written: tests/proofs/covered.h.
+///   - a value that is written to an element of a buffer in `zero` that does not count is 0: its mask is false,
+///     or it is copied from such an element.
+///
+/// These are the claims `tails`. tests/proofs/covered.h proves that the elements are written before they are
+/// read.
 Proof prove_tails(const Program &before, const Program &after);
 
 } // namespace nestsmith::proofs

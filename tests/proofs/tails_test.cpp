@@ -1,5 +1,5 @@
-/// That the claims about filled tails and caches (tests/proofs/tails.h, tests/proofs/covered.h) fail where they
-/// must: each program below is one that the pass could have made by mistake. The rungs: kernels_test.cpp.
+/// Tests that the claims about filled tails and caches (tests/proofs/tails.h, tests/proofs/covered.h) are
+/// refuted for wrong programs that a mistake in the pass could produce. kernels_test.cpp tests the rungs.
 
 #include "tests/proofs/tails.h"
 #include "tests/schedules/rung.h"
@@ -22,13 +22,13 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// Of a shape that ends within tiles each way.
+/// Lowers a rung for a shape with partial tiles in each dimension.
 Lowered ragged(const std::string &name, const Shape &shape = {33, 35, 37}) {
   return *lowered(test::rung(name), {"", shape});
 }
 Lowered shared() { return ragged("deep_dive/shared"); }
 
-/// With the last block of this name changed.
+/// Changes the last block of this name.
 Program changed(Program program, const std::string &name, const std::function<void(Block &)> &change) {
   const Block *last = nullptr;
   for (const Block *block : blocks_of(program.body))
@@ -48,7 +48,7 @@ IterVar &axis(Block &block, const std::string &name) {
   throw std::out_of_range(name);
 }
 
-/// The copy with what its masked load is replaced by.
+/// Replaces the masked load of the copy by the result of `mask`.
 Program masked(const Program &program, const std::string &cache,
                const std::function<Expr(const Load &)> &mask) {
   return changed(program, cache, [&](Block &block) {
@@ -65,7 +65,7 @@ TEST(Tails, OfARaggedRungAreProved) {
   EXPECT_GE(proof.proved_of(Claim::tails), 10);
 }
 
-/// C = A*B, where A is 0 above its diagonal: a copy with a mask of its own.
+/// C = A*B, where A is 0 above its diagonal, so the copy has a mask of its own.
 Lowered triangle() {
   Workload work("triangle");
   Tensor a = work.placeholder("A", {37, 37}), b = work.placeholder("B", {37, 29});
@@ -176,7 +176,8 @@ TEST(TailsThatAreWrong, AnotherAxis) {
               Contains(HasSubstr("more than guards, masks and paddings")));
 }
 
-/// k//2*2 stands for k: inside where k is inside, and past the end where k is, as the extent is even.
+/// Replaces k by k//2*2. The extent is even, so both are inside or both are past the end. The comparison of the
+/// programs must fail.
 TEST(TailsThatAreWrong, AnotherElementOfTheSum) {
   Lowered rung = ragged("deep_dive/shared", {33, 35, 38});
   Program wrong = changed(rung.after, "AB", [](Block &block) {
@@ -188,7 +189,7 @@ TEST(TailsThatAreWrong, AnotherElementOfTheSum) {
               Contains(HasSubstr("more than guards, masks and paddings")));
 }
 
-/// What lies past the end of A_shared would count as 1.
+/// The fill past the end of A_shared is 1 instead of 0.
 TEST(TailsThatAreWrong, FactorThatAMaskFillsWithOnes) {
   Lowered rung = shared();
   auto ones = [](Block &block) {
@@ -214,7 +215,7 @@ TEST(TailsThatAreWrong, SumThatTakesAnotherElement) {
               Contains(HasSubstr("the guard of k went from what is no sum")));
 }
 
-/// One factor alone is cached: 0 times what is past the end of B, which may be NaN, is not 0.
+/// Only one factor is cached. The other factor may be NaN past the end of B, so the product is not 0.
 TEST(TailsThatAreWrong, SumWithOneFactorThatIsNotFilled) {
   Schedule s(accumulate_nt({33, 35, 37}, DType::f32));
   auto AB = s.block("AB");
@@ -228,7 +229,7 @@ TEST(TailsThatAreWrong, SumWithOneFactorThatIsNotFilled) {
   EXPECT_THAT(prove_tails(before, wrong).failures, Contains(HasSubstr("is not 0 where k is past its end")));
 }
 
-/// The innermost loop around the first block of this name runs once less.
+/// Reduces the extent of the innermost loop around the first block of this name by one.
 Program shorter(Program program, const std::string &name) {
   for (const Block *block : blocks_of(program.body))
     if (block->id->name == name) {
@@ -267,7 +268,7 @@ TEST(CachesThatAreWrong, SumThatNothingBegins) {
 
 TEST(CachesThatAreWrong, CopyThatComesTooLate) {
   Lowered rung = shared();
-  const Seq *body = nullptr; // of k_outer: two copies, and the sum
+  const Seq *body = nullptr; // the body of k_outer: two copies and the sum
   walk(rung.after.body, [&](const Stmt &stmt) {
     if (const Seq *seq = as<Seq>(stmt); seq && seq->stmts.size() == 3)
       body = seq;

@@ -1,3 +1,5 @@
+/// Translates expressions to polynomials and formulas.
+
 #include "tests/proofs/translate.h"
 
 #include <limits>

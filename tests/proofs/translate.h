@@ -1,6 +1,6 @@
 #pragma once
-/// Expressions of dsl/expr/expr.h as polynomials and formulas. Integers have no bounds here: that what is
-/// computed in 32 or 64 bits fits is a claim of its own (tests/proofs/kernel_proof.h).
+/// Translates expressions of dsl/expr/expr.h to polynomials and formulas. The integers have no bounds. A
+/// separate claim proves that values fit in 32 or 64 bits (tests/proofs/kernel_proof.h).
 
 #include "dsl/expr/simplify.h"
 #include "tests/proofs/prover.h"
@@ -14,27 +14,28 @@ namespace nestsmith::proofs {
 
 class Translator {
 public:
-  /// `meet` is called for each variable that has no value yet, and may set one or assume what is known of it.
+  /// `meet` is called for each variable without a value. It may set the value, or assume facts about the
+  /// variable.
   explicit Translator(Prover &prover, std::function<void(Translator &, const Var &)> meet = {})
       : prover_(prover), meet_(std::move(meet)) {}
 
   Prover &prover() { return prover_; }
   void set(const Var &var, Poly value) { values_[var] = std::move(value); }
-  /// A new unknown; of a size with what its symbol states.
+  /// Returns a new unknown. A size has its stated range.
   Poly define(const Var &var);
-  Poly define(const Var &var, Range range); ///< one of this range
+  Poly define(const Var &var, Range range); ///< a new unknown in this range
 
-  Poly integer(const Expr &e);      ///< of an index; what memory holds is an unknown
-  Formula condition(const Expr &e); ///< of a boolean; a comparison of data is an unknown
+  Poly integer(const Expr &e);      ///< of an index; loaded values are unknowns
+  Formula condition(const Expr &e); ///< of a boolean; comparisons of data are unknowns
 
-  /// Whether two expressions of any type have one value. Data must have one form, up to index arithmetic, and
-  /// up to choices and masks that are decided.
+  /// Whether two expressions of any type have the same value. Expressions of data must have the same structure,
+  /// except for index arithmetic and for choices and masks that are decided.
   Verdict equal(const Expr &a, const Expr &b);
 
 private:
   Poly value(const Var &var);
   Poly arithmetic(const Binary &op);
-  /// The unknown for this expression, the same one for one that is alike.
+  /// Returns the unknown for this expression. Equal expressions have the same unknown.
   Poly unknown(const Expr &e);
   bool alike(const Expr &a, const Expr &b);
   Verdict equal_data(const Expr &a, const Expr &b);
