@@ -1,4 +1,4 @@
-/// Blame names the directive or the pass that changed the result, and no other.
+/// Tests that `find_blame` names the directive or the pass that changed the result, and no other.
 
 #include "runtime/check/blame.h"
 
@@ -17,7 +17,8 @@ using test::TiledGemm;
 using test::with_harm;
 using testing::HasSubstr;
 
-/// Tiles in shared memory, two of each, through registers, guards everywhere.
+/// A product with tiles in shared memory, two buffers for each tile, copies through registers, and guards in
+/// each dimension.
 Schedule pipelined(std::int64_t m = 7, std::int64_t n = 5, std::int64_t k = 11, DType dtype = DType::u32) {
   TiledGemm gemm(m, n, k, {}, dtype);
   gemm.through_registers();
@@ -51,7 +52,8 @@ TEST(Blame, FindsNoneWhereAllIsRight) {
 
 class EveryPass : public testing::TestWithParam<std::string> {};
 
-/// In the middle of lowering too, where the kernel is no kernel yet.
+/// Each pass in turn adds one to every stored value. That pass must be blamed, also if its result cannot be
+/// executed as a kernel.
 TEST_P(EveryPass, IsBlamedForItsFault) {
   for (DType dtype : {DType::u32, DType::f32}) {
     Blame blame =
@@ -98,7 +100,7 @@ TEST(Blame, AGuardThatIsLostIsItsPassFault) {
   }
 }
 
-/// The padding of a tile on one side only: what is stored lies elsewhere than what is loaded.
+/// `flatten` shifts the offsets of the stores to a tile, but not of its loads. It must be blamed.
 TEST(Blame, OffsetsThatDifferAreTheFaultOfFlatten) {
   auto shift = [](Unit &unit) {
     test::rewrite_all<kernel::Store>(unit, [](const kernel::Stmt &stmt) {
@@ -123,7 +125,7 @@ TEST(Blame, WhatAPassLeavesMalformedIsItsFault) {
   EXPECT_THAT(blame.fault->message, HasSubstr("is used where it is not visible"));
 }
 
-/// Six right directives and one that is not, after `before` of them.
+/// Six correct directives, and a wrong one after `before` of them.
 Schedule with_broken(std::size_t before) {
   Schedule s(test::gemm(5, 6, 7));
   Loop i = s.loop("i"), j = s.loop("j"), k = s.loop("k");
@@ -141,7 +143,7 @@ Schedule with_broken(std::size_t before) {
   return s;
 }
 
-/// Between others, which are right; and where time is too short to run them, too.
+/// The wrong directive must be blamed at each position, also if there is no time to run the other steps.
 TEST(Blame, ADirectiveIsBlamedAndNoLaterOne) {
   for (std::size_t before = 0; before <= 6; ++before)
     for (double most : {0.0, 5e3, 1e9}) {
@@ -166,8 +168,9 @@ std::vector<std::string> names_of_left_out(const Blame &blame) {
   return names;
 }
 
-/// The computation, what the last pass before `extract` leaves and every kernel are always run; of the rest the
-/// passes before, the last program and as many as there is time for.
+/// If the time is short, steps are left out. The computation, the result of the last pass before `extract`, and
+/// all kernels are always run. Then the preceding passes, the last program, and as many other programs as
+/// possible are run.
 TEST(Blame, DirectivesAreLeftOutWhereTimeIsShort) {
   Schedule s = pipelined();
   double least = least_instances(s), all = interpreted_instances(s);
@@ -203,7 +206,8 @@ TEST(Blame, DirectivesAreLeftOutWhereTimeIsShort) {
   }
 }
 
-/// A pass that was left out, too; and a refusal or a malformed program does not hide what was wrong before.
+/// A wrong step must be blamed even if it was left out at first. A later refusal or malformed program must not
+/// hide it.
 TEST(Blame, APassThatWasLeftOutIsBlamedAllTheSame) {
   BlameOptions options{.most_instances = 0};
   options.passes = with_harm("lower_init", [](Unit &unit) { test::one_more(unit); });
@@ -211,14 +215,15 @@ TEST(Blame, APassThatWasLeftOutIsBlamedAllTheSame) {
   ASSERT_TRUE(blame.fault);
   EXPECT_EQ(blame.at_fault().name, "lower_init");
   Schedule s = with_broken(6);
-  s.set_scope(s.block("AB"), Scope::local); // which cannot be lowered
+  s.set_scope(s.block("AB"), Scope::local); // makes lowering refuse the schedule
   blame = find_blame(s, {.most_instances = 0});
   ASSERT_TRUE(blame.fault);
   EXPECT_EQ(blame.at_fault().name, "s.unroll(C_i);");
   EXPECT_EQ(blame.refusal, "");
 }
 
-/// The tile of A is filled with zeros and that of B with its last rows again: 0 times infinity is a NaN.
+/// The pass fills the tile of A with zeros, but repeats the last rows of B in its tile. 0 times infinity is
+/// NaN, so the pass must be blamed.
 TEST(Blame, AFactorThatIsNotFilledIsTheFaultOfFillTails) {
   std::function<Stmt(const Stmt &)> unfilled = [&](const Stmt &stmt) {
     const auto *block = as<Block>(stmt);

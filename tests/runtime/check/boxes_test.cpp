@@ -1,4 +1,4 @@
-/// Boxes that end with the accesses, and sums of partial sums, on the simulator.
+/// Checks schedules whose boxes end with the accesses, and sums of partial sums, on the simulator.
 
 #include "dsl/expr/math.h"
 #include "dsl/ir/tensor.h"
@@ -9,7 +9,7 @@ namespace {
 
 using test::expect_right;
 
-/// Blocks of 256 threads compute the tile of `temporary` in shared memory, and then `reader`.
+/// Computes the tile of `temporary` in shared memory in blocks of 256 threads, and then `reader`.
 void share_below_threads(Schedule &s, const std::string &temporary, const std::string &reader) {
   auto [block, thread] = s.split(s.loops(s.block(reader))[0], {infer, 256});
   s.bind(block, Axis::block_x);

@@ -1,5 +1,5 @@
 #pragma once
-/// Passes and directives with a fault put in, for tests that ask who is to blame.
+/// Passes and directives with a seeded error, for the tests of `find_blame`.
 
 #include "dsl/schedule/primitives/edit.h"
 #include "dsl/schedule/primitives/unroll.h"
@@ -11,7 +11,7 @@
 
 namespace nestsmith::test {
 
-/// The standard passes, where `name` does `harm` after its work.
+/// Returns the standard passes. The pass `name` calls `harm` at its end.
 inline std::vector<Pass> with_harm(const std::string &name, const std::function<void(Unit &)> &harm) {
   std::vector<Pass> passes = standard_passes();
   for (Pass &pass : passes)
@@ -23,7 +23,7 @@ inline std::vector<Pass> with_harm(const std::string &name, const std::function<
   return passes;
 }
 
-/// Every value that goes to a parameter is one too large.
+/// Adds one to every value that is stored to a parameter.
 inline Stmt one_more(const Stmt &stmt) {
   const auto *block = as<Block>(stmt);
   if (!block)
@@ -51,7 +51,7 @@ inline void one_more(Unit &unit) {
     unit.program().body = one_more(unit.program().body);
 }
 
-/// Rewrites the statements of a kernel of kind T; null drops one.
+/// Rewrites the statements of type T of a kernel. A null result removes the statement.
 template <class T> void rewrite_all(Unit &unit, const std::function<kernel::Stmt(const kernel::Stmt &)> &f) {
   std::function<kernel::Stmt(const kernel::Stmt &)> go = [&](const kernel::Stmt &stmt) {
     kernel::Stmt result = kernel::map_children(stmt, go);
@@ -60,7 +60,8 @@ template <class T> void rewrite_all(Unit &unit, const std::function<kernel::Stmt
   unit.kernel().body = go(unit.kernel().body);
 }
 
-/// A directive that changes the result: it calls itself unroll(loop), and adds one to what goes to parameters.
+/// A directive that changes the result. It records itself as unroll(loop), and adds one to the values that are
+/// stored to parameters.
 inline void broken_unroll(Schedule &s, Loop loop) {
   Schedule::Edit edit(s, {}, primitives::unroll, loop);
   edit.commit(one_more(edit.body()));

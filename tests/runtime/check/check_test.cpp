@@ -1,3 +1,6 @@
+/// Tests that a check passes correct kernels, and rejects kernels with a wrong result, an unwritten element, a
+/// changed input or a diagnostic.
+
 #include "runtime/check/check.h"
 
 #include "dsl/ir/tensor.h"
@@ -17,7 +20,7 @@ using test::all_messages;
 using test::gemm;
 using Multiply = std::function<void(std::span<Array>, std::span<const Scalar>)>;
 
-/// Runs a function of ours in the place of a kernel, so that each fault can be put in by hand.
+/// Executes a C++ function instead of a kernel, so that tests can insert errors.
 class FunctionExecutor : public Executor {
 public:
   explicit FunctionExecutor(Multiply multiply, std::vector<std::string> diagnostics = {})
@@ -35,7 +38,8 @@ private:
   std::vector<std::string> findings_;
 };
 
-/// C = alpha*A*B + beta*C over the first `terms` of k; C is read only where beta is not 0, unless told.
+/// C = alpha*A*B + beta*C without the last `lost_terms` terms. C is read only if beta is not 0, unless
+/// `always_read` is true.
 template <class T> Multiply multiply(std::int64_t lost_terms = 0, bool always_read = false) {
   return [=](std::span<Array> arrays, std::span<const Scalar> scalars) {
     std::int64_t m = arrays[0].shape()[0], k = arrays[0].shape()[1], n = arrays[1].shape()[1];
@@ -123,7 +127,7 @@ TEST(Check, ReadingCWhereBetaIsZeroFails) {
       << all_messages(result);
 }
 
-/// Past the end of k, A is 0 and B is the last row again: only where that is infinite it shows.
+/// Adds 0 times the last row of B to each element. Only the runs with infinities can detect it.
 TEST(Check, ZeroTimesWhatIsNotThereShowsByInfinities) {
   auto padded = [](bool masked) {
     return [=](std::span<Array> arrays, std::span<const Scalar> scalars) {
@@ -139,7 +143,7 @@ TEST(Check, ZeroTimesWhatIsNotThereShowsByInfinities) {
     CheckResult result = check(Schedule(gemm(3, 5, 16)), kernel::Kernel{}, executor, {.infinite = true});
     EXPECT_EQ(result.passed, masked) << all_messages(result);
     EXPECT_TRUE(result.find(CheckRun::integers)->passed);
-    // An element is infinite in one of the two runs.
+    // Each element is infinite in one of the two runs.
     EXPECT_EQ(result.find(CheckRun::infinite)->passed, masked);
     EXPECT_EQ(result.find(CheckRun::opposite)->passed, masked);
   }
@@ -185,7 +189,7 @@ TEST(MakeInputs, IntegersStayExactInLongSums) {
   EXPECT_NE(a.arrays[0], c.arrays[0]);
 }
 
-/// y = x * factor: which runs there are, and what they say of `f`.
+/// Checks y = x * factor with the function `f` as the kernel.
 CheckResult check_scaled(double factor, const std::function<float(float)> &f) {
   Workload w("scaled");
   Tensor x = w.placeholder("x", {100});
@@ -215,7 +219,7 @@ TEST(Check, FractionsOfFewBitsStayExact) {
     EXPECT_EQ(result.exact(), true);
     EXPECT_EQ(check_scaled(factor, [&](float x) { return times(x) + 0x1p-20F; }).exact(), false) << factor;
   }
-  // 2^-21 leaves 3 bits for the integers, 2^-30 none.
+  // With 2^-21, 3 bits remain for the integers. With 2^-30, none remain.
   EXPECT_EQ(check_scaled(0x1p-21, [](float x) { return x * 0x1p-21F; }).exact(), true);
   EXPECT_EQ(check_scaled(0x1p-30, [](float x) { return x * 0x1p-30F; }).exact(), std::nullopt);
 }

@@ -1,5 +1,5 @@
-/// Each run of a check is needed: for each there is a wrong kernel that no other run detects. A run that is no
-/// longer made, or whose inputs become weaker, fails here.
+/// Tests that each run of a check is needed: for each run, a wrong kernel exists that no other run detects. The
+/// tests fail if a run is removed or its inputs become weaker.
 #include "dsl/ir/interpret.h"
 #include "dsl/ir/tensor.h"
 #include "runtime/check/blame.h"
@@ -39,7 +39,7 @@ template <class T> WrongKernel copies_by(const char *what, DType dtype, const st
           }};
 }
 
-/// Y[i] is the sum of a row of X, of so many elements.
+/// Y[i] is the sum of row i of X, which has `terms` elements.
 Program row_sums(std::int64_t terms) {
   Workload w("row_sums");
   Tensor x = w.placeholder("X", {3, terms});
@@ -60,7 +60,7 @@ WrongKernel loses_the_last_term() {
           }};
 }
 
-/// A kernel that multiplies by 0 where a mask belongs. The factor is infinite in one of the two runs.
+/// A kernel that multiplies by 0 instead of using a mask. The factor is infinite in one of the two runs.
 WrongKernel multiplies_by_0(CheckRun run) {
   Program program = row_sums(5);
   Array x = make_inputs(program, run, CheckOptions().seed).arrays[0];
@@ -75,7 +75,7 @@ WrongKernel multiplies_by_0(CheckRun run) {
           }};
 }
 
-/// C = alpha*A*B + beta*C with C read whatever beta is.
+/// C = alpha*A*B + beta*C, where C is read for every beta.
 WrongKernel reads_c_always() {
   Program program = gemm(4, 5, 6);
   return {"C is read where beta is 0", program,
@@ -88,7 +88,7 @@ WrongKernel reads_c_always() {
           }};
 }
 
-/// Y[i] = X[i], rounded to bf16, but a tie is rounded away from 0 instead of to even.
+/// Y[i] = X[i] rounded to bf16. The wrong kernel rounds ties away from 0 instead of to even.
 WrongKernel rounds_ties_away() {
   Workload w("narrow");
   Tensor x = w.placeholder("X", {100});
@@ -125,7 +125,7 @@ std::vector<WrongKernel> found_only_by(CheckRun run) {
     return {multiplies_by_0(run)};
   case CheckRun::ties:
     return {rounds_ties_away()};
-  default: // these are made only if the others do not compare every element
+  default: // these runs are made only if the others do not compare every element
     return {};
   }
 }
@@ -153,7 +153,7 @@ TEST(EachRunOfACheck, IsTheOnlyOneThatFindsSomeWrongKernel) {
   }
 }
 
-/// Every run is either made or reported as skipped, with a reason.
+/// Each run must be made, or reported as skipped with a reason.
 TEST(EachRunOfACheck, IsMadeOrReported) {
   auto labels = [](const Program &program) {
     CheckResult result = Checker().check(program, as_computation(program), {.infinite = true});

@@ -1,4 +1,5 @@
-/// The bounds of single operations hold, are not much larger than the errors, and are 0 where nothing rounds.
+/// Tests the error bounds of single operations: they hold, are not much larger than the errors, and are 0 if
+/// nothing is rounded.
 #include "runtime/check/error_analysis.h"
 
 #include <algorithm>
@@ -13,7 +14,7 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// A number, and its value in a kernel.
+/// An exact number with its bound, and its value in a kernel.
 struct Pair {
   Bounded exact;
   float rounded = 0;
@@ -70,7 +71,7 @@ TEST(ErrorAnalysis, HasNoBoundWhereAnyResultIsPossible) {
   EXPECT_EQ(either({1, 0}, {3, 0.5}).error, 2.5);
 }
 
-/// In any order, with terms of any size.
+/// The bound must hold for every order of summation, and for terms of any magnitude.
 TEST(ErrorAnalysis, BoundsASumInAnyOrder) {
   std::mt19937 random(2);
   for (std::size_t terms : {1, 2, 7, 100}) {

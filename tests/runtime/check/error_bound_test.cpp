@@ -1,5 +1,5 @@
-/// Right kernels that are within the error bound, although f32 and fp64 differ by more than their relative
-/// accuracy, and wrong ones that are not.
+/// Tests correct kernels whose errors are within the bound although they exceed the relative accuracy of f32,
+/// and wrong kernels whose errors exceed the bound.
 #include "dsl/ir/tensor.h"
 #include "runtime/check/blame.h"
 #include "runtime/check/check.h"
@@ -25,7 +25,7 @@ Program map(DType from, DType to, const std::function<Expr(Expr)> &element) {
       {w.compute("Y", {1000}, {"i"}, [&](Expr i) -> Definition { return cast(to, element(x(i))); })});
 }
 
-/// The interpreter computes in f32, as a kernel does.
+/// The interpreter computes in f32, as kernels do.
 CheckResult check_right(const Program &program) { return Checker().check(program, as_computation(program)); }
 
 TEST(ErrorBoundOfACheck, AllowsUnderflow) {

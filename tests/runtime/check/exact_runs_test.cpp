@@ -1,4 +1,4 @@
-/// The runs of a check that compare all bits: their inputs, and what they detect.
+/// Tests the runs of a check that compare all bits: their inputs, and the errors that they detect.
 #include "dsl/ir/interpret.h"
 #include "dsl/ir/tensor.h"
 #include "runtime/check/blame.h"
@@ -23,7 +23,7 @@ using testing::HasSubstr;
 using Element = std::function<Expr(Expr)>;
 constexpr std::int64_t length = 100;
 
-/// Y[i] = element(X)(i), with X and Y of `length`.
+/// Y[i] = element(X)(i), where X and Y have `length` elements.
 Program map(DType dtype, const std::function<Expr(const Tensor &, Expr)> &element) {
   Workload w("map");
   Tensor x = w.placeholder("X", {length}, dtype);
@@ -34,7 +34,7 @@ CheckResult check_right(const Program &program) {
   return Checker().check(program, as_computation(program), {.infinite = true});
 }
 
-/// Checks a program with a candidate that computes each Y[i] from X[i].
+/// Checks a program against a kernel that computes each Y[i] as candidate(X[i]).
 template <class To, class From>
 CheckResult check_map(const Program &program, const std::function<To(From)> &candidate) {
   return Checker().check(program,
@@ -53,7 +53,7 @@ Program copy(DType dtype) {
 TEST(ExactRuns, CompareIntegersBeyondTheRangeOfADouble) {
   for (DType dtype : {DType::i64, DType::u64}) {
     EXPECT_TRUE(check_right(copy(dtype)).passed) << name(dtype);
-    // A double cannot tell apart the two numbers.
+    // Both numbers are equal as doubles.
     CheckResult wrong = check_map<std::uint64_t, std::uint64_t>(copy(dtype), [](std::uint64_t x) {
       return static_cast<double>(x ^ 1) == static_cast<double>(x) && (x >> 63) == 0 ? x ^ 1 : x;
     });
@@ -92,7 +92,8 @@ TEST(ExactRuns, GiveBooleansBothValuesAndPoisonTheirOutputs) {
   EXPECT_THAT(all_messages(unwritten), HasSubstr("Y[0] was never written"));
 }
 
-/// An index of any value would be out of bounds; so would an infinity that is converted to an integer.
+/// P is used as an index, so its values must be small. If X is floating point, the runs with infinities must be
+/// made, too.
 TEST(ExactRuns, KeepIntegersThatIndexSmall) {
   for (DType data : {DType::u32, DType::f32}) {
     Workload w("gather");
@@ -120,7 +121,7 @@ TEST(ExactRuns, HaveZerosOfBothSigns) {
   EXPECT_THAT(all_messages(unsigned_copy), HasSubstr(": got 0, expected -0"));
 }
 
-/// A lost term is a lost element at an edge, of every array.
+/// A lost term at an edge must change the result, so edge elements must not be 0.
 TEST(ExactRuns, HaveNoZeroAtAnEdge) {
   for (CheckRun run : {CheckRun::integers, CheckRun::switched}) {
     Inputs inputs = make_inputs(gemm(30, 20, 50), run, 1);
@@ -136,7 +137,7 @@ TEST(ExactRuns, HaveNoZeroAtAnEdge) {
   }
 }
 
-/// The order of a sum does not define the sign of its zero, and neither do `min` and `max`.
+/// The sign of a zero is not defined for sums, `min` and `max`. It must be compared for other results.
 TEST(ExactRuns, CompareTheSignOfAZeroOnlyWhereItIsDefined) {
   Program larger = map(DType::f32, [](const Tensor &x, Expr i) { return max(x(i), 0.0F) * 2.0F; });
   for (float zero : {0.0F, -0.0F}) {
@@ -164,7 +165,7 @@ std::string reasons(const CheckResult &result) {
   return text;
 }
 
-/// C = epilogue(A * B, s) + beta * C, with `terms` terms in a sum; C is read only if beta is not 0.
+/// C = epilogue(A * B, s) + beta * C, where each sum has `terms` terms. C is read only if beta is not 0.
 using Epilogue = std::function<Expr(Expr ab, Expr s)>;
 Program product(std::int64_t terms, const Epilogue &epilogue) {
   Workload w("product");
@@ -178,7 +179,7 @@ Program product(std::int64_t terms, const Epilogue &epilogue) {
   return w.output();
 }
 
-/// The same kernel without the last term: the elements of A's last column are 0.
+/// Checks the kernel with the last column of A set to 0, so that the last term is lost.
 CheckResult check_without_last_term(const Program &program, std::int64_t terms) {
   return Checker().check(program,
                          [&](std::vector<Array> &arrays, const std::vector<Scalar> &scalars) {
@@ -204,7 +205,7 @@ TEST(ExactRuns, KeepDivisionsExact) {
     CheckResult right = check_right(program);
     EXPECT_TRUE(right.passed) << all_messages(right);
     EXPECT_EQ(reasons(right), "");
-    // The bound is far too loose for one term of 8192.
+    // The error bound of 8192 terms is too large to detect one lost term.
     ASSERT_EQ(right.runs.size(), 5U);
     CheckResult lost = check_without_last_term(program, 8192);
     EXPECT_TRUE(lost.find(CheckRun::random)->passed);

@@ -1,3 +1,5 @@
+/// The programs of the first kernels, in the tensor language.
+
 #include "tests/runtime/check/first_kernels.h"
 
 #include "dsl/ir/tensor.h"
@@ -8,12 +10,12 @@ namespace {
 
 constexpr std::int64_t M = 5, N = 33;
 
-/// The right value, or that of a kernel with a wrong factor.
+/// Returns the value multiplied by the factor of the fault.
 Expr times(Expr value, const Fault &fault) {
   return fault.factor == 1 ? value : value * float_imm(fault.factor);
 }
 
-/// x(i, k), or 0 for the last k if that term is lost.
+/// Returns x(i, k), or 0 for the last k if the fault loses this term.
 Expr term(const Tensor &x, const Expr &i, const Expr &k, const Fault &fault, std::int64_t terms = N) {
   return fault.loses_term ? x.where(k < terms - 1, i, k) : x(i, k);
 }
@@ -135,7 +137,7 @@ Program distances(const Fault &fault) {
   })});
 }
 
-/// The square of the cosine.
+/// The square of the cosine of the angle between two vectors.
 Program similarity(const Fault &fault) {
   Workload w("similarity");
   Tensor a = w.placeholder("a", {M, N}), b = w.placeholder("b", {7, N});

@@ -1,5 +1,5 @@
 #pragma once
-/// Kernels as a first user writes them, and wrong variants of each.
+/// Kernels such as a new user writes, and wrong variants of each.
 
 #include "dsl/ir/program.h"
 
@@ -9,16 +9,16 @@
 
 namespace nestsmith::test {
 
-/// How a kernel differs from the right one.
+/// The difference from the correct kernel.
 struct Fault {
-  double factor = 1;       ///< of the output
-  bool loses_term = false; ///< the last term of a sum, or an operand
+  double factor = 1;       ///< multiplies the output
+  bool loses_term = false; ///< loses the last term of a sum, or an operand
 };
 
 struct FirstKernel {
   const char *name;
   std::function<Program(const Fault &)> build;
-  bool scales = true; ///< whether `factor` applies: the output is a floating-point number
+  bool scales = true; ///< whether `factor` applies, which requires a floating-point output
 };
 
 /// Softmax, normalizations, products, masks, polynomials, statistics, distances and a stencil.

@@ -1,4 +1,5 @@
-/// Fragments in schedules: registers that an intrinsic takes as words, and copies that several lanes hold.
+/// Tests fragments in schedules: registers that an intrinsic reads as words, and copies that several lanes
+/// hold.
 
 #include "dsl/ir/tensor.h"
 #include "tests/runtime/check/right.h"
@@ -20,10 +21,10 @@ std::string owed_by(const Schedule &s) {
   return all;
 }
 
-// ---- registers that an intrinsic takes as words
+// ---- registers that an intrinsic reads as words
 
-/// The product of 16 x K and K x 8 elements by one warp, which loads all of A to one fragment with this layout.
-/// Step k of the product starts at register `step`*k of a lane.
+/// Returns the product of 16 x K and K x 8 elements by one warp. It loads all of A to one fragment with this
+/// layout. Step k of the product starts at register `step`*k of a lane.
 Schedule one_warp(std::int64_t columns, std::int64_t step) {
   Workload w("one_warp");
   Tensor a = w.placeholder("A", {16, columns}, DType::f16), b = w.placeholder("B", {columns, 8}, DType::f16);
@@ -88,7 +89,7 @@ TEST(FragmentWords, OweRegistersThatStartAWord) {
 struct Copies {
   std::string layout = "a, b, r -> r, b"; ///< every lane has a copy
   std::int64_t columns = 32;              ///< of T
-  bool by_lanes = true;                   ///< the loop over the columns of T is bound to lane
+  bool by_lanes = true;                   ///< whether the loop over the columns of T is bound to lanes
 };
 
 /// Y[i, j] = T[i, read(j)], where T = 2*X is a fragment.
@@ -113,7 +114,7 @@ Schedule copied(const Copies &x, const std::function<Expr(Expr)> &read, std::int
 TEST(Replicas, AreReadByTheLanesThatWroteThem) {
   EXPECT_EQ(owed_by(copied({}, [](const Expr &j) { return j; })), "");
   expect_right(copied({}, [](const Expr &j) { return j; }));
-  // Every lane writes all of its copies.
+  // Every lane writes all of its copies, so every read is correct.
   for (std::int64_t columns : {1, 7, 32})
     for (const auto &read :
          std::vector<std::function<Expr(Expr)>>{[=](const Expr &j) { return floormod(j, columns); },
@@ -138,7 +139,7 @@ TEST(Replicas, OweTheLanesThatReadThem) {
   EXPECT_THAT(owed_by(copied({}, [](const Expr &j) { return floordiv(j, 2); })), HasSubstr("reads the copy"));
 }
 
-/// T[i, b] is the sum of 4 elements. Its init runs in every lane, its update in lane b.
+/// T[i, b] is the sum of 4 elements. The init and the update run in every lane, or in lane b only.
 Schedule sums(bool update_by_lanes, bool init_by_lanes, const std::function<Expr(Expr)> &read) {
   Workload w("sums");
   Tensor X = w.placeholder("X", {3, 32, 4});
@@ -169,7 +170,7 @@ TEST(Replicas, OfSumsAreWrittenByTheInitAndTheUpdate) {
   for (bool init_by_lanes : {false, true}) {
     EXPECT_EQ(owed_by(sums(true, init_by_lanes, own)), "");
     expect_right(sums(true, init_by_lanes, own));
-    // In the other lanes there is the init only, or nothing.
+    // The other lanes have only executed the init, or nothing.
     EXPECT_THAT(owed_by(sums(true, init_by_lanes, other)),
                 HasSubstr("block Y reads the copy of element (0, 0)"));
   }
@@ -181,7 +182,7 @@ TEST(Replicas, OfSumsAreWrittenByTheInitAndTheUpdate) {
                 "in lane 0 only"));
 }
 
-/// warp_sum adds to a total in each lane, so its init must be in each lane.
+/// warp_sum adds to a total in each lane, so the init must run in each lane.
 TEST(Replicas, OfTotalsAreInitialisedInEachLane) {
   for (bool init_by_lanes : {false, true}) {
     Workload w("totals");

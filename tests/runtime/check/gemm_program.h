@@ -1,11 +1,11 @@
 #pragma once
-/// The programs that the tests of the reference and of the check run.
+/// The program that the tests of the reference and of the check execute.
 
 #include "dsl/ir/tensor.h"
 
 namespace nestsmith::test {
 
-/// C = alpha * A * B + beta * C, reading C only where beta is not 0.
+/// C = alpha * A * B + beta * C. C is read only if beta is not 0, unless `masked` is false.
 inline Program gemm(std::int64_t m, std::int64_t n, std::int64_t k, DType dtype = DType::f32,
                     bool masked = true) {
   Workload w("gemm");

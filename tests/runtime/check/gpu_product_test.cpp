@@ -1,4 +1,5 @@
-/// The reference's products on a (fake) GPU: that every layout is passed right, and who makes which product.
+/// Tests the products of the reference on a fake GPU: each layout is passed correctly, and large products run
+/// on the GPU.
 
 #include "runtime/check/gpu_product.h"
 
@@ -18,7 +19,7 @@ using cuda::Device;
 using test::fake_cuda;
 using test::FakeLaunch;
 
-/// What the CUDA text of the product says, on the host.
+/// Executes on the host what the CUDA text of the product does.
 template <class T> void product(const FakeLaunch &launch) {
   const auto *x = launch.pointer<double>(0), *y = launch.pointer<double>(1);
   auto *z = launch.pointer<double>(2);
@@ -77,10 +78,10 @@ TEST_F(GpuProductTest, ServesLargeProductsThatFitTheMemory) {
   EXPECT_TRUE(product.serves({4096, 4096, 4096, false, false, false}));
   EXPECT_FALSE(product.serves({1, 1 << 20, 1 << 18, false, false, false})); // 2 TB
   EXPECT_FALSE(product.serves({4095, 4096, 4096, false, false, false}));
-  EXPECT_FALSE(product.serves({16 * 65535 + 1, 512, 512, false, false, false})); // rows of blocks
+  EXPECT_FALSE(product.serves({16 * 65535 + 1, 512, 512, false, false, false})); // too many rows
 }
 
-/// Sends every product to the GPU, whatever its size.
+/// Sends every product to the GPU.
 struct Always : Multiplier {
   explicit Always(GpuProduct &product) : product(product) {}
   bool serves(const Product &) const override { return true; }
@@ -101,7 +102,7 @@ TEST_F(GpuProductTest, GivesTheReferenceThatTheCpuGives) {
     Always gpu(product);
     Reference there = reference(program, in.arrays, in.scalars, &gpu);
     Reference here = reference(program, in.arrays, in.scalars);
-    EXPECT_EQ(gpu.calls, dtype == DType::f32 ? 2 : 1); // the value, and its magnitude
+    EXPECT_EQ(gpu.calls, dtype == DType::f32 ? 2 : 1); // one call for the value, and one for its magnitude
     for (std::size_t n = 0; n < here.outputs[0].value.size(); ++n) {
       EXPECT_NEAR(there.outputs[0].value[n], here.outputs[0].value[n], dtype == DType::f32 ? 1e-12 : 0);
       EXPECT_NEAR(there.outputs[0].magnitude[n], here.outputs[0].magnitude[n], 1e-12);

@@ -1,4 +1,4 @@
-/// The GPU path on a driver that runs on the host: see fake_cuda.h.
+/// Tests the execution on a GPU with a driver that runs on the host (tests/runtime/cuda/fake_cuda.h).
 
 #include "runtime/check/gpu_executor.h"
 #include "runtime/check/gpu_plan.h"
@@ -18,7 +18,7 @@ using test::fake_cuda;
 using test::FakeLaunch;
 using test::says;
 
-/// out[i] = factor * in[i] + acc[i] on one thread for each element, in blocks of 4.
+/// out[i] = factor * in[i] + acc[i], with one thread per element and 4 threads per block.
 constexpr std::int64_t n = 6;
 
 kernel::Kernel scale_kernel(DType dtype = DType::f32) {
@@ -41,7 +41,7 @@ Compiled compiled_scale() {
   return compiled;
 }
 
-/// What the kernel above does, and then what `also` does.
+/// Executes the kernel above on the host, and then `also`.
 template <class T> std::function<void(const FakeLaunch &)> scale(std::function<void(T *, T *, T *)> also = {}) {
   return [also](const FakeLaunch &launch) {
     T *in = launch.pointer<T>(0), *out = launch.pointer<T>(1), *acc = launch.pointer<T>(2);
@@ -103,7 +103,7 @@ TEST_F(Gpu, DescribesTheDevice) {
   EXPECT_EQ(info.l2_bytes, 65536u);
   EXPECT_EQ(info.memory_bytes, std::size_t(80) << 30);
   EXPECT_EQ(info.driver_version, 12040);
-  EXPECT_EQ(info.memory_bus_bits, 0); // the fake driver does not say
+  EXPECT_EQ(info.memory_bus_bits, 0); // the fake driver does not report it
   auto arch = [](int major, int minor) {
     DeviceInfo other;
     other.major = major;
@@ -125,8 +125,8 @@ TEST_F(Gpu, RunsAKernelOnHostArrays) {
   EXPECT_EQ(fake_cuda().count("cuLaunchKernel"), 1);
 }
 
-/// Sizes stand between pointers and scalars, the grid follows from them, and what lies between rows need not be
-/// written.
+/// Sizes are passed between pointers and scalars, and determine the grid. Elements between the rows may stay
+/// unwritten.
 TEST_F(Gpu, LaunchesOneKernelForTheSizesOfThePlan) {
   Var rows = make_size("R", {}), distance = make_size("ld", {});
   auto strides = std::make_shared<const std::vector<Expr>>(std::vector<Expr>{distance, 1});
@@ -201,7 +201,7 @@ TEST_F(Gpu, AllowsMoreThan48KbOfSharedMemory) {
 TEST_F(Gpu, FindsAWriteToAnInput) {
   expect_problem(run([](float *in, float *, float *) { in[3] = -1; }),
                  "buffer in: written to, though it is an input");
-  EXPECT_EQ(arrays[0].view<float>()[3], 3); // the caller's array is not touched
+  EXPECT_EQ(arrays[0].view<float>()[3], 3); // the caller's array is unchanged
 }
 
 TEST_F(Gpu, FindsElementsThatWereNeverWritten) {
@@ -217,7 +217,7 @@ TEST_F(Gpu, FindsElementsThatWereNeverWritten) {
 
 TEST_F(Gpu, AnIntegerThatHappensToBePoisonIsNoUnwrittenElement) {
   std::vector<Array> integers(3, Array(DType::u32, {2, 3}));
-  // The kernel computes what it finds in an output that nobody wrote: it must not be taken for one.
+  // The kernel stores the value that marks unwritten elements. These elements must count as written.
   std::uint32_t poison = 0;
   fake_cuda().kernels["scale"] = [&](const FakeLaunch &launch) {
     poison = launch.pointer<std::uint32_t>(1)[0];
@@ -270,7 +270,7 @@ TEST_F(Gpu, EveryFailedCallIsAnErrorAndLeaksNothing) {
   for (const std::string &symbol : symbols) {
     bool frees =
         says(symbol, "Free") || says(symbol, "Unload") || says(symbol, "Release") || says(symbol, "Destroy");
-    if (frees) // errors on the way out are not reported
+    if (frees) // errors during cleanup are not reported
       continue;
     test::reset_fake_cuda();
     fake_cuda().kernels["scale"] = scale<float>();
@@ -334,7 +334,7 @@ TEST_F(Gpu, TheExecutorCompilesForTheDeviceAndOnceForEachLaunch) {
   EXPECT_EQ(arrays[1].view<float>()[5], 110);
   EXPECT_DOUBLE_EQ(executor.time(kernel, arrays, std::vector{factor}).median, 1);
   EXPECT_EQ(compiled_for, std::vector<std::string>{"scale sm_90a"});
-  kernel.indices[0].extent = 1; // the same text on one block: the last two elements are left
+  kernel.indices[0].extent = 1; // the same text with one block leaves the last two elements unwritten
   EXPECT_EQ(executor.run(kernel, arrays, std::vector{factor}).diagnostics,
             std::vector<std::string>{"buffer out: 2 of 6 elements never written, the first out[1, 1]"});
 }

@@ -1,4 +1,4 @@
-/// Plans of two kernels on the simulator and on a driver that runs on the host.
+/// Tests plans of two kernels on the simulator, and with a driver that runs on the host.
 
 #include "lowering/plan.h"
 #include "runtime/check/gpu_executor.h"
@@ -21,7 +21,7 @@ Buffer global(const char *name, Role role) {
   return std::make_shared<const BufferNode>(BufferNode{name, DType::f32, {Expr(n)}, Scope::global, role});
 }
 
-/// T = X + X for the first `made` elements; Y = T*factor.
+/// T = X + X for the first `made` elements, and Y = T*factor.
 struct TwoKernels {
   explicit TwoKernels(std::int64_t made = n) {
     Buffer x = global("X", Role::input), y = global("Y", Role::output), t = global("T", Role::temporary);
@@ -72,7 +72,7 @@ TEST(SimulatedPlan, FindsAnOutputThatIsReadBeforeItIsWritten) {
   TwoKernels two;
   std::swap(two.plan.kernels[0], two.plan.kernels[1]);
   EXPECT_FALSE(SimExecutor().run(two.plan, two.arrays, two.scalars).diagnostics.empty());
-  // An output of the first kernel can be read by the second.
+  // The second kernel may read an output of the first one.
   TwoKernels good;
   good.plan.kernels[0].params = {good.plan.params[0], good.plan.params[1]};
   Expr i = good.plan.kernels[0].indices[0].var;

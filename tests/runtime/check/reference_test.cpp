@@ -1,3 +1,5 @@
+/// Tests the values and the error bounds of the reference.
+
 #include "runtime/check/reference.h"
 
 #include "dsl/expr/error.h"
@@ -13,7 +15,7 @@ namespace {
 
 using test::gemm;
 
-/// A*B one element at a time, with none of the code under test.
+/// Computes one element of A*B without the code under test.
 double dot(const Array &a, const Array &b, std::int64_t i, std::int64_t j, bool absolute) {
   std::int64_t k = a.shape()[1], n = b.shape()[1];
   double sum = 0;
@@ -41,8 +43,7 @@ TEST(Reference, GemmHasItsValueMagnitudeAndBound) {
           std::abs(alpha) * dot(in.arrays[0], in.arrays[1], i, j, true) + std::abs(beta) * std::abs(c);
       EXPECT_NEAR(got.outputs[0].magnitude[at], magnitude, 1e-12);
       EXPECT_GE(got.largest, magnitude);
-      double bound =
-          got.outputs[0].error_at(i * 7 + j); // at most that of Higham, Lemma 3.1, for K + 3 roundings
+      double bound = got.outputs[0].error_at(i * 7 + j); // at most Higham's (Lemma 3.1) for K + 3
       EXPECT_GT(bound, 0);
       EXPECT_LE(bound, 133 * 0x1.001p-24 * magnitude);
     }
@@ -68,7 +69,7 @@ TEST(Reference, BetaZeroDoesNotReadC) {
   Reference right = reference(program, in.arrays, in.scalars);
   for (double value : right.outputs[0].value)
     EXPECT_TRUE(std::isfinite(value));
-  // Without the mask 0 * NaN is a NaN, and the reference says so.
+  // Without the mask, the reference computes 0 * NaN, which is NaN.
   Program unmasked = gemm(2, 3, 4, DType::f32, false);
   EXPECT_FALSE(switched_read(unmasked).has_value());
   EXPECT_TRUE(std::isnan(reference(unmasked, in.arrays, in.scalars).outputs[0].value[0]));
@@ -90,7 +91,8 @@ TEST(Reference, RingWrapsAround) {
     }
 }
 
-/// sum_k X[k, i] * Y[j, k], once as written and once where the extra term keeps it from being recognized.
+/// Computes sum_k X[k, i] * Y[j, k] once as a product, and once with an extra term, which prevents that the
+/// reference recognizes a product.
 TEST(Reference, TransposedContractionAgreesWithTheElementwiseEvaluator) {
   auto build = [](bool plain) {
     Workload w("transposed");
@@ -120,7 +122,7 @@ TEST(Reference, TransposedContractionAgreesWithTheElementwiseEvaluator) {
     EXPECT_NEAR(2 * once.outputs[0].error_at(n), twice.outputs[0].error_at(n), 0x1p-20);
 }
 
-/// A batch is one product after the other; what is no product of whole matrices is computed element by element.
+/// The reference computes a batch as one product per matrix. It computes other sums element by element.
 TEST(Reference, BatchesAreProducts) {
   auto build = [](bool plain) {
     Workload w("batch");
@@ -183,7 +185,7 @@ TEST(Reference, ReadOutOfBoundsIsRefused) {
   }
 }
 
-/// Only a mask protects a read: not the condition of a select, and not that of a branch.
+/// Only a mask protects a read. The condition of a select or a branch does not.
 TEST(Reference, ReadOutOfBoundsOnTheSideNotTakenIsRefused) {
   auto run = [](const std::function<Expr(const Tensor &, Expr)> &element) {
     Workload w("next");

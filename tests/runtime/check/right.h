@@ -13,7 +13,7 @@
 
 namespace nestsmith::test {
 
-/// The messages of a check, one per line.
+/// Returns the messages of a check, one per line.
 inline std::string all_messages(const CheckResult &result) {
   std::string text;
   for (const std::string &message : result.messages())
@@ -26,8 +26,8 @@ inline std::vector<std::string> diagnostics(const Schedule &s, const kernel::Pla
   return check(s, plan, simulator).messages();
 }
 
-/// The result of the lowered schedule is right: bit for bit where that is defined, and without a race, a read
-/// of unwritten memory or an access out of bounds.
+/// Expects that the lowered schedule gives the right result, bit for bit where it is defined, and that the
+/// simulator reports no diagnostic.
 inline void expect_right(const Schedule &s) {
   SimExecutor simulator;
   kernel::Plan plan = lower(s);

@@ -1,4 +1,5 @@
-/// Values whose operands are shared: the kernel and the reference compute the same, fast.
+/// Tests values whose operands are shared: the kernel and the reference compute the same result in a short
+/// time.
 
 #include "dsl/ir/tensor.h"
 #include "lowering/lower.h"
@@ -53,7 +54,7 @@ TEST(SharedValues, SquaresOfIntegersAreRight) {
     }
 }
 
-/// x + x, 14 deep: no value leaves the range of f32.
+/// Doubles x up to 14 times. No value exceeds the range of f32.
 TEST(SharedValues, SumsOfFloatsAreWithinTheirBound) {
   auto doubled = [](int times) {
     return elementwise(DType::f32, [=](const Tensor &x, Expr i) {
@@ -75,7 +76,7 @@ TEST(SharedValues, RoundingsCountOnAllWays) {
     ReferenceOutput y = reference(s.source(), in.arrays, in.scalars).outputs[0];
     return y.error_at(0) < no_bound ? y.error_at(0) / y.value[0] : no_bound;
   };
-  for (int times : {0, 1, 3, 5}) { // each error of an operand counts as often as it is one
+  for (int times : {0, 1, 3, 5}) { // an error of an operand counts once for each use
     double ways = std::exp2(times);
     EXPECT_GE(relative_bound(times), 0.9 * (2 * ways - 1) * 0x1p-24) << times;
     EXPECT_LE(relative_bound(times), 1.1 * (2 * ways - 1) * 0x1p-24) << times;
@@ -101,7 +102,7 @@ TEST(SharedValues, AreRightBehindConditions) {
   }
 }
 
-/// As deep as the limit allows, and a sum of thousands of terms.
+/// Values as deep as the limit allows, and a sum of thousands of terms.
 TEST(SharedValues, DeepAndWideValuesAreRight) {
   CheckResult deep = simulated(elementwise(DType::u32, [](const Tensor &x, Expr i) {
     Expr y = x(i);

@@ -1,4 +1,4 @@
-/// Arrays whose rows lie further apart than they are long.
+/// Tests arrays with gaps between their rows.
 
 #include "runtime/check/stored_array.h"
 
@@ -12,7 +12,7 @@
 namespace nestsmith {
 namespace {
 
-/// Y = X + 1 over M x N, with leading dimensions.
+/// Y = X + 1 over M x N elements, with leading dimensions.
 Program increment() {
   Workload w("increment");
   Expr M = w.size("M"), N = w.size("N"), ldx = w.size("ldx", {.multiple_of = 4}), ldy = w.size("ldy");
@@ -46,7 +46,7 @@ TEST(StoredArray, LeadingDimensionsFollowFromTheExtents) {
   EXPECT_EQ(sizes_for(program, extents, 3), (std::vector<std::int64_t>{3, 6, 12, 9}));
 }
 
-/// ldb is the leading dimension of Z and the length of a row of X, and L an extent that a read needs.
+/// ldb is the leading dimension of Z and the length of a row of X. A read determines the extent L.
 TEST(StoredArray, SizesFollowFromOtherSizes) {
   Workload w("chain");
   Expr M = w.size("M"), N = w.size("N"), lda = w.size("lda"), ldb = w.size("ldb"),
@@ -81,7 +81,7 @@ TEST(Check, OfRowsApartPasses) {
   EXPECT_TRUE(check(s, plan, simulator).passed);
 }
 
-/// The kernel takes the leading dimension of X for that of Y.
+/// The kernel uses the leading dimension of X for Y. The check must fail.
 TEST(Check, FindsALostLeadingDimension) {
   Schedule s = scheduled();
   SimExecutor simulator;

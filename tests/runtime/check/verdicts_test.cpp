@@ -1,4 +1,5 @@
-/// The outcome of a check: right only if every element of every output was compared, and what was compared.
+/// Tests the outcome of a check: it is right only if every element of every output was compared. The result
+/// names what was compared.
 #include "dsl/ir/interpret.h"
 #include "dsl/ir/tensor.h"
 #include "lowering/lower.h"
@@ -59,7 +60,7 @@ TEST_P(FirstKernels, FailIfATermIsLost) {
   EXPECT_FALSE(result.find(CheckRun::random)->passed);
 }
 
-/// A bound that is merely large would be no bound.
+/// Each bound must be close to the errors that occur.
 TEST_P(FirstKernels, HaveBoundsNearTheErrorsThatOccur) {
   Program program = GetParam().build({});
   double most = 0;
@@ -99,7 +100,8 @@ TEST(VerdictOfACheck, IsNoneIfNothingWasCompared) {
   EXPECT_FALSE(result.skipped.empty());
 }
 
-/// A wrong result stays wrong, and one output that is right does not stand for another.
+/// A wrong output makes the check fail, even if another output is not compared. A correct output does not make
+/// another one correct.
 TEST(VerdictOfACheck, NamesEachOutputThatWasNotCompared) {
   Workload w("two");
   Tensor x = w.placeholder("X", {10});
@@ -119,7 +121,7 @@ TEST(VerdictOfACheck, NamesEachOutputThatWasNotCompared) {
   EXPECT_EQ(wrong.outcome(), CheckOutcome::wrong);
 }
 
-/// Only the last elements have divisors that may be 0 in floating point.
+/// Only the last elements have divisors that may be 0 in floating point, so only these need other inputs.
 TEST(VerdictOfACheck, TriesOtherInputsForElementsWithoutABound) {
   auto quotient = [](double factor) {
     Workload w("quotient");
@@ -138,7 +140,7 @@ Schedule softmax_schedule(double factor) {
   return s;
 }
 
-/// The kernel is that of another computation.
+/// The kernel is that of another softmax.
 TEST(VerdictOfACheck, IsWrongForTheKernelOfAnotherSoftmax) {
   SimExecutor simulator;
   Schedule right = softmax_schedule(1);
@@ -163,7 +165,8 @@ TEST(VerdictOfACheck, ComparesConditionsOfExactNumbersBitForBit) {
     EXPECT_FALSE(check_as(above(0), above(limit)).find(CheckRun::random)->passed) << limit;
 }
 
-/// f32 and fp64 may be on different sides of an integer, or of a limit; anything else is wrong.
+/// f32 and fp64 may round to different sides of an integer or of a limit. Both results are allowed, and any
+/// other is wrong.
 TEST(VerdictOfACheck, AllowsBothIntegersNextToARounding) {
   auto truncated = [](float offset) {
     return map(DType::f32, DType::i32, [=](Expr x) { return cast(DType::i32, x * 3.0F * 7.0F + offset); });
@@ -172,7 +175,7 @@ TEST(VerdictOfACheck, AllowsBothIntegersNextToARounding) {
   EXPECT_TRUE(right.passed) << all_messages(right);
   EXPECT_FALSE(check_as(truncated(0), truncated(1)).passed);
   Program at_seven = map(DType::f32, DType::i32, [](Expr x) { return cast(DType::i32, x * 10.0F * 0.7F); });
-  EXPECT_TRUE(check_as(at_seven, at_seven).passed); // 10 * 0.7 is 7 in f32 and less in fp64
+  EXPECT_TRUE(check_as(at_seven, at_seven).passed); // 10 * 0.7 is 7 in f32, and less than 7 in fp64
 }
 
 TEST(VerdictOfACheck, DoesNotHoldForAConditionThatRoundingsDecide) {
@@ -182,7 +185,7 @@ TEST(VerdictOfACheck, DoesNotHoldForAConditionThatRoundingsDecide) {
   EXPECT_EQ(check_as(program, program).outcome(), CheckOutcome::not_compared);
 }
 
-/// A run whose inputs are not possible is listed, and the others are made.
+/// A run whose inputs would be out of bounds is listed as skipped, and the other runs are made.
 TEST(VerdictOfACheck, ListsARunWhoseInputsWouldBeOutOfBounds) {
   Workload w("lookup");
   Tensor x = w.placeholder("X", {30}), p = w.placeholder("P", {10});
@@ -197,7 +200,7 @@ TEST(VerdictOfACheck, ListsARunWhoseInputsWouldBeOutOfBounds) {
               HasSubstr("not possible with these inputs: the computation reads X out of"));
 }
 
-/// Rounding is allowed in the runs with infinities too.
+/// The runs with infinities must allow rounding, too.
 TEST(VerdictOfACheck, AllowsRoundingsBesideInfinities) {
   auto both = [](const std::function<Expr(Expr, Expr, Expr)> &element, DType type = DType::f32) {
     Workload w("both");
@@ -226,7 +229,7 @@ TEST(VerdictOfACheck, AllowsRoundingsBesideInfinities) {
   EXPECT_FALSE(check_as(masked, early).passed);
 }
 
-/// A product of `terms` terms whose factors are rounded to `type`, or not.
+/// A product of `terms` terms. If `rounds`, its factors are rounded to `type`.
 Program product(DType type, std::int64_t terms, bool rounds, DType output = DType::f32) {
   Workload w("product");
   Tensor a = w.placeholder("A", {3, terms}), b = w.placeholder("B", {terms, 3});
@@ -249,7 +252,7 @@ TEST(VerdictOfACheck, FindsALostRoundingOfTheFactorsOfALongSum) {
     }
 }
 
-/// A kernel that truncates, or that rounds ties away from 0.
+/// The kernels truncate, or round ties away from 0.
 TEST(VerdictOfACheck, FindsAWrongRoundingMode) {
   for (DType type : {DType::f16, DType::bf16}) {
     Program copy = map(DType::f32, type, [](Expr x) { return x; });
@@ -271,7 +274,7 @@ TEST(VerdictOfACheck, FindsAWrongRoundingMode) {
   }
 }
 
-/// Storage in narrow types, and numbers that are computed from integers.
+/// Outputs in narrow types, and numbers that are computed from integers.
 TEST(VerdictOfACheck, ComparesNarrowAndMixedTypesInFull) {
   for (DType type : {DType::f16, DType::bf16, DType::f32, DType::i32}) {
     SCOPED_TRACE(name(type));

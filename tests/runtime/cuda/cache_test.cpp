@@ -1,3 +1,5 @@
+/// Tests the disk cache: entries, damaged files, concurrent and killed processes, and access rights.
+
 #include "runtime/cuda/cache.h"
 #include "tests/files.h"
 #include "tests/runtime/environment.h"
@@ -39,7 +41,7 @@ TEST(DiskCache, KeepsAnEntryBetweenObjects) {
   EXPECT_EQ(first.note(), "");
   EXPECT_EQ(DiskCache(folder.path() / "deep/er").get(key), payload);
   EXPECT_EQ(first.get(DiskCache::key({"source", "sm_90"})), std::nullopt);
-  only_file(folder.path() / "deep/er"); // no temporary file is left
+  only_file(folder.path() / "deep/er"); // the writer leaves no temporary file
 }
 
 TEST(DiskCache, AnEmptyPayloadIsAnEntry) {
@@ -74,7 +76,7 @@ TEST(DiskCache, ADamagedEntryIsMissingUntilItIsWrittenAgain) {
   }
 }
 
-/// Whatever byte is lost or changed.
+/// Removes or changes each byte in turn.
 TEST(DiskCache, EveryDamageIsSeen) {
   TemporaryFolder folder;
   DiskCache cache(folder.path());
@@ -184,7 +186,7 @@ TEST(DiskCache, OfAProcessThatEndsWhileItWritesHasNoNewEntry) {
     only_file(folder.path());
 }
 
-/// Entries of a process that is killed at any moment are there whole or not at all.
+/// If a process is killed at any moment, each of its entries is complete or missing.
 TEST(DiskCache, OfKilledProcessesHasWholeEntries) {
   TemporaryFolder folder;
   auto key_of = [](int n) { return DiskCache::key({std::to_string(n)}); };
@@ -234,7 +236,7 @@ TEST(DiskCache, IsOnlyForItsUser) {
   EXPECT_EQ(cache.why_not_own(), "");
 }
 
-/// In a child, because a process remembers its first refusal.
+/// Runs in a child process, because a process reports a refusal only once.
 TEST(DiskCache, AFolderThatOthersCanWriteIsNeitherReadNorWritten) {
   TemporaryFolder folder;
   const std::string key = DiskCache::key({"k"}), other = DiskCache::key({"other"});
@@ -330,7 +332,7 @@ TEST(DiskCache, LivesWhereTheEnvironmentSays) {
   EXPECT_EQ(DiskCache::standard_directory(), "/own");
   ScopedVariable no_own("NESTSMITH_CACHE", std::nullopt);
   EXPECT_EQ(DiskCache::standard_directory(), "/xdg/nestsmith");
-  ScopedVariable relative("XDG_CACHE_HOME", "relative"); // to be ignored, says the XDG specification
+  ScopedVariable relative("XDG_CACHE_HOME", "relative"); // ignored, as the XDG specification requires
   EXPECT_EQ(DiskCache::standard_directory(), "/home/someone/.cache/nestsmith");
   ScopedVariable no_home("HOME", std::nullopt);
   EXPECT_EQ(DiskCache::standard_directory(), "");

@@ -42,7 +42,7 @@ TEST(CompiledEntry, OfAnotherKernelOrArchitectureIsNone) {
   EXPECT_FALSE(read_entry(entry, "g", compiled().arch));
   EXPECT_FALSE(read_entry(entry, "f", *Arch::parse("sm_90")));
   Compiled renamed = compiled();
-  renamed.kernel_name = "g"; // its log is of another kernel
+  renamed.kernel_name = "g"; // the log is that of another kernel
   EXPECT_FALSE(read_entry(write_entry(renamed), "g", renamed.arch));
 }
 

@@ -1,4 +1,4 @@
-/// cuBLAS on a fake that computes column-major products on the host: see fake_cuda.h.
+/// Tests the calls of cuBLAS with a fake that computes column-major products on the host (fake_cuda.h).
 
 #include "dsl/expr/error.h"
 #include "runtime/cuda/cublas.h"
@@ -51,7 +51,7 @@ TEST_F(CublasTest, ComputesTheRowMajorProductOfEveryShape) {
   }
 }
 
-/// 3 x 5 from 7 terms, in every type and with each operand as it is or transposed.
+/// Products of 3 x 5 elements with 7 terms, for each type, and with each operand plain or transposed.
 TEST_F(CublasTest, ComputesProductsOfNarrowAndTransposedOperands) {
   auto cublas = Cublas::open(*device, test::fake_cublas());
   auto stored = [](const Array &plain, std::int64_t columns, bool transposed, DType type) {
@@ -86,7 +86,7 @@ TEST_F(CublasTest, TakesTheFasterOfTheTwoTrueFp32Modes) {
   Cublas::Result standard = run({2, 3});
   EXPECT_EQ(standard.mode, Cublas::Mode::standard);
   EXPECT_DOUBLE_EQ(standard.ms.median, 2);
-  EXPECT_EQ(fake_cuda().math_mode, 2); // CUBLAS_PEDANTIC_MATH was timed last
+  EXPECT_EQ(fake_cuda().math_mode, 2); // CUBLAS_PEDANTIC_MATH was measured last
   Cublas::Result pedantic = run({3, 2});
   EXPECT_EQ(pedantic.mode, Cublas::Mode::pedantic);
   EXPECT_DOUBLE_EQ(pedantic.ms.median, 2);

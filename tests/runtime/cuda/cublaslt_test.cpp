@@ -1,4 +1,4 @@
-/// cuBLASLt on a fake that computes column-major products on the host: see fake_cuda.h.
+/// Tests the calls of cuBLASLt with a fake that computes column-major products on the host (fake_cuda.h).
 
 #include "dsl/expr/error.h"
 #include "runtime/cuda/cublaslt.h"
@@ -35,7 +35,7 @@ protected:
   std::unique_ptr<Device> device;
 };
 
-/// 3 x 5 from 7 terms.
+/// A product of 3 x 5 elements with 7 terms.
 TEST_F(CublasLtTest, ComputesWhatCublasComputesWithEveryAlgorithm) {
   auto lt = CublasLt::open(*device, test::fake_cublaslt());
   EXPECT_EQ(lt->version(), "12.5.6");

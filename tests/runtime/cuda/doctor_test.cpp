@@ -1,3 +1,5 @@
+/// Tests the report of `nestsmith doctor` about the libraries of this machine.
+
 #include "runtime/cuda/cache.h"
 #include "runtime/cuda/cublas.h"
 #include "runtime/cuda/doctor.h"

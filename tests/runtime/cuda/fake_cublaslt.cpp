@@ -1,4 +1,4 @@
-/// cuBLASLt on the host: it computes with the fake cuBLAS.
+/// A fake of cuBLASLt that computes with the fake of cuBLAS.
 
 #include "tests/runtime/cuda/fake_cuda.h"
 
@@ -18,7 +18,7 @@ struct Layout {
   std::uint64_t rows, columns;
   std::int64_t leading;
 };
-/// As in cublasLt.h: 96 bytes.
+/// The layout of cublasLt.h, 96 bytes.
 struct Heuristic {
   std::uint64_t algorithm[8];
   std::size_t workspace;

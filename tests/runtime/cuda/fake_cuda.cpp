@@ -1,3 +1,5 @@
+/// The functions of the fake driver and of the fake cuBLAS.
+
 #include "tests/runtime/cuda/fake_cuda.h"
 
 #include "dsl/expr/numbers.h"
@@ -16,14 +18,14 @@ FakeCuda fake;
 #define ENTER(symbol)                                                                                          \
   if (Result failed = enter_fake(#symbol))                                                                     \
   return failed
-/// The end of a call that does nothing but to be captured.
+/// Ends a call that a capture counts instead of executing it.
 #define CAPTURED()                                                                                             \
   if (fake.capturing && ++fake.captured)                                                                       \
   return 0
 
 template <class Handle> Handle handle(std::uintptr_t value) { return reinterpret_cast<Handle>(value); }
 
-/// A copy or fill must lie in one allocation.
+/// Whether the bytes lie in one allocation, as a copy or a fill requires.
 bool allocated(Address address, std::size_t bytes) {
   auto after = fake.memory.upper_bound(address);
   if (after == fake.memory.begin())
@@ -291,7 +293,7 @@ int cublasSetMathMode(void *, int mode) {
   fake.math_mode = mode;
   return 0;
 }
-/// C = alpha * A * B + beta * C in column-major order, as the BLAS defines it; C is not read where beta is 0.
+/// C = alpha * A * B + beta * C in column-major order, as in the BLAS. If beta is 0, C is not read.
 int cublasSgemm_v2_64(void *, int transpose_a, int transpose_b, std::int64_t m, std::int64_t n, std::int64_t k,
                       const float *alpha, const float *a, std::int64_t lda, const float *b, std::int64_t ldb,
                       const float *beta, float *c, std::int64_t ldc) {
@@ -311,8 +313,7 @@ int cublasSgemm_v2_64(void *, int transpose_a, int transpose_b, std::int64_t m, 
   return 0;
 }
 
-/// A matrix of the `elements` that a leading dimension and columns take, as f32. 2: CUDA_R_16F, 14:
-/// CUDA_R_16BF.
+/// Converts `elements` elements of a matrix to f32. Type 2 is CUDA_R_16F, and 14 is CUDA_R_16BF.
 std::vector<float> widened(const void *matrix, int type, std::int64_t elements) {
   std::vector<float> result(static_cast<std::size_t>(elements));
   for (std::size_t n = 0; n < result.size(); ++n)

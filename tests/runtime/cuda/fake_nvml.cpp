@@ -1,4 +1,4 @@
-/// NVML of one GPU.
+/// A fake of NVML with one GPU.
 
 #include "tests/runtime/cuda/fake_cuda.h"
 

@@ -1,4 +1,4 @@
-/// The features of architectures, as the assembler of CUDA has them.
+/// Tests the features of architectures against the assembler of CUDA.
 
 #include "dsl/ir/arch.h"
 #include "runtime/cuda/nvrtc.h"
@@ -8,7 +8,7 @@
 namespace nestsmith::cuda {
 namespace {
 
-/// One instruction, in terms of a shared address %0, a global address %1, and registers.
+/// An instruction with a shared address %0, a global address %1, and registers.
 struct Instruction {
   Feature feature;
   const char *text;

@@ -1,3 +1,5 @@
+/// Tests the search for CUDA's libraries in folders that the test creates.
+
 #include "runtime/cuda/library.h"
 #include "runtime/cuda/trust.h"
 #include "tests/files.h"
@@ -21,7 +23,7 @@ using nestsmith::test::says;
 using nestsmith::test::ScopedVariable;
 using nestsmith::test::TemporaryFolder;
 
-/// Some small library of the system, to be put where CUDA's are looked for.
+/// Returns a small system library that the tests copy to the searched folders.
 fs::path any_library() {
   for (const char *folder : {"/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu", "/lib64", "/usr/lib"})
     if (fs::path file = fs::path(folder) / "libutil.so.1"; fs::exists(file))
@@ -41,10 +43,10 @@ protected:
     fs::copy_file(any_library(), target);
     return target;
   }
-  /// Searches in what the test made only: this machine may have a CUDA of its own.
+  /// Searches only the folders of the test, because this machine may have a CUDA installation.
   Search find(LibraryKind kind) {
 #ifdef __SANITIZE_ADDRESS__
-    __lsan::ScopedDisabler leaks; // of a CUDA that is opened, passed over and closed again
+    __lsan::ScopedDisabler leaks; // an opened library that is not used leaks when it is closed
 #endif
     return find_library(kind, [&](const Library &library) {
       return library.path.string().starts_with(folder.path().string()) ? "" : "is not the test's";
@@ -130,7 +132,7 @@ TEST_F(LibrarySearch, OpensNoLibraryThatOthersCanChange) {
     EXPECT_TRUE(says(joined(search.looked), library.string() + " is not loaded: " + why + changed.string()));
     EXPECT_TRUE(says(joined(search.looked), "if you trust it, name its folder with NESTSMITH_CUDA_PATH"));
   };
-  for (const fs::path &part : {library, folder.path() / "site"}) { // tests/runtime/cuda/trust_test.cpp has all
+  for (const fs::path &part : {library, folder.path() / "site"}) { // all cases: trust_test.cpp
     fs::perms before = fs::status(part).permissions();
     fs::permissions(part, fs::perms::others_write, fs::perm_options::add);
     expect_refused(part, "other users can write to ");
@@ -138,7 +140,7 @@ TEST_F(LibrarySearch, OpensNoLibraryThatOthersCanChange) {
   }
   fs::permissions(library.parent_path(), fs::perms::all | fs::perms::sticky_bit);
   expect_refused(library.parent_path(), "other users can write to ");
-  // The user may name it.
+  // The user may name the folder explicitly.
   ScopedVariable named("NESTSMITH_CUDA_PATH", (folder.path() / "site").string());
   EXPECT_TRUE(find(LibraryKind::nvrtc).library);
 }

@@ -1,4 +1,4 @@
-/// Interleaved measurements on a driver that runs on the host: see fake_cuda.h.
+/// Tests interleaved measurements with a driver that runs on the host (fake_cuda.h).
 
 #include "dsl/expr/error.h"
 #include "runtime/cuda/measure.h"
@@ -26,7 +26,7 @@ protected:
     device.reset();
     EXPECT_EQ(fake_cuda().events + fake_cuda().graphs + fake_cuda().streams + fake_cuda().handles, 0);
   }
-  /// A competitor that writes its name and copy into `log`.
+  /// Returns a competitor that appends its name and its copy to `log`.
   Competitor competitor(const std::string &name) {
     return {name, [this, name](std::size_t copy) {
               log += name + (log_copies ? std::to_string(copy) : "");
@@ -41,7 +41,7 @@ protected:
 TEST_F(Measurement, CompetitorsTakeTurnsAndEverySecondRoundIsReversed) {
   auto result =
       measure(*device, {competitor("a"), competitor("b")}, {.launch = LaunchMode::single, .rounds = 3});
-  // Two launches to warm up, then for each sample two that are not measured and one that is.
+  // Two launches warm up. Each sample then has two launches that are not measured and one that is.
   EXPECT_EQ(log, "aabb"
                  "aaabbb"
                  "bbbaaa"
@@ -72,7 +72,7 @@ TEST_F(Measurement, ASampleHasOneLaunchBetweenItsEvents) {
 }
 
 TEST_F(Measurement, BackToBackLaunchesFillTheSampleAndAreDivided) {
-  fake_cuda().elapsed_ms = {1, 10}; // two launches in 1 ms, then the sample
+  fake_cuda().elapsed_ms = {1, 10}; // two launches take 1 ms, and the sample 10 ms
   auto result =
       measure(*device, {competitor("a")}, {.launch = LaunchMode::back_to_back, .rounds = 1, .sample_ms = 5});
   EXPECT_EQ(result[0].launches, 10);

@@ -1,3 +1,5 @@
+/// Tests the compilation by NVRTC: architectures, resources, errors, headers, and the cache.
+
 #include "runtime/cuda/nvrtc.h"
 #include "tests/files.h"
 #include "tests/runtime/environment.h"
@@ -23,7 +25,7 @@ const char *const plain = R"(extern "C" __global__ void plain(const float *a, fl
 }
 )";
 
-/// Holds 64 values at once in a block that allows each thread `registers`.
+/// Returns a kernel that holds 64 values in registers at the same time. `bounds` limits the registers.
 std::string hungry(const std::string &bounds) {
   return "extern \"C\" __global__ void " + bounds + R"( hungry(const float *a, float *b, int n) {
   float r[64];
@@ -81,7 +83,8 @@ TEST_F(NvrtcTest, MakesCubinForEveryArchitectureThatItNames) {
 }
 
 TEST_F(NvrtcTest, CountsSpillsWhereTheLaunchBoundsForceThem) {
-  // 64 values need more than 32 registers: 2 blocks of 1024 threads leave no more on an SM of 64 Ki.
+  // On an SM with 64 Ki registers, 2 blocks of 1024 threads leave 32 registers per thread, but the kernel needs
+  // more than 64.
   for (const char *arch : {"sm_80", "sm_90"}) {
     Compiled spilling = nvrtc->compile(hungry("__launch_bounds__(1024, 2)"), "hungry", arch);
     EXPECT_EQ(spilling.registers, 32);

@@ -1,5 +1,5 @@
-/// The prelude of each intrinsic, compiled to PTX for each class of architectures that has it: it contains the
-/// instruction that the intrinsic declares, with its operands in order.
+/// Compiles the prelude of each intrinsic to PTX for each class of architectures that supports it. The PTX must
+/// contain the instruction that the intrinsic declares, with its operands in order.
 #include "dsl/hardware/intrinsics.h"
 #include "runtime/cuda/nvrtc.h"
 
@@ -71,7 +71,8 @@ const char *cuda_type(DType type) {
   }
 }
 
-/// The registers of a lane hold words, which move to and from global memory one by one.
+/// Returns a kernel that calls the intrinsic. It loads and stores the words of a lane's registers one at a
+/// time.
 std::string kernel_of_warp(const Intrinsic &intrinsic, const std::string &name) {
   std::string params, before, arguments, after;
   for (std::size_t n = 0; n < intrinsic.operands.size(); ++n) {
@@ -111,11 +112,11 @@ std::string kernel_of_thread(const Intrinsic &intrinsic, const std::string &name
                      name, qualifier, vector, sum, intrinsic.name);
 }
 
-// ---- the flow of data in the PTX of a kernel
+// ---- data flow in the PTX of a kernel
 
 struct Instruction {
   std::string mnemonic;
-  std::vector<std::vector<std::string>> operands; ///< each a register, a list of them, or an address
+  std::vector<std::vector<std::string>> operands; ///< each one a register, a list of registers, or an address
 };
 
 Instruction parsed(const std::string &line) {
@@ -151,7 +152,7 @@ Instruction parsed(const std::string &line) {
   return result;
 }
 
-/// Follows where each register comes from: "p1+8" is a word of a parameter, and "=2" the third result of the
+/// Determines the source of each register: "p1+8" is a word of a parameter, and "=2" the third result of the
 /// instruction `wanted`.
 class Flow {
 public:
@@ -170,7 +171,7 @@ private:
     auto known = sources_.find(name);
     return known == sources_.end() ? name : known->second;
   }
-  /// "[%rd4+8]" with the source of its register: "p1+8".
+  /// Replaces the register in "[%rd4+8]" by its source: "p1+8".
   std::string address(std::string text) const {
     text = text.substr(1, text.size() - 2);
     auto plus = text.find('+');
@@ -222,7 +223,7 @@ void expect_stored(const Flow &flow, int parameter, std::size_t count) {
   }
 }
 
-// ---- what the intrinsics declare
+// ---- the declarations of the intrinsics
 
 std::string ptx_type(const Intrinsic &intrinsic) {
   switch (intrinsic.operands[1].formal->dtype) {
@@ -253,7 +254,7 @@ void expect_mma(const Intrinsic &intrinsic, const std::string &ptx, const std::s
   expect_stored(flow, 0, 4);
 }
 
-/// Without `.trans`, a register gets two words of 16 bits that are consecutive in a row.
+/// Without `.trans`, a register receives two consecutive 16-bit words of a row.
 void expect_ldmatrix(const Intrinsic &intrinsic, const std::string &ptx, const std::string &kernel) {
   const Operand &tile = intrinsic.operands[0];
   const Rows &rows = *intrinsic.operands[1].as<Rows>();
@@ -303,7 +304,7 @@ void expect_declared(const Intrinsic &intrinsic, const std::string &ptx, const s
   }
 }
 
-/// The first architecture of each set of features.
+/// Returns the first architecture of each set of features.
 std::vector<Arch> classes(const std::vector<Arch> &arches) {
   std::vector<Arch> first;
   std::set<std::vector<bool>> seen;
@@ -318,7 +319,7 @@ std::vector<Arch> classes(const std::vector<Arch> &arches) {
   return first;
 }
 
-/// The reason why nothing can be compiled, or empty.
+/// Returns the reason why nothing can be compiled, or "".
 std::string without_compiler() {
   try {
     cuda::Nvrtc::get();
@@ -328,7 +329,7 @@ std::string without_compiler() {
   return cuda::find_headers(cuda::Nvrtc::get().library().path) ? "" : "needs cuda_fp16.h";
 }
 
-/// A prelude that exchanges two registers is not that of the instruction.
+/// The test exchanges two registers of a prelude. The comparison must then fail.
 TEST(Preludes, AreReadInTheOrderOfTheirOperands) {
   if (std::string why = without_compiler(); !why.empty())
     GTEST_SKIP() << why;

@@ -1,3 +1,5 @@
+/// Tests which files are trusted, by the owners and the rights of each part of their paths.
+
 #include "runtime/cuda/trust.h"
 #include "tests/files.h"
 #include "tests/runtime/environment.h"
@@ -16,7 +18,7 @@ using test::TemporaryFolder;
 
 constexpr uid_t other_user = 65534;
 
-/// The folder of a test is below a folder with the sticky bit, such as /tmp.
+/// The test folder is in a folder with the sticky bit, such as /tmp.
 TEST(Trust, OwnFilesBelowAStickyFolderAreTrusted) {
   TemporaryFolder folder;
   fs::create_directories(folder / "a/b");

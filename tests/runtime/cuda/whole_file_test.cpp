@@ -1,3 +1,5 @@
+/// Tests that files are written completely or not at all, also on full disks and by processes that are killed.
+
 #include "runtime/cuda/whole_file.h"
 #include "tests/files.h"
 #include "tests/runtime/environment.h"
@@ -62,7 +64,7 @@ TEST(WholeFiles, AreWrittenAndReplacedTogether) {
   EXPECT_THAT(names_in(folder.path()), UnorderedElementsAre("a", "b"));
 }
 
-/// Whichever of them fails, and whenever: before the first takes its place, or after it.
+/// Each of the files fails in turn, before or after the first one is replaced.
 TEST(WholeFiles, WhereOneCannotBeAllStayAsTheyWere) {
   TemporaryFolder folder;
   fs::path a = folder.path() / "a", b = folder.path() / "b", inside = folder.path() / "folder",
@@ -85,8 +87,8 @@ TEST(WholeFiles, WhereOneCannotBeAllStayAsTheyWere) {
   refused({{inside, "new"}, {b, "new"}}, inside);
 }
 
-/// The second file cannot take its place once the first one has: in a folder with the sticky bit only its owner
-/// may replace it.
+/// The second file cannot be replaced after the first one was. In a folder with the sticky bit, only the owner
+/// may replace a file.
 TEST(WholeFiles, WhatWasPublishedGoesBack) {
   if (geteuid() != 0)
     GTEST_SKIP() << "only root can become another user";
@@ -120,7 +122,7 @@ TEST(WholeFile, OnAFullDiskStaysAsItWas) {
       return 2;
     if (read_file(file) != std::string(20000, 'a') || names_in(folder.path()).size() != 1)
       return 3;
-    if (write_whole(file, std::string(30000, 'c')) != 0) // there is room for both
+    if (write_whole(file, std::string(30000, 'c')) != 0) // the disk has room for both
       return 4;
     return read_file(file) == std::string(30000, 'c') && names_in(folder.path()).size() == 1 ? 0 : 5;
   });
@@ -142,7 +144,7 @@ TEST(WholeFile, ThatGrowsTooLargeStaysAsItWas) {
   EXPECT_THAT(names_in(folder.path()), ElementsAre("file"));
 }
 
-/// The signal comes with the write: the first 4096 bytes are in the file.
+/// The signal arrives during the write, after the first 4096 bytes.
 TEST(WholeFile, OfAProcessThatEndsWhileItWritesStaysAsItWas) {
   TemporaryFolder folder;
   fs::path file = folder.path() / "file";
@@ -162,7 +164,7 @@ TEST(WholeFile, OfAProcessThatEndsWhileItWritesStaysAsItWas) {
   }
 }
 
-/// At any moment: what is there, under whichever name, is whole.
+/// The process is killed at random moments. All files, of any name, must be complete.
 TEST(WholeFile, OfAKilledProcessIsWhole) {
   TemporaryFolder folder;
   fs::path file = folder.path() / "file";
@@ -182,7 +184,7 @@ TEST(WholeFile, OfAKilledProcessIsWhole) {
     std::string got = read_file(file);
     EXPECT_TRUE(got == content(0) || got == content(1) || got == content(2)) << got.size() << " bytes";
   }
-  if (test::has_nameless_files(folder.path())) // not even what was to be renamed is a part
+  if (test::has_nameless_files(folder.path())) // then files that are about to be renamed are complete, too
     for (const std::string &name : names_in(folder.path())) {
       std::string got = read_file(folder.path() / name);
       EXPECT_TRUE(got == content(0) || got == content(1) || got == content(2)) << name;
