@@ -1,5 +1,5 @@
 #pragma once
-/// What a test changes outside of itself, and puts back; and how it matches a message.
+/// Helpers for tests that change the environment and restore it, and for matching messages.
 
 #include <cstdlib>
 #include <optional>
@@ -10,14 +10,14 @@
 
 namespace nestsmith::test {
 
-/// `text` has `part` in it.
+/// Whether `text` contains `part`.
 inline ::testing::AssertionResult says(std::string_view text, std::string_view part) {
   if (text.find(part) != std::string_view::npos)
     return ::testing::AssertionSuccess();
   return ::testing::AssertionFailure() << "expected \"" << part << "\" in:\n" << text;
 }
 
-/// An environment variable with another value, or none, for as long as this lives.
+/// Sets an environment variable, or removes it, during its lifetime.
 class ScopedVariable {
 public:
   ScopedVariable(const char *name, const std::optional<std::string> &value) : name_(name) {

@@ -1,5 +1,5 @@
 #pragma once
-/// Disks that are full and processes that end too soon.
+/// Simulates full disks, and processes that end too early.
 
 #include <csignal>
 #include <fcntl.h>
@@ -21,8 +21,8 @@ inline std::vector<std::string> names_in(const std::filesystem::path &folder) {
   return names;
 }
 
-/// How a copy of this process ended that returns what `f` does, below 128; 128 and more: the signal that ended
-/// it.
+/// Runs `f` in a child process and returns how the process ended: the result of `f` if below 128, or 128 plus
+/// the signal.
 template <class F> int in_child(const F &f) {
   pid_t child = fork();
   if (child == 0)
@@ -32,7 +32,7 @@ template <class F> int in_child(const F &f) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/// From now on no file of this process grows beyond so many bytes. What tries ends it, or fails.
+/// Limits the size of the files of this process from now on. A larger write ends the process, or fails.
 inline void limit_files(rlim_t bytes, bool ends) {
   std::signal(SIGXFSZ, ends ? SIG_DFL : SIG_IGN);
   rlimit limit{bytes, bytes}, core{0, 0};
@@ -40,7 +40,8 @@ inline void limit_files(rlim_t bytes, bool ends) {
   setrlimit(RLIMIT_CORE, &core);
 }
 
-/// For this process alone, `folder` becomes a disk of 64 KB. Not everyone may do so.
+/// Mounts a disk of 64 KB at `folder`, for this process only. Returns false if the process has no right to do
+/// so.
 inline bool make_small_disk(const std::filesystem::path &folder) {
   if (unshare(CLONE_NEWNS) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0)
     return false;
@@ -48,7 +49,7 @@ inline bool make_small_disk(const std::filesystem::path &folder) {
          mount("tmpfs", folder.c_str(), "tmpfs", 0, "size=64k,mode=700") == 0;
 }
 
-/// Whether a process that is killed leaves no file behind that it was writing.
+/// Whether the file system supports nameless files, so that a killed process leaves no partial file.
 inline bool has_nameless_files(const std::filesystem::path &folder) {
   int descriptor = open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
   if (descriptor >= 0)

@@ -43,7 +43,8 @@ TEST(Reference, GemmHasItsValueMagnitudeAndBound) {
           std::abs(alpha) * dot(in.arrays[0], in.arrays[1], i, j, true) + std::abs(beta) * std::abs(c);
       EXPECT_NEAR(got.outputs[0].magnitude[at], magnitude, 1e-12);
       EXPECT_GE(got.largest, magnitude);
-      double bound = got.outputs[0].error_at(i * 7 + j); // at most Higham's (Lemma 3.1) for K + 3
+      // At most the bound of Higham, Lemma 3.1, for K + 3 roundings.
+      double bound = got.outputs[0].error_at(i * 7 + j);
       EXPECT_GT(bound, 0);
       EXPECT_LE(bound, 133 * 0x1.001p-24 * magnitude);
     }

@@ -1,4 +1,4 @@
-/// What one request costs, and what is counted of whole kernels.
+/// Tests the cost of single requests, and the counts of whole kernels.
 
 #include "runtime/model/count.h"
 #include "runtime/model/request_counter.h"
@@ -13,7 +13,7 @@ namespace nestsmith::model {
 using namespace sim;
 namespace {
 
-/// Lane n at `first + n * stride`, in bytes.
+/// Returns a request in which lane n accesses `first + n * stride`, in bytes.
 WarpRequest strided(std::int64_t first, std::int64_t stride, std::uint32_t mask = ~0u) {
   WarpRequest request{.mask = mask};
   for (std::size_t lane = 0; lane < 32; ++lane)
@@ -77,7 +77,7 @@ TEST(RequestCosts, OfSharedMemoryAreThePassesThroughItsBanks) {
   EXPECT_EQ(cost(strided(0, 4), 4, Scope::shared).sectors, 0u);
 }
 
-/// What the simulator counts while it runs the kernel with all checks.
+/// Returns what the simulator counts while it executes the kernel with all checks.
 Counters simulated(const kernel::Kernel &kernel, GemmShape s) {
   Array A(DType::f32, {s.M, s.K}), B(DType::f32, {s.K, s.N}), C(DType::f32, {s.M, s.N});
   const Argument arguments[] = {{&A}, {&B}, {&C}};
@@ -180,7 +180,8 @@ TEST(CountedKernels, WhoseConditionsDependOnDataSeeZeros) {
   EXPECT_EQ(counters.accesses[1].threads, 32u);
 }
 
-/// Each thread sums `As[first + k]` over an unrolled loop of 8; `first` and a barrier in it are the caller's.
+/// Each thread sums `As[first + k]` in an unrolled loop of 8 iterations, with a barrier in each iteration if
+/// `barrier` is true.
 RequestSums merged_loads(const std::function<Expr(Expr)> &first, bool barrier = false) {
   KernelBuilder b("sums");
   Buffer out = b.param("out", 32, Role::output), As = b.shared("As", 1024), acc = b.local("acc", 1);
@@ -209,7 +210,7 @@ TEST(MergedLoads, AreThoseOfNeighboursAtOnce) {
   EXPECT_EQ(merged_loads(all, true).requests, 8u) << "not across a barrier";
 }
 
-/// Each thread sums eight loads of an input, at `address(k)`. With `stored`, the kernel stores to it.
+/// Each thread sums eight loads of an input at `address(k)`. If `stored`, the kernel also stores to the input.
 RequestSums loads_of_an_input(const std::function<Expr(Expr)> &address, bool stored = false) {
   KernelBuilder b("sums");
   Buffer in = b.param("in", 64, Role::inout), out = b.param("out", 32, Role::output), acc = b.local("acc", 1);
@@ -240,7 +241,7 @@ TEST(FirstRequest, IsTheAddressOfEachLane) {
   EXPECT_FALSE(first_request(kernel, {}, 3)) << "there are 3 accesses";
 }
 
-/// Whether `each_request` numbers the accesses of the kernel as `count` does.
+/// Expects that `each_request` numbers the accesses of the kernel as `count` does.
 void expect_equal_numbers(const kernel::Kernel &kernel) {
   Counters counters = count(kernel, {});
   std::vector<std::uint64_t> requests(counters.accesses.size());
@@ -254,8 +255,8 @@ void expect_equal_numbers(const kernel::Kernel &kernel) {
     EXPECT_EQ(requests[n], counters.accesses[n].requests) << "access " << n;
 }
 
-/// The counts unroll the loop. Its only iteration below the guard has a mask that is false, so that its load is
-/// no access.
+/// `count` unrolls the loop. In the only iteration for which the guard holds, the mask is false, so the load
+/// makes no access.
 TEST(EachRequest, HasTheNumbersOfTheCountsInALoopThatTheyUnroll) {
   KernelBuilder b("unrolled");
   Buffer in = b.param("in", 300), out = b.param("out", 32, Role::output);
@@ -268,7 +269,7 @@ TEST(EachRequest, HasTheNumbersOfTheCountsInALoopThatTheyUnroll) {
   expect_equal_numbers(b.build());
 }
 
-/// The condition of a store, and the mask of a load, depend on loaded values.
+/// The condition of a store and the mask of a load depend on loaded values.
 TEST(EachRequest, HasTheNumbersOfTheCountsWhereTheyDependOnData) {
   KernelBuilder b("gather");
   Buffer limits = b.param("limits", 32, Role::input, DType::i32), in = b.param("in", 32),

@@ -1,6 +1,6 @@
 #pragma once
-/// CUPTI's host library, which knows the metrics of each chip without a GPU (cupti_profiler_host.h of the CUDA
-/// toolkit documents it). Opened where a toolkit or a wheel has it.
+/// The host library of CUPTI, which lists the metrics of each chip without a GPU (cupti_profiler_host.h of the
+/// CUDA toolkit documents it). It is opened from a toolkit or a wheel.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace nestsmith::test {
 
 class Cupti {
 public:
-  /// Null where this machine has none that can be asked.
+  /// Returns null if this machine has no usable library.
   static std::unique_ptr<Cupti> open() {
     for (const std::filesystem::path &folder : folders())
       for (const char *file : {"libcupti.so.13", "libcupti.so.12"})
@@ -46,11 +46,11 @@ public:
   const std::string path;
 
 private:
-  // As the functions take them; the first field is what CUPTI reads of each.
+  // The arguments of the functions. CUPTI reads the first field of each structure.
   struct Initialize {
     std::size_t size;
     void *unused;
-    int profiler; ///< 0: of ranges, as Nsight Compute's
+    int profiler; ///< 0: range profiler, as in Nsight Compute
     const char *chip;
     const std::uint8_t *counters;
     void *host; ///< out
@@ -70,8 +70,7 @@ private:
   };
 
   explicit Cupti(std::string file) : path(std::move(file)) {
-    // CUPTI opens this library by its name alone. In a wheel it lies beside CUPTI, where the loader does not
-    // look.
+    // CUPTI opens this library by name. A wheel has it beside CUPTI, where the loader does not search.
     dlopen((std::filesystem::path(path).parent_path() / "libnvperf_host.so").c_str(), RTLD_NOW | RTLD_LOCAL);
     void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!library)
@@ -81,7 +80,7 @@ private:
     properties_ =
         reinterpret_cast<int (*)(Properties *)>(dlsym(library, "cuptiProfilerHostGetMetricProperties"));
   }
-  /// CUPTI 13.5 has the functions, but they fail where there is no driver.
+  /// CUPTI 13.5 has the functions, but they fail without a driver.
   bool usable() const {
     return initialize_ && deinitialize_ && properties_ && knows("GA100", "dram__bytes.sum");
   }

@@ -1,5 +1,5 @@
 #pragma once
-/// Two countings of one kernel.
+/// Compares two counts of one kernel.
 
 #include "dsl/ir/printer.h"
 #include "runtime/model/counters.h"
@@ -8,10 +8,11 @@
 
 namespace nestsmith::model {
 
-/// `sampled`: of a sample, which says of lines what is nearly so.
+/// `sampled`: one count is of a sample, so its number of lines is an estimate.
 inline void expect_equal(const Counters &a, const Counters &b, bool sampled = false) {
   auto ops = [](const OpCounts &x) { return std::pair(x.warps, x.threads); };
-  // A call of a warp has loads that each decoding makes, so not the nodes are compared.
+  // Each decoding creates new loads for a call of a warp, so the test compares their texts instead of their
+  // nodes.
   auto text = [](const Load *access) { return access ? to_string(load(access->buffer, access->indices)) : ""; };
   EXPECT_EQ(ops(a.multiply_adds), ops(b.multiply_adds));
   EXPECT_EQ(ops(a.floating), ops(b.floating));

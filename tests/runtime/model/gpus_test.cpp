@@ -1,3 +1,5 @@
+/// Tests the table of GPUs against published figures and measurements.
+
 #include "runtime/model/gpus.h"
 
 #include "dsl/expr/error.h"
@@ -56,7 +58,7 @@ TEST(Gpus, ReachThePublishedPeaksOfTheirMatrixUnits) {
   }
 }
 
-/// By products of registers on an H200, which issue at 0.90 of the rate of the units.
+/// Measured on an H200 with products of registers, which reach 0.90 of the rate of the tensor cores.
 TEST(Gpus, BoundTheMeasuredRatesOfMmaSync) {
   const Gpu &gpu = find_gpu("H200");
   for (auto [feature, measured] : {std::pair{Feature::mma_f16, 645e12},
@@ -69,7 +71,7 @@ TEST(Gpus, BoundTheMeasuredRatesOfMmaSync) {
 }
 
 TEST(Gpus, HaveTheRidgesOfTheDocuments) {
-  EXPECT_EQ(std::lround(find_gpu("A100").ridge()), 13); // the post of principles
+  EXPECT_EQ(std::lround(find_gpu("A100").ridge()), 13); // from the post about principles
   EXPECT_NEAR(find_gpu("H200").ridge(), 13.9, 0.05);
 }
 
@@ -112,7 +114,8 @@ TEST(Gpus, HoldTheLimitsOfTheirArchitecture) {
     EXPECT_EQ(gpu.shared_per_block + gpu.shared_reserved_per_block, gpu.shared_per_sm) << gpu.name;
     EXPECT_LT(gpu.shared_per_sm, gpu.l1_bytes) << gpu.name;
     EXPECT_EQ(gpu.warps_per_sm() * 32, gpu.threads_per_sm);
-    // L2 is faster than DRAM, and no faster than the L1 caches that it fills, of 64 bytes per clock each.
+    // L2 is faster than DRAM, and not faster than the sum of the L1 caches, each of which receives 64 bytes per
+    // clock.
     EXPECT_GT(gpu.l2_bytes_per_clock * gpu.clock_hz, gpu.dram_bytes_per_s) << gpu.name;
     EXPECT_LE(gpu.l2_bytes_per_clock, 64.0 * gpu.sms) << gpu.name;
   }
@@ -153,7 +156,7 @@ TEST(Gpus, RefuseAnUnknownOneWithTheList) {
 TEST(Gpus, KnowADeviceByItsProductOnly) {
   ASSERT_TRUE(known_gpu("NVIDIA H200"));
   EXPECT_EQ(known_gpu("NVIDIA H200")->name, "H200");
-  // Others of a like name have other clocks and memories.
+  // GPUs with similar names have other clocks and memories.
   for (const char *product :
        {"NVIDIA A100-SXM4-80GB", "NVIDIA H200 NVL", "NVIDIA GeForce RTX 3090 Ti", "H200", ""})
     EXPECT_EQ(known_gpu(product), nullptr) << product;

@@ -1,4 +1,4 @@
-/// The model of the machine code: decoding, the effects on the clocks of an SM, and the estimated time.
+/// Tests the model of the machine code: decoding, the clocks of an SM, and the estimated time.
 
 #include "runtime/model/analyse.h"
 #include "runtime/model/estimate.h"
@@ -23,7 +23,7 @@ Instruction of(Unit unit, int bytes = 0) {
   return result;
 }
 
-/// An FFMA that adds to its last operand.
+/// Returns an FFMA whose last operand is the addend.
 Instruction ffma(std::uint8_t a, std::uint8_t b, std::uint8_t c, std::uint8_t reuse = 0) {
   Instruction result = of(Unit::fp32);
   result.ffma = true;
@@ -60,7 +60,7 @@ double clocks(const std::vector<Instruction> &code, int warps, int blocks = 1,
   return sm_clocks(work);
 }
 
-/// A load, whose result the next instruction needs.
+/// Returns a load, and an instruction that waits for its result.
 std::vector<Instruction> load_and_use(Unit unit) {
   return {writes(of(unit, 4), 0), waits_for(ffma(1, 2, 4), 0)};
 }
@@ -133,7 +133,8 @@ TEST(Pipeline, LdmatrixTakesAWavefrontForEachMatrix) {
   EXPECT_GE(clocks(code, 16, 1, {.ldmatrix = {{16, 16}}}), 16 * 50 * 16) << "with bank conflicts";
 }
 
-/// Each step copies a tile, waits until at most `pending` tiles are in flight, and computes.
+/// Each step copies a tile, waits until at most `pending` tiles are in flight, and computes. More tiles in
+/// flight must reduce the time.
 TEST(Pipeline, TilesInFlightHideTheLatency) {
   auto clocks_of = [](int pending) {
     Instruction wait = of(Unit::wait);
@@ -171,7 +172,7 @@ TEST(LoopCounts, AgreeWithTheCountsOfOneWarp) {
     result.target = target;
     return result;
   };
-  // FFMA; outer: barrier; inner: two FFMA; to inner; to outer; exit
+  // FFMA; outer loop: barrier; inner loop: two FFMA; branch to inner; branch to outer; exit
   std::vector<Instruction> code = {ffma(1, 2, 3), of(Unit::barrier), ffma(1, 2, 3), ffma(1, 2, 3),
                                    branch(2),     branch(1),         of(Unit::exit)};
   LoopCounts counts = loop_counts(code, 5 * 3 * 2, 5);
@@ -202,7 +203,7 @@ TEST(WaveShapes, APartialWaveIsAWaveOfItsOwn) {
   EXPECT_EQ(shapes(60)[0].blocks, 1);
 }
 
-/// The loops of a compiled product, on each architecture with another encoding of branches.
+/// The loops of a compiled product, for each architecture with another encoding of branches.
 class MachineCode : public testing::TestWithParam<const char *> {};
 
 TEST_P(MachineCode, OfACompiledKernelIsRead) {
@@ -235,7 +236,7 @@ TEST_P(MachineCode, OfACompiledKernelIsRead) {
   EXPECT_EQ(unknown.estimated_seconds(), unknown.seconds()) << "without machine code, the bounds";
 }
 
-/// The machine code of a rung in f16.
+/// Returns the machine code of a rung for f16.
 std::vector<Instruction> code_of(const cuda::Nvrtc &nvrtc, const char *name, const char *arch) {
   auto rung = std::ranges::find(builtin_rungs(), name, &Rung::full_name);
   kernel::Plan plan = lower(rung->build({1024, 1024, 1024}, DType::f16, Target{.arch = {80}}));

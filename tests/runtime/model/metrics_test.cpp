@@ -1,3 +1,5 @@
+/// Tests the metrics: their values, which of them are modelled, and their names in CUPTI.
+
 #include "runtime/model/metrics.h"
 
 #include "dsl/expr/expr.h"
@@ -22,7 +24,7 @@ using test::says;
 
 Buffer buffer(Scope scope) { return std::make_shared<BufferNode>(BufferNode{"x", DType::f32, {}, scope, {}}); }
 
-/// A load wants an expression; the list does not look at it.
+/// Returns counts of an access. A load needs an expression, which the metrics do not use.
 AccessCounts access(Scope scope, bool store) {
   static const Expr zero = int_imm(0);
   static const Expr value = nestsmith::load(buffer(Scope::global), {zero}, {}, {});
@@ -32,7 +34,8 @@ AccessCounts access(Scope scope, bool store) {
   return counts;
 }
 
-/// 10 requests for A that touch 32 sectors each, and 10 for B that touch 1; C is stored in lines.
+/// A has 10 requests with 32 sectors each, and B has 10 requests with 1 sector each. C is stored in whole
+/// lines.
 Counters naive() {
   Counters counters;
   AccessCounts A = access(Scope::global, false), B = A, C = access(Scope::global, true);
@@ -53,7 +56,7 @@ Counters naive() {
   return counters;
 }
 
-/// The metric of this name, or null.
+/// Returns the metric with this name, or null.
 const Metric *find_metric(const std::vector<Metric> &metrics, std::string_view name) {
   auto found = std::ranges::find(metrics, name, &Metric::name);
   return found == metrics.end() ? nullptr : &*found;
@@ -90,8 +93,8 @@ TEST(Metrics, ShowWhatCoalescingDoes) {
     EXPECT_EQ(value(all, "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"), 64 * 64 * 64);
     return value(all, "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio");
   };
-  EXPECT_EQ(loads(false), 16.5); // A 32, B 1
-  EXPECT_EQ(loads(true), 2.5);   // A 1, B 4
+  EXPECT_EQ(loads(false), 16.5); // 32 sectors for A, and 1 for B
+  EXPECT_EQ(loads(true), 2.5);   // 1 sector for A, and 4 for B
 }
 
 TEST(Metrics, CountInstructionsAsTheyStandInTheKernel) {
@@ -104,7 +107,7 @@ TEST(Metrics, CountInstructionsAsTheyStandInTheKernel) {
   EXPECT_EQ(value(all, "smsp__sass_branch_targets_threads_divergent.sum", modelled), 1);
   EXPECT_EQ(value(all, "smsp__sass_average_branch_targets_threads_uniform.pct", modelled), 75);
   EXPECT_EQ(value(all, "nestsmith__barriers.sum"), 6);
-  // Accesses 22 and 704, arithmetic 12 and 384, branches 4 and 100, barriers 6 and 192.
+  // Warps and threads: accesses 22 and 704, arithmetic 12 and 384, branches 4 and 100, barriers 6 and 192.
   EXPECT_EQ(value(all, "smsp__inst_executed.sum", modelled), 44);
   EXPECT_DOUBLE_EQ(value(all, "smsp__thread_inst_executed_per_inst_executed.ratio", modelled), 1380.0 / 44);
 }
@@ -139,7 +142,7 @@ TEST(Metrics, SharedMemoryIsExactUntilAnAccessIsWide) {
   EXPECT_EQ(value(all, "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum"), 2);
 }
 
-/// L1 counts asynchronous copies as loads, too.
+/// An H200 counts asynchronous copies as loads of L1, too.
 TEST(Metrics, CountAsynchronousCopiesAndLdmatrixAsAnH200Does) {
   Counters counters;
   AccessCounts copy = access(Scope::global, false), tile = access(Scope::shared, true), load = copy;
@@ -161,7 +164,7 @@ TEST(Metrics, CountAsynchronousCopiesAndLdmatrixAsAnH200Does) {
   EXPECT_EQ(value(all, "smsp__inst_executed_op_shared_ld.sum", MetricKind::modelled), 4);
 }
 
-/// Calls of the intrinsic by 10 warps.
+/// Returns the counts of 10 warps that call the intrinsic.
 Counters products(std::string_view name, DType result) {
   Counters counters;
   counters.matrix[find_intrinsics(name, result).front()] = {10, 320};
@@ -244,7 +247,7 @@ TEST(Metrics, SayWhatIsMissing) {
   EXPECT_EQ(find_metric(all, "dram__bytes"), nullptr);
 }
 
-/// The names of one GPU.
+/// Returns the metrics of one GPU.
 std::vector<Metric> names_on(const Gpu &gpu) {
   static const Counters nothing;
   return metrics({.counters = nothing, .gpu = &gpu});
@@ -264,7 +267,7 @@ TEST(Metrics, HaveNamesThatCuptiKnowsOnEveryChip) {
     for (const Metric &metric : names_on(gpu))
       EXPECT_TRUE(metric.origin != MetricOrigin::counter || cupti->knows(gpu.chip, metric.name))
           << metric.name << " on " << gpu.chip << ": " << cupti->path;
-    // It would say so of a wrong one.
+    // CUPTI must reject wrong names.
     for (const char *wrong : {"l1tex__t_sectors_pipe_lsu_mem_global_op_ldx.sum", "dram__bytes.total",
                               "nestsmith__barriers.sum", "launch__grid_size"})
       EXPECT_FALSE(cupti->knows(gpu.chip, wrong)) << wrong;

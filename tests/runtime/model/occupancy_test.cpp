@@ -1,3 +1,5 @@
+/// Tests the occupancy calculation of each GPU, and the number of waves.
+
 #include "runtime/model/occupancy.h"
 
 #include "dsl/expr/error.h"
@@ -33,8 +35,8 @@ TEST_F(OccupancyOf, TheBlocksOfDocument001) {
 }
 
 TEST_F(OccupancyOf, SharedMemoryAsDocument001ShouldHaveComputedIt) {
-  // The post divides 96 KB by what a block asks for: 12 blocks and 24. An SM has 100 KB, each block takes 1 KB
-  // more, and 16 blocks are the most.
+  // The post divides 96 KB by the bytes of a block, which gives 12 and 24 blocks. But an SM has 100 KB, each
+  // block takes 1 KB more, and the maximum is 16 blocks.
   const Gpu &gpu = find_gpu("RTX 3090");
   Occupancy eight = occupancy(gpu, {.threads = 64, .registers = 32, .static_shared = 8 << 10});
   EXPECT_EQ(eight.blocks, 11);
@@ -74,7 +76,7 @@ TEST_F(OccupancyOf, ABlockMayOptInToAllButTheReservedSharedMemory) {
     Occupancy more = occupancy(gpu, {.threads = 128, .registers = 32, .dynamic_shared = most + 1});
     EXPECT_EQ(more.blocks, 0) << name;
     EXPECT_EQ(more.limits, (Limits{OccupancyLimit::shared_memory}));
-    // Two tiles of 128 x 128 in f32, which the post of principles takes for 64 KB, are 128 KB.
+    // Two f32 tiles of 128 x 128 elements are 128 KB. The post about principles states 64 KB.
     EXPECT_EQ(occupancy(gpu, {.threads = 256, .registers = 32, .dynamic_shared = 128 << 10}).blocks > 0,
               kilobytes > 128);
   }
@@ -107,7 +109,7 @@ TEST_F(OccupancyOf, L1KeepsWhatSharedMemoryLeaves) {
                          occupancy(gpu, {.threads = 1024, .registers = registers, .static_shared = shared})) >>
            10;
   };
-  EXPECT_EQ(left(0), 192 - 8);             // two blocks of 1 KB for the system
+  EXPECT_EQ(left(0), 192 - 8);             // two blocks, 1 KB each for the system
   EXPECT_EQ(left(8 << 10), 192 - 32);      // 18 KB
   EXPECT_EQ(left(32 << 10), 192 - 100);    // 66 KB
   EXPECT_EQ(left(48 << 10), 192 - 100);    // 98 KB
@@ -131,7 +133,7 @@ TEST(Occupancy, WithoutACalculatorItSaysHowToGetOne) {
   }
 }
 
-/// One block an SM, as the tiles of PERF.md.
+/// One block per SM, as for the tiles of PERF.md.
 Occupancy one_block() {
   Occupancy occupancy;
   occupancy.blocks = 1;

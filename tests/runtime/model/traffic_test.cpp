@@ -1,4 +1,4 @@
-/// The model of the caches, on kernels whose traffic can be said beforehand.
+/// Tests the model of the caches on kernels whose traffic is known in advance.
 
 #include "runtime/model/cache.h"
 #include "runtime/model/count.h"
@@ -19,7 +19,7 @@ TrafficResult traffic_of(const kernel::Kernel &kernel, const MemorySystem &syste
   return traffic(kernel, {}, count(kernel, {}), system, options);
 }
 
-/// out[i] = in[i], `passes` times over.
+/// Returns a kernel that executes out[i] = in[i] `passes` times.
 kernel::Kernel copy(std::int64_t elements, std::int64_t passes = 1) {
   KernelBuilder b("copy");
   Buffer in = b.param("in", elements), out = b.param("out", elements, Role::output);
@@ -29,7 +29,7 @@ kernel::Kernel copy(std::int64_t elements, std::int64_t passes = 1) {
 }
 
 TEST(ACache, KeepsWhatWasUsedLast) {
-  Cache cache(16 * 128); // one set
+  Cache cache(16 * 128); // the cache has one set
   for (std::uint64_t line = 0; line < 16; ++line)
     EXPECT_EQ(cache.load(line, 0xF), 0u);
   EXPECT_EQ(cache.load(0, 0x3), 0x3u);

@@ -1,5 +1,5 @@
-/// The database of measurements: records, identity, processes that write at the same time, damaged files, and
-/// the text form.
+/// Tests the database of measurements: records, their identity, concurrent writers, damaged files, and the text
+/// format.
 
 #include "runtime/records/database.h"
 
@@ -147,7 +147,8 @@ TEST(Database, RefusesOtherFiles) {
                     "has a record whose outcome is malformed");
 }
 
-/// Triggers, views and indices of others would run when the table is used.
+/// Triggers, views and indices of another schema would run when the table is used, so the file must be
+/// rejected.
 TEST(Database, WithAnotherSchemaIsNoneOfOurs) {
   for (const char *text :
        {"CREATE TRIGGER t AFTER INSERT ON record BEGIN DELETE FROM record; END",

@@ -1,4 +1,4 @@
-/// The table of the best knobs: which record serves a problem.
+/// Tests which record the table of the best knobs selects for a problem.
 
 #include "runtime/records/knob_table.h"
 
@@ -48,7 +48,7 @@ TEST(KnobTable, HasTheShapeOrTheNearestOne) {
   EXPECT_EQ(nearest(squares, problem({1024})), "none");
 }
 
-/// A shape that has no vectors is nearer to another one without vectors than a factor of 2 in each extent.
+/// For a shape without vectors, the same alignment is worth more than a factor of up to 2 in each extent.
 TEST(KnobTable, PrefersAShapeOfTheSameAlignment) {
   KnobTable mixed = table({record("1024x1024x1024"), record("1023x1023x1023"), record("4096x4096x4096")});
   EXPECT_EQ(nearest(mixed, problem({1025, 1025, 1025})), "1023x1023x1023");

@@ -1,5 +1,5 @@
-/// Asynchronous copies on the simulator: right for all shapes and stages, and each wait, each group and each
-/// barrier is needed for what it says.
+/// Tests asynchronous copies on the simulator. Results must be right for all shapes and numbers of stages, and
+/// each wait, each group and each barrier must be needed for its stated reason.
 
 #include "tests/lowering/fragment_gemm.h"
 #include "tests/lowering/tiled_gemm.h"
@@ -18,7 +18,7 @@ using test::TiledGemm;
 using testing::AllOf;
 using testing::HasSubstr;
 
-/// Tiles of 4 x 4 x 4; with 1 stage, no pipeline.
+/// Returns a product with tiles of 4 x 4 x 4. With 1 stage, it has no pipeline.
 TiledGemm copied(std::int64_t stages, std::int64_t m, std::int64_t n, std::int64_t k) {
   TiledGemm t(m, n, k);
   for (BlockRef tile : {t.A, t.B})
@@ -74,7 +74,7 @@ TEST(AsyncCopies, OfDifferentStagesShareTheGroups) {
       t.s.async_copy(tile);
     t.s.pipeline(t.k_outer, {{t.B, 1, 0}, {t.A, 0, 1}, {t.AB, 3, 2}});
     expect_right(t.s);
-    if (k > 12) // else nothing is in flight in the steady state
+    if (k > 12) // otherwise no copy is in flight in the steady state
       test::expect_wait_certificates(t.s.source(), lower(t.s).only(), false);
   }
 }
@@ -98,7 +98,7 @@ TEST(JoinedPipelines, AreRightForEveryNumberOfIterations) {
       for (std::int64_t k : {1, 3, 4, 5, 8, 9, 13, 20, 22}) {
         if (!async && stages > 2)
           continue;
-        for (std::int64_t last : {2, 0}) { // the copies before and after the computation
+        for (std::int64_t last : {2, 0}) { // place the copies after or before the computation
           test::FragmentGemm t(5, 9, k);
           t.join(stages, async, last);
           expect_right(t.s);
@@ -110,7 +110,7 @@ TEST(JoinedPipelines, AreRightForEveryNumberOfIterations) {
       }
 }
 
-/// A tile has ceildiv(depth, 4) parts, and depth - 1 steps of k_inner execute them.
+/// A tile has ceildiv(depth, 4) parts, which depth - 1 steps of k_inner copy.
 TEST(SpreadCopies, AreRightForEveryNumberOfParts) {
   for (std::int64_t depth : {2, 4, 6, 8, 16})
     for (bool async : {false, true})
@@ -153,9 +153,9 @@ TEST(JoinedPipelines, NeedEachOfTheirBarriersAndWaits) {
       }
 }
 
-// ---- the reports ---------------------------------------------------------------------------------
+// ---- diagnostics
 
-/// One block of 64 threads. Each thread copies an element of `x` to `s` asynchronously.
+/// A block of 64 threads. Each thread copies an element of `x` to `s` asynchronously.
 struct Copying {
   sim::KernelBuilder b{"k"};
   Buffer x, out, s;
@@ -177,7 +177,7 @@ struct Copying {
       arguments.push_back({&array});
     return sim::run(kernel, arguments, {}).diagnostics;
   }
-  /// The diagnostics, which must be of this kind.
+  /// Returns the diagnostics, and expects that they are of this kind.
   std::string finding(sim::ErrorKind kind = sim::ErrorKind::in_flight) {
     std::vector<sim::Diagnostic> found = run();
     std::string text;
@@ -300,7 +300,7 @@ TEST(InFlight, AnOverwriteOfWhatIsReadIsARace) {
   EXPECT_THAT(c.finding(sim::ErrorKind::race), HasSubstr("s[t] = async x[t]"));
 }
 
-/// The data is not there before the wait, even if the value is the same.
+/// Each thread stores to the destination before its own copy to it. After the wait, it may read the element.
 TEST(InFlight, DataArrivesAtTheWait) {
   Copying c;
   c.b.store(c.s, c.t, Expr(0.0F));

@@ -1,5 +1,5 @@
-/// What a call may take as its operands: registers that start a word, copies that agree, registers of its own,
-/// and rows that all receiving lanes may read.
+/// Tests the operands of calls: registers that must start a word, copies that must agree, registers that must
+/// not overlap, and rows that all receiving lanes must be able to read.
 
 #include "dsl/hardware/intrinsics.h"
 #include "lowering/verify_kernel.h"
@@ -14,7 +14,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-/// "good", or the first diagnostic, which must be of this kind.
+/// Returns "good" or the first diagnostic, and expects that it is of this kind.
 std::string finding(const kernel::Kernel &kernel, ErrorKind kind) {
   std::vector<Array> arrays = inputs(kernel);
   Result result = simulate(kernel, arrays);
@@ -25,10 +25,10 @@ std::string finding(const kernel::Kernel &kernel, ErrorKind kind) {
 }
 std::string breach(const kernel::Kernel &kernel) { return kernel::find_breach(kernel, true).value_or(""); }
 
-// ---- registers that start a word
+// ---- registers that must start a word
 
-/// A product whose operand `n` begins at register `at` of a longer array, or at `at + k*step` in iteration k of
-/// a loop, or at a loaded register.
+/// Returns a product whose operand `n` starts at register `at` of a longer array, or at `at + k*step` in
+/// iteration k of a loop, or at a loaded register.
 kernel::Kernel shifted(const Intrinsic &x, std::size_t n, std::int64_t at, std::int64_t step = 0,
                        bool loaded = false) {
   OneCall call(x);
@@ -44,7 +44,7 @@ kernel::Kernel shifted(const Intrinsic &x, std::size_t n, std::int64_t at, std::
     call.places[n] = {longer, first};
     call.b.call(x, call.places);
   };
-  if (loaded) // of the inputs, it is 2
+  if (loaded) // the loaded value is 2
     add(call.b.let("first", sim::at(choice, number(0)) + number(at)));
   else if (step == 0)
     add(number(at));
@@ -113,7 +113,7 @@ TEST(CallOperands, OfAResultStartAWord) {
 
 // ---- registers of the operands
 
-/// c += a*b with u32 in one array: c in registers [at_c, at_c + 4), a in 4 from at_a on, b in 2 from at_b on.
+/// c += a*b with u32 operands in one array: c in 4 registers from at_c, a in 4 from at_a, and b in 2 from at_b.
 kernel::Kernel in_one_array(std::int64_t at_c, std::int64_t at_a, std::int64_t at_b) {
   OneCall call(intrinsic("mma_m16n8k8", DType::u32, DType::u32));
   Buffer all = call.b.local("all", 16, DType::u32);
@@ -127,7 +127,7 @@ kernel::Kernel in_one_array(std::int64_t at_c, std::int64_t at_a, std::int64_t a
 TEST(CallOperands, ShareNoRegistersWithTheResult) {
   for (std::int64_t a = 0; a <= 12; ++a)
     for (std::int64_t b : {0, 3, 4, 6, 10, 14}) {
-      std::int64_t c = 6; // to 9
+      std::int64_t c = 6; // c is in registers 6 to 9
       bool right = (a + 4 <= c || a >= c + 4) && (b + 2 <= c || b >= c + 4);
       kernel::Kernel kernel = in_one_array(c, a, b);
       EXPECT_EQ(breach(kernel) == "", right) << a << " " << b << " " << breach(kernel);
@@ -160,7 +160,7 @@ TEST(CallOperands, ShareNoRegistersThatAreNotKnownBefore) {
 
 // ---- copies of one element
 
-/// Adds the lanes to a total that each lane sets to its value of `total`.
+/// Adds the lanes to a total. Each lane initialises its copy with its value of `total`.
 kernel::Kernel sum_onto(const std::function<Expr(Expr)> &total, bool all_lanes = true) {
   const Intrinsic &sum = intrinsic("warp_sum", DType::i32, DType::i32);
   OneCall call(sum);
@@ -186,7 +186,7 @@ TEST(CallOperands, AreTheSameInAllLanesThatHoldThem) {
         "32 lanes of warp 0 (threads (0, 0, 0) to (31, 0, 0)) of block (0, 0, 0) hold different values of "
         "one element in sum for `warp_sum(x[0], sum[0])`, expected copies: the result would depend on the "
         "lane");
-  // Lanes without a copy are one error only.
+  // If lanes have no copy, this must be one diagnostic only.
   kernel::Kernel few = sum_onto([](const Expr &) { return number(7); }, false);
   std::vector<Array> arrays = inputs(few);
   Result result = simulate(few, arrays);
@@ -198,7 +198,8 @@ TEST(CallOperands, AreTheSameInAllLanesThatHoldThem) {
 
 enum class Barriers { none, before, after, both };
 
-/// Each lane of `warps` warps copies the row that it supplies to ldmatrix, and overwrites it after the call.
+/// Each lane writes the row that it supplies to ldmatrix. If `overwrites`, it overwrites the row after the
+/// call.
 kernel::Kernel own_rows(Barriers barriers, bool overwrites, std::int64_t warps = 1, bool of_block = false) {
   const Intrinsic &x = intrinsic("ldmatrix_a", DType::f16, DType::f16);
   OneCall call(x, 32 * warps);
@@ -236,7 +237,7 @@ TEST(CallRows, AreReadByTheLanesThatReceiveThem) {
     }
 }
 
-/// An unwritten row is an error of the lane that supplies it, and not of the others too.
+/// Only the lane that supplies an unwritten row must be reported, and not the lanes that receive it.
 TEST(CallRows, ThatNothingHasWrittenAreOneError) {
   OneCall call(intrinsic("ldmatrix_a", DType::f16, DType::f16));
   call.places[1].offset = call.t * number(8);

@@ -1,4 +1,4 @@
-/// Calls of intrinsics by a warp, in kernels made by hand.
+/// Tests calls of intrinsics by a warp in hand-made kernels.
 
 #include "lowering/verify_kernel.h"
 #include "tests/runtime/sim/one_call.h"
@@ -60,13 +60,13 @@ TEST(SimulateCall, SumsOverTheLanesIntoEachLane) {
     EXPECT_EQ(value(arrays[2], n), expected);
 }
 
-/// A tile in shared memory, read by ldmatrix.
+/// Returns a kernel in which ldmatrix reads a tile in shared memory.
 kernel::Kernel load_of_tile(const std::string &name, bool filled = true, bool barrier = true,
                             const std::function<Expr(Expr)> &shift = {}) {
   OneCall call(intrinsic(name, DType::f16, DType::f16));
   const auto &rows = *call.x.operands[1].as<Rows>();
   std::int64_t columns = *as_int(call.x.operands[1].formal->shape[1]), elements = columns * 16;
-  // The tile has its contiguous dimension last.
+  // The contiguous dimension of the tile is the last one.
   std::int64_t row_stride = rows.along == 1 ? columns : 1, column_stride = rows.along == 1 ? 1 : 16;
   for (std::int64_t n = 0; n < elements / 32 && filled; ++n) {
     Expr at_tile = call.t + number(32 * n);
@@ -123,7 +123,7 @@ TEST(SimulateCall, ReportsWhatItsRowsRead) {
               HasSubstr("a vector of 16 bytes, whose offset is not a multiple of 16"));
 }
 
-/// Lanes 16 to 31 supply no address.
+/// Lanes 16 to 31 supply no address, so their addresses may be out of bounds.
 TEST(SimulateCall, IgnoresTheAddressesOfOtherLanes) {
   kernel::Kernel kernel = load_of_tile(
       "ldmatrix_b", true, true, [](Expr t) { return select(t < number(16), number(0), number(1 << 20)); });
@@ -158,7 +158,7 @@ TEST(SimulateCall, ReportsLanesThatMissIt) {
   EXPECT_THAT(first_message(few.b.build(), ErrorKind::divergent_barrier), HasSubstr("with 16 of 32 lanes"));
 }
 
-/// The registers depend on what the kernel loads.
+/// The registers of the operands depend on a loaded value.
 TEST(SimulateCall, TakesRegistersThatAreNotKnownBefore) {
   const Intrinsic &sum = intrinsic("warp_sum", DType::i32, DType::i32);
   OneCall call(sum);
@@ -183,7 +183,7 @@ TEST(SimulateCall, TakesRegistersThatAreNotKnownBefore) {
   EXPECT_EQ(simulate(kernel, arrays).diagnostics[0].kind, ErrorKind::out_of_bounds);
 }
 
-/// The registers are known once the loop is unrolled.
+/// The registers of the operands are known after the loop is unrolled.
 TEST(SimulateCall, TakesTheRegistersOfALoop) {
   const Intrinsic &sum = intrinsic("warp_sum", DType::i32, DType::i32);
   OneCall call(sum);

@@ -1,6 +1,6 @@
 #pragma once
-/// Takes the barriers of a kernel away, one at a time, and compares what the simulator reports with what the
-/// barrier said that it is for.
+/// Removes the barriers of a kernel one at a time, and compares the reported hazards with those that the
+/// barrier states.
 
 #include "lowering/notes.h"
 #include "runtime/check/check.h"
@@ -15,7 +15,7 @@ namespace nestsmith::test {
 
 using kernel::Hazard;
 
-/// All but the n-th barrier; n counts down to -1 where there is one.
+/// Removes the n-th barrier. If it exists, n is -1 afterwards.
 inline kernel::Stmt without_barrier(const kernel::Stmt &stmt, int &n, kernel::Barrier &removed) {
   if (const auto *barrier = kernel::as<kernel::Barrier>(stmt); barrier && n-- == 0) {
     removed = *barrier;
@@ -46,7 +46,7 @@ inline HazardKinds kinds_of(const std::vector<Hazard> &hazards) {
   return kinds;
 }
 
-/// Gives the number of barriers.
+/// Returns the number of barriers.
 inline int expect_certificates(const Program &source, const kernel::Kernel &kernel) {
   for (int n = 0;; ++n) {
     kernel::Kernel changed = kernel;
@@ -70,8 +70,8 @@ inline int expect_certificates(const Program &source, const kernel::Kernel &kern
   }
 }
 
-/// The n-th wait leaves `more` groups more in flight; it is removed if `more` is negative. n counts down to -1
-/// where there is one.
+/// Lets the n-th wait leave `more` more groups in flight, or removes it if `more` is negative. If it exists, n
+/// is -1 afterwards.
 inline kernel::Stmt with_wait(const kernel::Stmt &stmt, int &n, std::int64_t more, kernel::Wait &changed) {
   if (const auto *wait = kernel::as<kernel::Wait>(stmt); wait && n-- == 0) {
     changed = *wait;
@@ -81,10 +81,10 @@ inline kernel::Stmt with_wait(const kernel::Stmt &stmt, int &n, std::int64_t mor
                               [&](const kernel::Stmt &child) { return with_wait(child, n, more, changed); });
 }
 
-/// Removes each wait, and lets each wait leave one group more in flight. Then the simulator reports reads of
-/// data in flight: exactly the reads of the certificate. The data may also be overwritten, or arrive while
-/// other threads read it: so other hazards of the same tiles may follow. If the copies have several stages, a
-/// relaxed wait leaves only the latest ones in flight. Gives the number of waits.
+/// Removes each wait, and lets each wait leave one more group in flight. The simulator must report exactly the
+/// reads of data in flight that the certificate states. Data may also be overwritten, or may arrive while other
+/// threads read it, so other hazards of the same tiles may follow. If the copies have several stages, a relaxed
+/// wait leaves only the latest copies in flight. Returns the number of waits.
 inline int expect_wait_certificates(const Program &source, const kernel::Kernel &kernel,
                                     bool one_stage = true) {
   using Read = std::pair<Buffer, Buffer>; // buffer, reader

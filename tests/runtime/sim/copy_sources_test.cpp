@@ -1,4 +1,5 @@
-/// The sources of asynchronous copies, waits without copies, and vectors in lanes that a mask leaves out.
+/// Tests the sources of asynchronous copies, waits without copies, and the alignment of vectors in masked
+/// lanes.
 
 #include "tests/runtime/sim/kernel_builder.h"
 
@@ -17,7 +18,7 @@ std::string once(const kernel::Kernel &kernel) {
                        : std::string(name(result.diagnostics[0].kind)) + ": " + result.diagnostics[0].message;
 }
 
-/// 64 threads copy x to shared memory. Then a thread overwrites the element that `owner` copies.
+/// 64 threads copy x to shared memory. Then threads overwrite elements of x.
 struct CopyAndOverwrite {
   KernelBuilder b{"copy"};
   Buffer x = b.param("x", 64, Role::inout), out = b.param("out", 64, Role::output), s = b.shared("s", 64);
@@ -36,7 +37,7 @@ struct CopyAndOverwrite {
 };
 
 TEST(SourcesOfCopies, AreReadUntilTheWaitOfTheCopier) {
-  for (std::int64_t other : {1, 32, 63}) // another lane, another warp
+  for (std::int64_t other : {1, 32, 63}) // another lane of the warp, and another warp
     for (const char *between : {"", "warp", "block"}) {
       for (bool ordered : {false, true}) {
         CopyAndOverwrite k;
@@ -85,7 +86,7 @@ TEST(SourcesOfCopies, MayBeOverwrittenByTheWarpAfterItsBarrier) {
   EXPECT_EQ(k.result(), "good");
 }
 
-/// The wait leaves the second group in flight.
+/// The sources must not be overwritten if the wait leaves the second group in flight.
 TEST(SourcesOfCopies, AreReadUntilTheWaitThatCoversThem) {
   for (std::int64_t pending : {0, 1}) {
     CopyAndOverwrite k;
@@ -116,7 +117,7 @@ TEST(SourcesOfCopies, OfOtherBlocksAreRaces) {
   EXPECT_THAT(once(b.build()), HasSubstr("race: x["));
 }
 
-/// A copy that an arrival leaves in flight is not before the last block.
+/// If the copy is in flight at the arrival, the arrival does not order it before the last block.
 TEST(SourcesOfCopies, AreOrderedByArrivalsAfterTheWait) {
   for (bool waits_before : {false, true}) {
     KernelBuilder b("arrive");
@@ -153,7 +154,7 @@ TEST(Waits, WithoutCopiesDoNothing) {
   }
 }
 
-/// A copy below a condition that is never true.
+/// The condition of the copy is never true.
 TEST(Waits, ForCopiesThatNeverStartDoNothing) {
   CopyAndOverwrite k;
   k.b.when(CopyAndOverwrite::i32(1) < CopyAndOverwrite::i32(0), [&] { k.copy(); });
@@ -165,8 +166,8 @@ TEST(Waits, ForCopiesThatNeverStartDoNothing) {
 
 // ---- vectors
 
-/// 32 threads load or store vectors of 4 elements at 4*t, or at 4*t + 1 in the lanes where `odd` is true. They
-/// execute it where `executes` is true: below a condition, or as the mask of the load.
+/// 32 threads load or store vectors of 4 elements at 4*t, or at 4*t + 1 in the lanes where `odd` is true. Only
+/// the lanes where `executes` is true make the access. It is a condition, or the mask of the load.
 std::string vectors(const std::function<Expr(Expr)> &odd, const std::function<Expr(Expr)> &executes,
                     const std::string &how) {
   KernelBuilder b("vectors");

@@ -1,4 +1,4 @@
-/// Elements whose index is data: the index and the data through caches.
+/// Tests accesses whose indices are data, where the indices and the data are cached.
 
 #include "dsl/ir/tensor.h"
 #include "tests/runtime/check/right.h"
@@ -10,7 +10,7 @@ namespace {
 
 using test::expect_right;
 
-/// C[i, j] = A[B[i] % 7, j]: the block C.
+/// C[i, j] = A[B[i] % 7, j] in the block C.
 Schedule gather() {
   Workload w("gather");
   Tensor a = w.placeholder("A", {7, 6}, DType::u32), b = w.placeholder("B", {12}, DType::u32);
@@ -70,7 +70,7 @@ TEST(Gathers, AStagedIndex) {
   expect_right(s);
 }
 
-/// X[P[i] + 8] for indices of either sign, as check fills them.
+/// Reads X[P[i] + 8], where the check fills P with indices of either sign.
 TEST(Gathers, ASignedIndexThroughACache) {
   Workload w("signed_index");
   Tensor x = w.placeholder("X", {17}, DType::u32), p = w.placeholder("P", {12}, DType::i64);

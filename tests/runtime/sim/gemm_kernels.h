@@ -1,5 +1,5 @@
 #pragma once
-/// C = A*B three times, as the hand-written kernels have it. All of it is row-major.
+/// Three hand-written kernels for C = A*B. All matrices are row-major.
 
 #include "tests/runtime/sim/kernel_builder.h"
 
@@ -16,7 +16,7 @@ struct GemmBuffers {
         C(b.param("C", s.M * s.N, Role::output, dtype)) {}
 };
 
-/// One result per thread, no tile; `coalesced`: neighbouring threads take neighbouring columns.
+/// Each thread computes one element without tiles. If `coalesced`, adjacent threads compute adjacent columns.
 inline kernel::Kernel naive_gemm(GemmShape s, bool coalesced = false, DType dtype = DType::f32) {
   KernelBuilder b("gemm_naive");
   GemmBuffers g(b, s, dtype);
@@ -34,7 +34,7 @@ inline kernel::Kernel naive_gemm(GemmShape s, bool coalesced = false, DType dtyp
   return b.build();
 }
 
-/// 32x32 tiles of A and B in shared memory. The barriers may be left out to see what happens.
+/// 32x32 tiles of A and B in shared memory. Tests can omit the barriers.
 inline kernel::Kernel shared_gemm(GemmShape s, bool before_use = true, bool before_refill = true,
                                   DType dtype = DType::f32) {
   KernelBuilder b("gemm_shared");
@@ -61,7 +61,7 @@ inline kernel::Kernel shared_gemm(GemmShape s, bool before_use = true, bool befo
   return b.build();
 }
 
-/// 64x64 results a block, 8x8 a thread, 8 deep; for sizes that are multiples of these.
+/// 64x64 elements per block and 8x8 per thread, in steps of 8. The sizes must be multiples of these.
 inline kernel::Kernel tiled_gemm(GemmShape s, DType dtype = DType::f32) {
   KernelBuilder b("gemm_tiled");
   GemmBuffers g(b, s, dtype);

@@ -1,3 +1,6 @@
+/// Tests the diagnostics of the simulator: races, arrivals, unwritten reads, accesses out of bounds, and
+/// barriers.
+
 #include "tests/runtime/sim/gemm_kernels.h"
 
 #include <gmock/gmock.h>
@@ -14,7 +17,8 @@ void expect_good(const kernel::Kernel &kernel) {
   EXPECT_TRUE(result.good()) << result.diagnostics[0].message;
 }
 
-/// The first diagnostic, of this kind; the same text for 1, 2 and 4 host threads.
+/// Returns the first diagnostic. Expects that it is of this kind, and that the text is the same for 1, 2 and 4
+/// host threads.
 std::string first_finding(const kernel::Kernel &kernel, ErrorKind kind) {
   std::vector<Diagnostic> found = run_zeroed(kernel, {.host_threads = 1}).diagnostics;
   if (found.empty())
@@ -29,7 +33,7 @@ std::string first_finding(const kernel::Kernel &kernel, ErrorKind kind) {
   return found[0].message;
 }
 
-/// One block of `threads` threads, with shared memory `s` of `elements` elements and an output `out`.
+/// A block of `threads` threads, with `elements` elements of shared memory `s` and an output `out`.
 struct OneBlock {
   KernelBuilder b{"k"};
   Buffer s, out;
@@ -41,7 +45,7 @@ struct OneBlock {
   Expr value() { return cast(DType::f32, t); }
 };
 
-// A row of As is filled and used by one warp, a row of Bs by all.
+// One warp writes and reads each row of As. All warps read each row of Bs.
 TEST(SimulateRace, ForgottenBarrierBeforeTheTilesAreUsed) {
   std::vector<Diagnostic> diagnostics = run_zeroed(shared_gemm({64, 64, 64}, false)).diagnostics;
   ASSERT_GE(diagnostics.size(), 2u);
@@ -132,10 +136,11 @@ TEST(SimulateRace, ReadersNeedNoOrder) {
   expect_good(k.b.build());
 }
 
-/// The readers of an element, the barrier after them, and whether a store by thread 0 then races.
+/// Reads an element by some threads, executes a barrier, and stores to the element by thread 0. `races` is the
+/// expected result.
 TEST(SimulateRace, EveryReaderCountsForALaterStore) {
   struct Case {
-    std::int64_t reader; // one thread, or all below
+    std::int64_t reader; // one thread, or all threads with smaller numbers
     bool all, warp_barrier, block_barrier, races;
   };
   for (Case c : {Case{0, false, false, false, false}, Case{1, false, false, false, true},
@@ -186,7 +191,7 @@ TEST(SimulateRace, NothingOrdersTwoBlocks) {
     KernelBuilder b("k");
     Buffer work = b.param("work", 96 * 8, Role::inout), out = b.param("out", 32 * 8, Role::output);
     Expr block = b.axis(Axis::block_x, "block", 8), t = b.axis(Axis::thread_x, "t", 32);
-    // Each block's store reaches 16 elements into the next block's part.
+    // Each block stores to 16 elements of the next block's part.
     b.loop("n", 1, [&](Expr) { b.store(work, block * 32 + t + (reads ? 0 : 16), cast(DType::f32, t)); });
     b.sync_block();
     b.when(t < (reads ? 32 : 16), [&] {
@@ -198,8 +203,8 @@ TEST(SimulateRace, NothingOrdersTwoBlocks) {
   }
 }
 
-/// Four tiles of 64 elements. In each tile, three blocks write a part of 64 elements to `parts`, and the last
-/// one adds the parts.
+/// There are four tiles of 64 elements. For each tile, three blocks write 64 elements each to `parts`, and the
+/// last block adds the parts.
 struct PartsOfTiles {
   KernelBuilder b{"k"};
   Buffer parts = b.param("parts", 3 * 4 * 64, Role::temporary), out = b.param("out", 4 * 64, Role::output);
@@ -209,7 +214,8 @@ struct PartsOfTiles {
   kernel::Arrive arrive{{}, arrived, tile, int_imm(3, DType::i32), Axis::block_y};
 
   Expr element(const Expr &of_part, const Expr &at) { return (of_part * 4 + tile) * 64 + at; }
-  /// The kernel. A thread adds the elements at `at` of the tile that is `next` after its own.
+  /// Returns the kernel. A thread of the last block adds the elements at `at` of the tile that is `next` tiles
+  /// after its own.
   kernel::Kernel build(const Expr &at, std::int64_t next = 0, bool writes_late = false) {
     b.store(parts, element(part, t), cast(DType::f32, part * 64 + t));
     b.last_block(arrive, [&] {
@@ -325,7 +331,7 @@ TEST(SimulateRace, FindingsAreOneForEachPairOfStatementsAndLimited) {
     k.b.store(k.out, k.t, at(k.s, k.number(63) - k.t));
   }
   kernel::Kernel kernel = k.b.build();
-  // Six stores and six loads; a load also races with the stores behind it.
+  // There are six stores and six loads. A load also races with the stores after it.
   EXPECT_EQ(run_zeroed(kernel, {.max_diagnostics = 100}).diagnostics.size(), 36u);
   EXPECT_EQ(run_zeroed(kernel).diagnostics.size(), 8u);
   EXPECT_EQ(run_zeroed(kernel, {.max_diagnostics = 1}).diagnostics.size(), 1u);
@@ -419,7 +425,7 @@ TEST(SimulateBounds, StoresAndLoadsOutsideAreReportedAndNotPerformed) {
                 HasSubstr(n == 0 ? "but in has 40 elements" : "but other has 40 elements")));
     }
     if (c.shift > 1) {
-      EXPECT_EQ(C.view<float>()[5], 1.0f); // a load outside gives 0
+      EXPECT_EQ(C.view<float>()[5], 1.0f); // an out-of-bounds load returns 0
     }
   }
 }
@@ -431,7 +437,7 @@ TEST(SimulateBounds, SharedAndLocalMemory) {
   k.b.store(r, k.t, k.value());
   k.b.loop("n", 40, [&](Expr n) { k.b.store(r, n, k.value()); });
   std::vector<Diagnostic> diagnostics = run_zeroed(k.b.build()).diagnostics;
-  ASSERT_EQ(diagnostics.size(), 3u); // warp 0 runs first, and only its fixed index is outside
+  ASSERT_EQ(diagnostics.size(), 3u); // warp 0 runs first, and only its constant index is out of bounds
   EXPECT_THAT(diagnostics[0].message, AllOf(HasSubstr("thread (0, 0, 0)"), HasSubstr("stores r[39] (local)"),
                                             HasSubstr("at n = 39"), HasSubstr("but r has 39 elements")));
   EXPECT_THAT(diagnostics[1].message,

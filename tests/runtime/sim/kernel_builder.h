@@ -1,5 +1,5 @@
 #pragma once
-/// Kernels written down by hand, for the tests and benchmarks of the simulator.
+/// Builds kernels by hand, for the tests and benchmarks of the simulator.
 
 #include "dsl/ir/intrinsic.h"
 #include "lowering/notes.h"
@@ -94,7 +94,7 @@ public:
     add(kernel::make(kernel::Call{intrinsic, std::move(places)}));
   }
 
-  /// The statements that only the last block to arrive at the counter executes.
+  /// Adds statements that only the last block to arrive at the counter executes.
   void last_block(kernel::Arrive arrive, const std::function<void()> &body) {
     arrive.last = make_var("last", DType::boolean);
     add(kernel::make(arrive));
@@ -141,7 +141,7 @@ inline std::string shown(const std::optional<kernel::Hazard> &hazard) {
 /// buffer[index], with less to write.
 inline Expr at(const Buffer &buffer, Expr index) { return load(buffer, {std::move(index)}); }
 
-/// Runs a kernel whose parameters are all zero to begin with.
+/// Runs a kernel with all parameters set to zero.
 inline Result run_zeroed(const kernel::Kernel &kernel, const Options &options = {}) {
   std::vector<Array> arrays;
   for (const Buffer &buffer : kernel.params)

@@ -18,7 +18,7 @@ inline const Intrinsic &intrinsic(std::string_view name, DType result, DType ope
 
 inline Expr number(std::int64_t n) { return int_imm(n, DType::i32); }
 
-/// The row that a lane supplies, in 32 bits and for the lane `t`.
+/// Returns the row that a lane supplies, in 32 bits and for the lane `t`.
 inline Expr in_lane(const Expr &e, const Expr &t) {
   return rebuild(e, [&](const Expr &node) {
     const auto *imm = node.as<IntImm>();
@@ -27,7 +27,7 @@ inline Expr in_lane(const Expr &e, const Expr &t) {
 }
 
 /// A kernel of `threads` threads with the operands of one call. Each lane fills its registers with the elements
-/// that the table of the intrinsic gives it.
+/// that the table of the intrinsic assigns to it.
 struct OneCall {
   KernelBuilder b{"call"};
   Expr t;
@@ -52,7 +52,7 @@ struct OneCall {
     }
   }
 
-  /// The element in this register of the lane, as an index expression: a chain of selects over the lanes.
+  /// Returns the index of the element in this register of the lane, as a chain of selects over the lanes.
   Expr element(std::size_t operand, std::int64_t at) const {
     auto spots = spots_of(x.operands[operand]);
     Expr index = number(0);

@@ -1,4 +1,5 @@
-/// Blocks that arrive at counters: what their arrivals order, and results that depend on the order of blocks.
+/// Tests blocks that arrive at counters: the accesses that arrivals order, and results that depend on the order
+/// of blocks.
 
 #include "tests/runtime/sim/kernel_builder.h"
 
@@ -11,7 +12,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-/// `blocks` blocks of 32 threads that arrive at `counters`.
+/// A kernel of `blocks` blocks with 32 threads each, which arrive at `counters`.
 struct Arriving {
   std::int64_t blocks;
   KernelBuilder b{"arriving"};
@@ -32,7 +33,8 @@ struct Arriving {
   Expr in_f32(const Expr &e) { return cast(DType::f32, e); }
 };
 
-/// "good", or the first finding, which is the same for each number of host threads and of this kind.
+/// Returns "good" or the first diagnostic. Expects that it is of this kind, and the same for each number of
+/// host threads.
 std::string found_in(const kernel::Kernel &kernel, ErrorKind kind) {
   std::string first;
   for (unsigned host_threads : {1u, 2u, 4u}) {
@@ -48,7 +50,7 @@ std::string found_in(const kernel::Kernel &kernel, ErrorKind kind) {
   return first;
 }
 
-// ---- what arrivals order
+// ---- accesses that arrivals order
 
 TEST(Arrivals, OrderWhatAllBlocksReadBeforeTheLastBlockOverwritesIt) {
   Arriving k;
@@ -84,7 +86,7 @@ TEST(Arrivals, OrderNothingWithoutTheirFence) {
   EXPECT_THAT(found_in(k.b.build(), ErrorKind::race), HasSubstr("data["));
 }
 
-/// The last block's own threads must still be ordered.
+/// Arrivals do not order the threads of the last block among each other.
 TEST(Arrivals, DoNotOrderTheThreadsOfTheLastBlock) {
   for (bool barrier : {false, true}) {
     Arriving k;
@@ -115,7 +117,7 @@ TEST(Arrivals, AtASecondCounterDoNotOrderForTheFirst) {
   EXPECT_THAT(found_in(k.b.build(), ErrorKind::race), HasSubstr("out["));
 }
 
-/// Two of four blocks share each first counter, and the last blocks of these the second one.
+/// Two of four blocks share each first counter. Their last blocks share the second counter.
 TEST(Arrivals, PassTheOrderOn) {
   for (bool both_fences : {true, false}) {
     Arriving k;
@@ -159,7 +161,7 @@ TEST(Arrivals, RaceWithPlainStoresToTheirCounter) {
   EXPECT_THAT(found_in(k.b.build(), ErrorKind::race), HasSubstr("stores counters[1] (global)"));
 }
 
-/// An arrival writes its counter.
+/// An arrival counts as a write of its counter, so the last block may read it.
 TEST(Arrivals, WriteTheirCounter) {
   KernelBuilder b("counter");
   Buffer x = b.param("x", 32, Role::inout), counters = b.param("counters", 1, Role::temporary, DType::u32);
@@ -174,7 +176,7 @@ TEST(Arrivals, AreBeforeWhatTheLastBlockLoadsFromTheirCounter) {
   Arriving k;
   k.arrive(1, [&] { k.b.store(k.data, k.t, cast(DType::f32, at(k.counters, Arriving::i32(1)))); });
   EXPECT_EQ(found_in(k.b.build(), ErrorKind::race), "good");
-  Arriving other; // a counter at which no block arrives
+  Arriving other; // no block arrives at this counter
   other.keep(cast(DType::f32, at(other.counters, Arriving::i32(2))));
   other.arrive(1, [] {});
   EXPECT_EQ(found_in(other.b.build(), ErrorKind::race), "good");
@@ -182,7 +184,7 @@ TEST(Arrivals, AreBeforeWhatTheLastBlockLoadsFromTheirCounter) {
   own.keep(cast(DType::f32, at(own.counters, own.block)));
   own.arrive_at(own.block, 1, [] {});
   EXPECT_EQ(found_in(own.b.build(), ErrorKind::race), "good");
-  Arriving chain; // the last block of counter 2 comes after all arrivals at counter 1
+  Arriving chain; // the last block at counter 2 starts after all arrivals at counter 1
   chain.arrive(1, [] {});
   chain.arrive(
       2, [&] { chain.b.store(chain.data, chain.t, cast(DType::f32, at(chain.counters, Arriving::i32(1)))); });
@@ -202,7 +204,7 @@ TEST(OrdersOfBlocks, ShowThatTheLastBlockStoresItsIndex) {
   }
 }
 
-/// Only if this block is the last one, the result is another.
+/// The result differs only if this block is the last one. The simulator must try each block as the last one.
 TEST(OrdersOfBlocks, LetEachBlockBeTheLastOne) {
   for (std::int64_t blocks : {3, 8, 12})
     for (std::int64_t special = 0; special < blocks; ++special) {
@@ -215,7 +217,7 @@ TEST(OrdersOfBlocks, LetEachBlockBeTheLastOne) {
     }
 }
 
-/// Five blocks along y share each of three counters.
+/// Five blocks along y share each of three counters. Each of the five must be tried as the last one.
 TEST(OrdersOfBlocks, LetEachBlockThatSharesACounterBeTheLastOne) {
   for (std::int64_t special = 0; special < 5; ++special) {
     KernelBuilder b("grid");
@@ -233,7 +235,7 @@ TEST(OrdersOfBlocks, LetEachBlockThatSharesACounterBeTheLastOne) {
   }
 }
 
-/// The last block stores to its own part.
+/// The last block stores to its own part, so the result depends on which block is the last one.
 TEST(OrdersOfBlocks, ShowWhatOnlyTheLastBlockKeeps) {
   Arriving k(5);
   k.arrive(0, [&] { k.keep(cast(DType::f32, k.t) + 1.0f); });
@@ -254,7 +256,7 @@ TEST(OrdersOfBlocks, LeaveRightKernelsAlone) {
   }
 }
 
-/// The memory is that of one run.
+/// Running several orders must leave the memory of the first run only.
 TEST(OrdersOfBlocks, LeaveTheResultsOfTheFirstRun) {
   Arriving k(4);
   k.b.store(k.out, k.block * 32 + k.t, at(k.out, k.block * 32 + k.t) + 1.0f);

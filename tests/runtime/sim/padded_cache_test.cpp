@@ -1,5 +1,5 @@
-/// Caches of reads under masks, in the simulator: tiles with a halo that hold the padding, tails, copies that
-/// are vectors, asynchronous or ahead of their use, and code of their own for the tiles at the edges.
+/// Tests caches of masked reads on the simulator: tiles with a halo that contain the padding, tails, copies
+/// that are vectorized, asynchronous or ahead of their use, and separate code for the tiles at the edges.
 
 #include "dsl/ir/fill_tails.h"
 #include "dsl/ir/printer.h"
@@ -13,7 +13,7 @@ namespace {
 
 using test::expect_right;
 
-/// Y[i, j] = the sum of X[i + r - 1, j + s - 2]*W[r, s], where X is `fill` outside of its shape.
+/// Y[i, j] = sum of X[i + r - 1, j + s - 2]*W[r, s], where X is `fill` outside of its shape.
 Program convolution(const Expr &h, const Expr &w, std::int64_t fill = 0) {
   Workload work("convolution");
   Tensor x = work.placeholder("X", {h, w}, DType::u32), f = work.placeholder("W", {3, 5}, DType::u32);
@@ -32,7 +32,8 @@ struct Tiled {
   Loop by, bx;
 };
 
-/// Tiles of 8 x 16 elements of Y, one for each thread, whose part of X is in `scope`.
+/// Schedules tiles of 8 x 16 elements of Y, with one thread per element, and caches the tile's part of X in
+/// `scope`.
 Tiled tiled(Program program, Scope scope = Scope::shared) {
   Schedule s(std::move(program));
   BlockRef y = s.block("Y"), x = s.cache_read(y, "X", scope), writeback = s.cache_write(y, Scope::local);
@@ -68,7 +69,7 @@ TEST(PaddedCache, HasNoMaskAtTheReader) {
   kernel::Plan plan = lower(tiled(convolution(64, 64)).s);
   EXPECT_EQ(plan.kernels.front().shared_bytes, 10 * 20 * 4);
   std::string text = kernel::print(plan);
-  EXPECT_EQ(text.find("where"), text.rfind("where")) << text; // the copy alone
+  EXPECT_EQ(text.find("where"), text.rfind("where")) << text; // only the copy has a mask
 }
 
 TEST(PaddedCache, OfAnotherFill) {
@@ -114,7 +115,7 @@ TEST(PaddedCache, OfATileThatIsPaddedOrSwizzled) {
   expect_right(u.s);
 }
 
-/// Y[i, j, o] = the sum over channels: X has the channels last.
+/// Y[i, j, o] is a sum over channels. The channels are the last dimension of X.
 Program channels_last(std::int64_t h, std::int64_t c) {
   Workload work("channels");
   Tensor x = work.placeholder("X", {h, c}, DType::u32), f = work.placeholder("W", {3, c}, DType::u32);
@@ -125,7 +126,7 @@ Program channels_last(std::int64_t h, std::int64_t c) {
   return work.output({y});
 }
 
-/// Rows of 16 elements of Y; a step of the loop over channels loads 8 of them.
+/// Schedules rows of 16 elements of Y. A step of the loop over channels loads 8 channels.
 Tiled steps(std::int64_t h, std::int64_t c) {
   Schedule s(channels_last(h, c));
   BlockRef y = s.block("Y"), x = s.cache_read(y, "X", Scope::shared),
@@ -164,7 +165,7 @@ TEST(PaddedCache, CopiedAsynchronouslyAhead) {
   }
 }
 
-/// C = A*B for a lower triangle A, whose other elements are not read.
+/// C = A*B for a lower triangle A. The other elements of A are not read.
 Schedule triangle(std::int64_t m, std::int64_t n, std::int64_t fill) {
   Workload work("triangle");
   Tensor a = work.placeholder("A", {m, m}, DType::u32), b = work.placeholder("B", {m, n}, DType::u32);
@@ -200,7 +201,7 @@ TEST(PaddedCache, OfATriangleWithTails) {
       expect_right(triangle(m, n, fill));
 }
 
-/// Where the fill is 0, the tile is 0 past its end too, and the sum needs no guard there. Otherwise it does.
+/// If the fill is 0, the tile is also 0 past its end, and the sum needs no guard there. Otherwise it does.
 TEST(PaddedCache, FillsTheTailOfATriangle) {
   auto guards = [](std::int64_t fill) {
     const Schedule s = triangle(37, 29, fill);
@@ -212,11 +213,11 @@ TEST(PaddedCache, FillsTheTailOfATriangle) {
     return found;
   };
   EXPECT_EQ(guards(0), 0);
-  EXPECT_EQ(guards(3), 1); // of k
+  EXPECT_EQ(guards(3), 1); // the guard of k
 }
 
-/// A convolution along n rows with 16 channels as products of matrices: P, the rows of each tap, is a fragment
-/// that reads the padded tile.
+/// A convolution along n rows with 16 channels as products of matrices. P, which contains the rows of each tap,
+/// is a fragment that reads the padded tile.
 Schedule implicit_product(std::int64_t n) {
   Workload work("implicit");
   Tensor x = work.placeholder("X", {n, 16}, DType::f16), f = work.placeholder("W", {3, 16, 8}, DType::f16);
@@ -231,7 +232,7 @@ Schedule implicit_product(std::int64_t n) {
   Schedule s(work.output({out}));
   BlockRef p = s.block("P"), y = s.block("Y"), tile = s.cache_read(p, "X", Scope::shared),
            writeback = s.cache_write(y, Scope::warp), w = s.cache_read(y, "W", Scope::warp);
-  auto loops = s.loops(y); // i, j, r, k
+  auto loops = s.loops(y); // the loops i, j, r, k
   auto [block, row] = s.split<2>(loops[0], {infer, 16});
   Loop tap = loops[2];
   s.reorder({block, tap, row, loops[1], loops[3]});
@@ -275,7 +276,8 @@ TEST(PaddedCache, OfFragmentsOfAnImplicitProduct) {
     expect_right(implicit_product(n));
 }
 
-/// Loops over time with masks, in one thread block: code of its own for the steps at each end.
+/// A loop over steps with masks, in one thread block. It is partitioned, so the first and last steps get
+/// separate code.
 Schedule steps_with_masks(const Expr &n, std::int64_t before, std::int64_t tile) {
   Workload work("steps");
   Tensor x = work.placeholder("X", {n}, DType::u32);
@@ -297,7 +299,7 @@ TEST(PartitionOfMasks, KeepsTheResult) {
 
 TEST(PartitionOfMasks, LeavesNoMaskInTheMiddle) {
   std::string text = kernel::print(lower(steps_with_masks(64, 5, 8)));
-  std::size_t middle = text.find("< 6:"); // two masked tiles before, one after
+  std::size_t middle = text.find("< 6:"); // there are two masked tiles before, and one after
   EXPECT_NE(middle, std::string::npos) << text;
   EXPECT_GT(text.find("where", middle), text.find("Y[", middle)) << text;
 }
@@ -322,8 +324,8 @@ TEST(PartitionOfMasks, OfASizeKnownAtLaunch) {
   }
 }
 
-/// Steps of a loop over channels that fill a tile which all threads read, so that there are barriers in each
-/// part.
+/// Each step of the loop over k fills a tile that all threads read, so each part of the partitioned loop
+/// contains barriers.
 TEST(PartitionOfMasks, WithBarriersInEachPart) {
   for (bool known_at_launch : {false, true})
     for (std::int64_t size : {1, 7, 8, 9, 24, 33}) {
@@ -352,7 +354,7 @@ TEST(PartitionOfMasks, WithBarriersInEachPart) {
     }
 }
 
-/// Caches whose reader keeps its mask.
+/// The mask compares two axes, so the reader keeps it and the cache has none.
 TEST(PaddedCache, OfAMaskOfTheReader) {
   for (std::int64_t n : {1, 15, 16, 37}) {
     Workload work("causal");
@@ -374,7 +376,7 @@ TEST(PaddedCache, OfAMaskOfTheReader) {
   }
 }
 
-/// Loops over the blocks of a grid, with code of their own for the blocks at the edges.
+/// Partitions the block axes of the grid, so the blocks at the edges get separate code.
 TEST(PaddedCache, PartitionedAtTheEdges) {
   for (auto [h, w] : shapes) {
     Tiled t = tiled(convolution(h, w));

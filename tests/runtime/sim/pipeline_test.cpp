@@ -1,5 +1,5 @@
-/// Pipelined and partitioned kernels on the simulator: right for every number of iterations, and wrong where a
-/// barrier or a copy of a tile is taken away.
+/// Tests pipelined and partitioned kernels on the simulator. They must be right for every number of iterations,
+/// and wrong if a barrier or a copy of a tile is removed.
 
 #include "tests/lowering/tiled_gemm.h"
 #include "tests/runtime/check/right.h"
@@ -16,7 +16,8 @@ using test::expect_right;
 using test::TiledGemm;
 using testing::HasSubstr;
 
-/// The schedules of the small product that overlap: two stages, two through registers, and three.
+/// Returns a small product with a pipeline: two stages, two stages with copies through registers, or three
+/// stages.
 TiledGemm overlapping(int kind, std::int64_t m, std::int64_t n, std::int64_t k) {
   TiledGemm t(m, n, k);
   if (kind == 1)
@@ -49,11 +50,11 @@ TEST_P(Overlapping, IsRightWithFullTilesApart) {
 TEST_P(Overlapping, NeedsEachOfItsBarriersForWhatItSays) {
   TiledGemm t = overlapping(GetParam(), 8, 8, 37);
   EXPECT_EQ(test::expect_certificates(t.s.source(), lower(t.s).only()), 2);
-  t.s.partition(t.k_outer); // the last tile is apart
+  t.s.partition(t.k_outer); // separate code for the last tile
   EXPECT_GE(test::expect_certificates(t.s.source(), lower(t.s).only()), 2);
 }
 
-/// The slot's number taken away: `x % count` of a loop variable becomes 0.
+/// Removes the slot number: replaces `x % count` of a loop variable by 0.
 Expr in_one_slot(const Expr &e, std::int64_t count) {
   const auto *op = e.as<Binary>();
   bool slot = op && op->op == BinaryOp::floormod && as_int(op->b) == count;
@@ -97,7 +98,7 @@ std::string kind_name(const testing::TestParamInfo<int> &info) {
 }
 INSTANTIATE_TEST_SUITE_P(Kinds, Overlapping, testing::Values(0, 1, 2), kind_name);
 
-/// The pipeline stands in a loop of its block, which runs it again.
+/// A loop of the block around the pipeline executes it several times.
 TEST(Pipeline, RunsAgainInALoopAroundIt) {
   for (int kind : {0, 1})
     for (std::int64_t k : {3, 4, 7, 12}) {
@@ -132,7 +133,8 @@ TEST(Pipeline, RunsAgainInALoopAroundIt) {
     }
 }
 
-/// Registers of a step are loaded while the step before computes: unrolled, so that no copy is indexed.
+/// Registers for a step are loaded during the preceding step. The loop is unrolled, so the indices of the
+/// copies are constant.
 TEST(Pipeline, OfAnUnrolledLoopKeepsCopiesInRegisters) {
   for (std::int64_t k : {4, 5, 8, 11}) {
     Schedule s(test::gemm(8, 8, k));

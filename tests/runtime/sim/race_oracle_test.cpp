@@ -1,4 +1,5 @@
-/// Small random kernels: the simulator finds a race exactly where comparing all pairs of accesses does.
+/// Tests small random kernels: the simulator must find a race exactly if the comparison of all pairs of
+/// accesses finds one.
 
 #include "tests/runtime/sim/kernel_builder.h"
 
@@ -11,8 +12,8 @@ namespace {
 
 constexpr int blocks = 2, threads = 70, elements = 80;
 
-/// One statement: the threads below `end` whose number is a multiple of `step` access element
-/// `scale * t / divisor + shift`; or a barrier.
+/// One statement: a barrier, or an access to element `scale * t / divisor + shift` by each thread t < `end`
+/// that is a multiple of `step`.
 struct Step {
   enum Kind { load, store, warp_barrier, block_barrier } kind;
   int step, end, scale, divisor, shift;
@@ -26,7 +27,7 @@ struct Access {
   bool store;
 };
 
-/// The definition, word for word.
+/// The definition of a race.
 bool races(const Access &a, const Access &b) {
   if (a.element != b.element || (!a.store && !b.store))
     return false;
@@ -113,7 +114,7 @@ bool found_race(const std::vector<Step> &steps, bool global, bool baseline) {
     if (diagnostic.kind == ErrorKind::race) {
       found = true;
       EXPECT_NE(diagnostic.message.find(", and thread ("), std::string::npos)
-          << diagnostic.message; // both sides
+          << diagnostic.message; // both accesses of the race
     }
   }
   return found;
@@ -136,7 +137,7 @@ TEST(SimulateRaceOracle, AgreesOnRandomKernels) {
               std::to_string(s.shift) + "\n";
     ASSERT_EQ(found_race(steps, global, n % 2 == 0), expected) << (global ? "global\n" : "shared\n") << text;
   }
-  // Both answers are tried often.
+  // Both outcomes must be frequent.
   EXPECT_GT(with_race, count / 4);
   EXPECT_LT(with_race, count * 3 / 4);
 }

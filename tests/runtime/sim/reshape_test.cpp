@@ -1,4 +1,4 @@
-/// Consumers that read a temporary as another shape, in kernels.
+/// Tests kernels whose consumers read a temporary with another shape.
 
 #include "dsl/ir/tensor.h"
 #include "tests/runtime/check/right.h"
@@ -42,7 +42,7 @@ TEST(Reshape, TilesInSharedMemoryThatAreWrittenAsRows) {
   expect_right(s);
 }
 
-/// T = 3*X, Y[i] = T[stride*i + offset]: the blocks T and Y. Y has as many elements as the indices allow.
+/// T = 3*X and Y[i] = T[stride*i + offset] in the blocks T and Y. Y has as many elements as the indices allow.
 Program strided(std::int64_t elements, std::int64_t stride, std::int64_t offset) {
   Workload w("strided");
   Tensor x = w.placeholder("X", {elements}, DType::u32);

@@ -1,4 +1,5 @@
-/// Shared arrays whose lifetimes do not meet: memory, barriers, certificates, and what the simulator finds.
+/// Tests shared arrays whose lifetimes do not overlap: their memory, barriers and certificates, and the
+/// diagnostics of the simulator.
 
 #include "lowering/passes.h"
 #include "tests/runtime/check/right.h"
@@ -27,7 +28,7 @@ int barriers_of(const kernel::Kernel &kernel) {
   return count;
 }
 
-/// The kernel of the schedule with memory of its own for each array.
+/// Returns the kernel of the schedule with separate memory for each array.
 kernel::Kernel apart(const Schedule &s) {
   std::vector<Pass> passes = standard_passes();
   auto extract = std::ranges::find(passes, "extract", &Pass::name);
@@ -62,7 +63,8 @@ TEST(SharedLifetimes, ElevenStagesOf16KilobytesNeedTwoArrays) {
   EXPECT_EQ(lower(s).only().dynamic_shared_bytes(), 0);
 }
 
-/// In a loop over rows, the last stage of a row meets the first stage of the next one.
+/// In a loop over rows, the first stage of a row may overwrite the memory of the last stage of the preceding
+/// row. No barrier must be added.
 TEST(SharedLifetimes, AddNoBarrierToALoop) {
   for (std::int64_t columns : {8, 16, 32, 64}) {
     ScanForm form{.rows = 7, .columns = columns, .each = 3};
@@ -100,7 +102,7 @@ TEST(SharedLifetimes, CertifyTheBarriersBetweenTenants) {
   test::expect_certificates(s.source(), lower(s).only());
 }
 
-/// T0 and T1 with elements of different types, of which T2 takes the memory of the larger.
+/// The elements of T0 and T1 have different types. T2 shares the memory of the larger array.
 Schedule of_types(DType first, DType last, std::int64_t n) {
   Workload w("types");
   Tensor x = w.placeholder("X", {n}, first);
@@ -130,14 +132,14 @@ TEST(SharedLifetimes, OfElementsOfDifferentSizes) {
     }
 }
 
-/// How a product goes through shared memory.
+/// The form of a product through shared memory.
 struct Staged {
   std::int64_t m, n, k;
   bool async = false, pipelined = false;
-  std::int64_t each = 1; ///< tiles of a thread block, one after the other
+  std::int64_t each = 1; ///< tiles that a thread block computes one after the other
 };
 
-/// Y = 3*D, where D = A*B. The tiles of A, B and D, of 4 x 4 elements each, are in shared memory.
+/// Y = 3*D, where D = A*B. The tiles of A, B and D have 4 x 4 elements each, and are in shared memory.
 Schedule staged_product(const Staged &form, const Target &target = {}) {
   Workload w("staged");
   Tensor a = w.placeholder("A", {form.m, form.k}, DType::u32),
@@ -163,7 +165,7 @@ Schedule staged_product(const Staged &form, const Target &target = {}) {
   s.set_scope(D, Scope::shared);
   s.reverse_compute_at(Y, serial);
   auto below = s.loops_below(Y, serial);
-  s.reorder({below[1], below[0]}); // other threads read an element than wrote it
+  s.reorder({below[1], below[0]}); // so that elements are read by other threads than those that wrote them
   s.bind(s.fuse(below[1], below[0]), Axis::thread_x);
   std::vector<BlockRef> tiles;
   for (const char *operand : {"A", "B"}) {
@@ -190,12 +192,12 @@ TEST(SharedLifetimes, AResultTakesTheMemoryOfTheTilesBeforeIt) {
         ASSERT_EQ(kernel.shared.size(), 3U);
         EXPECT_EQ(kernel.shared[2].tenancy, (Tenancy{0, 0, 64})) << kernel::print(kernel);
         EXPECT_LE(barriers_of(kernel), barriers_of(apart(s)) + 1) << kernel::print(kernel);
-        if (!pipelined && m > 1) // in a pipeline, the threads that write D wrote its elements of A, too
+        if (!pipelined && m > 1) // in a pipeline, the threads that write D also wrote its elements of A
           test::expect_certificates(s.source(), kernel);
       }
 }
 
-/// The barriers of the loop over tiles would not suffice.
+/// With shared memory, the barriers of the loop over tiles would not suffice.
 TEST(SharedLifetimes, TilesOfALoopOverTilesKeepTheirMemory) {
   for (bool async : {false, true})
     for (bool pipelined : {false, true}) {
@@ -206,7 +208,7 @@ TEST(SharedLifetimes, TilesOfALoopOverTilesKeepTheirMemory) {
     }
 }
 
-/// Copies to the tiles of the next iteration start after the result of this one was read.
+/// The copies to the tiles of the next iteration must start after all threads have read the result of this one.
 TEST(SharedLifetimes, TilesOfALoopOverTilesShareMemoryIfTheyDoNotFit) {
   for (auto [m, n, k] : {std::array<std::int64_t, 3>{16, 8, 12}, {13, 9, 13}, {1, 1, 1}, {9, 5, 3}})
     for (bool async : {false, true})
@@ -223,7 +225,8 @@ TEST(SharedLifetimes, TilesOfALoopOverTilesShareMemoryIfTheyDoNotFit) {
       }
 }
 
-/// Threads write s, and read it in reverse; then they write t in the same memory, and read it in reverse.
+/// Threads write s and read it in reverse. Then they write t, which is in the same memory, and read it in
+/// reverse.
 struct TwoPhases {
   bool barrier = true, stale = false, async = false, wait = true;
 
@@ -261,7 +264,7 @@ struct TwoPhases {
   }
 };
 
-/// The first finding of this kind.
+/// Returns the first diagnostic of this kind.
 sim::Diagnostic finding(const sim::Result &result, sim::ErrorKind kind) {
   auto found = std::ranges::find(result.diagnostics, kind, &sim::Diagnostic::kind);
   return found == result.diagnostics.end() ? sim::Diagnostic{kind, "none"} : *found;

@@ -1,3 +1,5 @@
+/// Tests the execution of kernels by the simulator: results, counts, lanes and masks.
+
 #include "tests/runtime/sim/gemm_kernels.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +14,8 @@ Array filled(DType dtype, std::int64_t elements, int modulus, int shift) {
   return array;
 }
 
-/// The sum over k in order, each product and each sum rounded: what each thread of these kernels does.
+/// Computes the sum over k in order, and rounds each product and each sum, as each thread of these kernels
+/// does.
 template <class T> std::vector<T> reference(const Array &A, const Array &B, GemmShape s) {
   std::vector<T> C(static_cast<std::size_t>(s.M * s.N));
   for (std::int64_t i = 0; i < s.M; ++i)
@@ -74,7 +77,7 @@ TEST(Simulate, CountsWhatEachThreadExecutes) {
   EXPECT_EQ(shared.barriers, 2u * 3 * 2 * 32);
 }
 
-/// One block of `threads` threads that runs `body` on an output of `elements` elements.
+/// A block of `threads` threads that runs `body` on an output of `elements` elements.
 struct OneBlock {
   KernelBuilder b{"k"};
   Buffer out;
@@ -110,7 +113,7 @@ TEST(Simulate, IndexArithmeticIsFloorDivisionAndWrapsAt32Bits) {
   k.b.store(k.out, k.t * 4, floordiv(shifted, Expr(8)));
   k.b.store(k.out, k.t * 4 + 1, floormod(shifted, Expr(8)));
   k.b.store(k.out, k.t * 4 + 2, huge);
-  // The offset itself wraps: 2^30 * 4 is 0.
+  // The offset wraps around, too: 2^30 * 4 is 0.
   k.b.store(k.out, (k.t + int_imm(1 << 30, DType::i32)) * 4 + 3, max(shifted, int_imm(-3, DType::i32)));
   Array array(DType::i32, {160});
   Result result = k.run(array);
@@ -164,8 +167,8 @@ TEST(Simulate, ScalarsSelectsAndCasts) {
   }
 }
 
-/// out[t] = in[t] < 0 ? t : in[t]: each lane on its side, whether the condition is of the thread, of the
-/// warp, of memory or of all.
+/// out[t] = in[t] < 0 ? t : in[t]. Each lane executes its side. The condition depends on the thread, on the
+/// warp or on memory, or is uniform.
 TEST(Simulate, BothSidesOfAnIfRunUnderTheirMasks) {
   for (int kind = 0; kind < 5; ++kind) {
     KernelBuilder b("k");

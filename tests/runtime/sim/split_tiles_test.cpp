@@ -1,5 +1,5 @@
-/// A thread's part of a tile may lie in pieces, such as two times two rows far apart: only the pieces are
-/// loaded, kept in registers and written back.
+/// Tests tiles whose part of a thread consists of separate pieces, such as two pairs of rows. Only the pieces
+/// must be loaded, kept in registers and stored.
 
 #include "tests/dsl/support.h"
 #include "tests/runtime/check/right.h"
@@ -9,7 +9,8 @@
 namespace nestsmith {
 namespace {
 
-/// Tiles of 8 x 8 and 4 threads; each has rows {2t, 2t+1, 4+2t, 5+2t}, t = 0, 1, and such columns.
+/// Tiles of 8 x 8 elements and 4 threads. Thread t has the rows {2t, 2t+1, 4+2t, 5+2t}, t = 0, 1, and the
+/// corresponding columns.
 Schedule in_pieces(std::int64_t m, std::int64_t n, std::int64_t k) {
   Schedule s(test::gemm(m, n, k));
   auto AB = s.block("AB"), C = s.block("C");

@@ -9,10 +9,10 @@
 
 namespace nestsmith::test {
 
-/// The value of an element of a stage, from the stage before.
+/// The value of an element of a stage, computed from the preceding stage.
 using Step = Definition (*)(const Tensor &before, const Expr &row, const Expr &column, std::int64_t distance);
 
-/// The sum of an element and of the one `distance` before it.
+/// The sum of an element and of the element `distance` before it.
 inline Definition scan_step(const Tensor &before, const Expr &row, const Expr &column, std::int64_t distance) {
   return before(row, column) + before.where(distance <= column, row, column - distance);
 }
@@ -20,7 +20,7 @@ inline Definition scan_step(const Tensor &before, const Expr &row, const Expr &c
 /// The extents and the threads of a scan.
 struct ScanForm {
   std::int64_t rows = 3, columns = 64;
-  std::int64_t each = 1; ///< rows of one thread block, which a loop computes one after the other
+  std::int64_t each = 1; ///< rows that a thread block computes one after the other
   std::int64_t threads = 64;
   DType dtype = DType::u32;
 };
@@ -39,7 +39,8 @@ inline Program scan_program(const ScanForm &form) {
   return w.output({last});
 }
 
-/// The stages before `last` in shared memory, below `loop`, with the threads of the block along the last loop.
+/// Places the stages before `last` in shared memory below `loop`, and distributes the last loop over the
+/// threads.
 inline void stages_below(Schedule &s, Loop loop, int stages, std::int64_t threads) {
   for (int n = stages - 1; n >= 0; --n) {
     BlockRef stage = s.block("T" + std::to_string(n));
@@ -56,7 +57,7 @@ inline int stages_of(const ScanForm &form) {
   return stages;
 }
 
-/// A thread block computes `each` rows.
+/// Schedules the scan. A thread block computes `each` rows.
 inline Schedule scan(const ScanForm &form, const Target &target = {}) {
   Schedule s(scan_program(form), target);
   auto loops = s.loops(s.block("Y"));

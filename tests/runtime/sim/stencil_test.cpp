@@ -1,5 +1,5 @@
-/// A stencil through shared memory: tiles with a halo, which the threads of a block fetch together. The number
-/// of elements of a tile is not a multiple of the number of threads.
+/// Tests a stencil through shared memory. The threads of a block load tiles with a halo together. The number of
+/// elements of a tile is not a multiple of the number of threads.
 
 #include "dsl/ir/tensor.h"
 #include "tests/runtime/check/right.h"
@@ -11,7 +11,7 @@ namespace {
 
 using test::expect_right;
 
-/// Y[i, j] = the sum of the 3 x 3 elements of X around (i, j), and 0 outside of X: the blocks P, a padded copy
+/// Y[i, j] = sum of the 3 x 3 elements of X around (i, j), with 0 outside of X. The blocks are P, a padded copy
 /// of X, and Y.
 Program stencil(const Expr &h, const Expr &w) {
   Workload work("stencil");
@@ -26,7 +26,7 @@ Program stencil(const Expr &h, const Expr &w) {
   return work.output({y});
 }
 
-/// Tiles of `rows` x `columns` elements of Y, one for each thread.
+/// Schedules tiles of `rows` x `columns` elements of Y, with one thread per element.
 Schedule tiled(Program program, const char *halo, std::int64_t rows, std::int64_t columns,
                bool vectors = false) {
   Schedule s(std::move(program));
@@ -84,7 +84,7 @@ TEST(Stencil, AShapeThatIsKnownAtLaunch) {
   }
 }
 
-/// Y reads T under a mask, so that a tile of T begins before its first element.
+/// Y reads T under a mask, so a tile of T starts before the first element of T.
 Program masked(std::int64_t h, std::int64_t w) {
   Workload work("masked");
   Tensor x = work.placeholder("X", {h, w}, DType::u32);
@@ -106,8 +106,8 @@ TEST(Stencil, ATileThatBeginsBeforeTheArray) {
   EXPECT_EQ(plan.kernels.front().shared_bytes, 10 * 34 * 4);
 }
 
-/// Y reads the rows of T from `first` to `last`, and 0 in the others. A thread block computes columns of T, in
-/// shared memory.
+/// Y reads the rows `first` to `last` of T, and 0 instead of the others. A thread block computes columns of T
+/// in shared memory.
 Schedule rows_that_a_mask_reads(std::int64_t first, std::int64_t last) {
   Workload work("rows");
   Tensor x = work.placeholder("X", {16, 20}, DType::u32);

@@ -1,4 +1,4 @@
-/// Vector accesses in the simulator: each element is checked, and the address of the whole.
+/// Tests vector accesses on the simulator: it checks each element, and the alignment of the vector.
 
 #include "tests/runtime/sim/kernel_builder.h"
 
@@ -13,7 +13,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-/// 8 threads copy 4 floats each from `a` to `out`, from `a_start` and to `out_start` on.
+/// 8 threads copy 4 floats each from `a` to `out`, starting at `a_start` and `out_start`.
 struct Copy {
   KernelBuilder b{"copy"};
   Buffer a = b.param("a", 64), out = b.param("out", 64, Role::output);
@@ -127,7 +127,7 @@ TEST(SimulateVectors, OverlappingStoresRace) {
 }
 
 TEST(SimulateVectors, ARaceThroughTheLastLaneIsFound) {
-  // Thread t stores s[4t .. 4t + 4) and then reads the element before its own: another thread's.
+  // Thread t stores s[4t .. 4t + 4) and then reads the preceding element, which another thread stores.
   Copy copy;
   Buffer s = copy.b.shared("s", 32);
   auto four = [&](const Expr &e) { return e * int_imm(4, DType::i32); };

@@ -1,4 +1,4 @@
-/// A second process: its lines, its end, and a parent that waits no longer than it should.
+/// Tests child processes: the exchange of lines, their end, and the timeouts of the parent.
 
 #include "runtime/tune/child.h"
 
@@ -13,13 +13,13 @@
 namespace nestsmith::tune {
 namespace {
 
-/// This program, which runs only the test below.
+/// Starts this program with only the test below.
 Child start() {
   std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
   return Child::start(self, {self, "--gtest_filter=Child.Answers"});
 }
 
-/// In a child process, this test does what the parent asks. Otherwise it does nothing.
+/// In a child process, this test executes the requests of the parent. Otherwise it does nothing.
 TEST(Child, Answers) {
   std::optional<Parent> parent = Parent::connect();
   if (!parent)

@@ -1,4 +1,4 @@
-/// The order in which points are tried.
+/// Tests the order in which a search tries points.
 
 #include "runtime/tune/search.h"
 
@@ -12,7 +12,7 @@ namespace {
 
 using testing::ElementsAre;
 
-/// All points of four knobs with five numbers each.
+/// Returns all points of four knobs with five values each.
 std::vector<KnobValues> grid() {
   std::vector<KnobValues> points;
   for (int n = 0; n < 625; ++n) {
@@ -24,7 +24,7 @@ std::vector<KnobValues> grid() {
   return points;
 }
 
-/// A time with one minimum, at a=16, b=32, c=8, d=64.
+/// Returns a time with one minimum, at a=16, b=32, c=8, d=64.
 double time_of(const KnobValues &knobs) {
   double ms = 1;
   for (const auto &[name, best] : {std::pair{"a", 16}, {"b", 32}, {"c", 8}, {"d", 64}})
@@ -58,12 +58,12 @@ TEST(Search, KeepsOrderOrSeed) {
   EXPECT_NE(Search(grid(), Way::random, 5).propose(9), Search(grid(), Way::random, 6).propose(9));
 }
 
-/// The best time after 64 trials.
+/// Returns the best time after 64 trials.
 double best_after_64(Way way, std::uint64_t seed) {
   Search search(grid(), way, seed);
   for (int batch = 0; batch < 8; ++batch)
     for (std::size_t candidate : search.propose(8)) {
-      bool refused = search.candidate(candidate).at("a") == "64"; // a part of the space is not legal
+      bool refused = search.candidate(candidate).at("a") == "64"; // these points are illegal
       search.learn(candidate, refused ? std::nullopt : std::optional(time_of(search.candidate(candidate))));
     }
   return time_of(search.candidate(search.best().front()));
@@ -118,7 +118,7 @@ TEST(RankCorrelation, ComparesOrders) {
   EXPECT_DOUBLE_EQ(rank_correlation({1, 2, 3, 4}, {4, 3, 2, 1}), -1);
   EXPECT_DOUBLE_EQ(rank_correlation({1, 1, 1}, {1, 2, 3}), 0);
   EXPECT_DOUBLE_EQ(rank_correlation({}, {}), 0);
-  // Ranks 0, 1.5, 1.5, 3 and 0, 1, 2, 3.
+  // The ranks are 0, 1.5, 1.5, 3 and 0, 1, 2, 3.
   EXPECT_NEAR(rank_correlation({1, 2, 2, 3}, {1, 2, 3, 4}), 4.5 / std::sqrt(4.5 * 5), 1e-12);
 }
 

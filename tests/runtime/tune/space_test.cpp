@@ -1,4 +1,4 @@
-/// The points of a space: legal ones, removed ones with their reasons, predictions and pruning.
+/// Tests the points of a space: legal points, removed points with their reasons, predictions and pruning.
 
 #include "runtime/tune/space.h"
 
@@ -13,8 +13,8 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Pair;
 
-/// A row of `product` per block, and columns on threads. 4096 threads are refused before the second knob is
-/// asked for, so there are 7 points. All points with vectors are refused.
+/// Computes a row of `product` per block, with the columns on threads. 4096 threads are refused before the
+/// second knob is read, so there are 7 points. All points with vectors are refused.
 Built rows(Knobs &knobs) {
   Schedule s(test::product(64, 64, 32, DType::f32));
   auto [i, j, k] = s.loops<3>(s.block("C"));
