@@ -1,4 +1,4 @@
-/// `check RUNG --each-step` on the rungs that come with nestsmith: what is run of them, and what is named.
+/// Tests `check RUNG --each-step` on the rungs of nestsmith: which steps are run, and which step is named.
 
 #include "dsl/schedule/trace.h"
 #include "runtime/check/blame.h"
@@ -22,8 +22,8 @@ Build build_of(const Rung &rung) {
   };
 }
 
-/// No case of any rung is left out for time. The greatest sum over the cases of one is some 90 s of
-/// interpreting.
+/// No case of any rung may be left out because of its time. The longest rung takes about 90 s in the
+/// interpreter.
 TEST(BlameOfRungs, RunsEveryCaseOfEveryRung) {
   for (const Rung &rung : builtin_rungs()) {
     double sum = 0;
@@ -39,8 +39,8 @@ TEST(BlameOfRungs, RunsEveryCaseOfEveryRung) {
   }
 }
 
-/// A tile of 128 x 128 x 8 and one of 16 x 16 x 16, every kind of run at every kind of shape. Directives are
-/// thinned out, as they are for the dear cases.
+/// Two rungs, with tiles of 128 x 128 x 8 and of 16 x 16 x 16, run in each mode at each kind of shape. For the
+/// expensive cases, some directives are left out.
 TEST(BlameOfRungs, RunsEachShapeInRingModeIntegerModeAndFloatingPoint) {
   for (const auto &[name, shapes] : std::vector<std::pair<std::string, std::vector<std::vector<std::int64_t>>>>{
            {"ladder/warps", {{1, 1, 1}}}, {"transposed/shared", {{13, 7, 5}, {15, 17, 15}}}}) {
@@ -65,7 +65,7 @@ TEST(BlameOfRungs, RunsEachShapeInRingModeIntegerModeAndFloatingPoint) {
   }
 }
 
-/// A fault in a directive that was left out is that directive's, not of the next that was run.
+/// If the wrong directive was left out, it must be named, and not the next one that was run.
 TEST(BlameOfRungs, NamesADirectiveThatWasLeftOut) {
   Schedule right = test::rung("ladder/warps").build({1, 1, 1}, DType::u32, Target{});
   constexpr std::size_t before = 9;

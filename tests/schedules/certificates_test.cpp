@@ -1,5 +1,5 @@
-/// Every barrier of every rung is there for a hazard, and says for which: without it the simulator reports
-/// exactly that.
+/// Every barrier of every rung must be needed for a hazard that it states. Without the barrier, the simulator
+/// must report exactly this hazard.
 
 #include "lowering/lower.h"
 #include "schedules/rung.h"
@@ -16,8 +16,8 @@ class Certificates : public testing::TestWithParam<test::Part> {};
 TEST_P(Certificates, AreWhatTheSimulatorReportsWithoutTheBarrier) {
   const auto &[rung_, others] = GetParam();
   const Rung &rung = *rung_;
-  // Several tiles of k, a tail, whole blocks and edges; rows of vectors, and rows that have none.
-  std::vector<std::pair<std::int64_t, bool>> cases; // what the shape has more than tiles, and whether waits
+  // There are several tiles of k, a tail, whole blocks and edges, and rows with and without vectors.
+  std::vector<std::pair<std::int64_t, bool>> cases; // added to the tile; whether to check waits
   for (std::int64_t more : rung.variant ? std::vector<std::int64_t>{4, 1} : std::vector<std::int64_t>{1})
     for (bool waits : {false, true})
       cases.emplace_back(more, waits);

@@ -1,4 +1,4 @@
-/// The instructions of the generated kernels, compared with the kernels in bench/handwritten.
+/// Compares the instructions of the generated kernels with those of the kernels in bench/handwritten.
 
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ std::filesystem::path handwritten(const std::string &rung) {
   return root / "bench/handwritten" / (rung + ".cu");
 }
 
-/// The lines that are code, without comments and without declarations of shared arrays.
+/// Returns the lines of code, without comments and declarations of shared arrays.
 std::string code_of(const std::filesystem::path &path) {
   std::ifstream file(path);
   EXPECT_TRUE(file) << path;
@@ -57,7 +57,7 @@ TEST_P(Counts, GuardsStandOnlyWhereThereIsATail) {
   EXPECT_EQ(count(aligned, "\\?"), 1) << "the one that keeps C unread where beta is 0";
 }
 
-/// All output of a command.
+/// Returns the whole output of a command.
 std::string output_of(const std::string &command) {
   std::FILE *pipe = popen((command + " 2>&1").c_str(), "r");
   std::string text;

@@ -1,4 +1,4 @@
-/// The counts of every rung: without computing, while computing, and of a few blocks that stand for all.
+/// Compares three counts of every rung: without execution, during simulation, and of a sample of blocks.
 
 #include "lowering/lower.h"
 #include "runtime/check/check.h"
@@ -60,7 +60,8 @@ TEST_P(RungCounts, AreCountedByAFewBlocksAsByAll) {
       model::Counters all = model::count(kernel, scalars);
       model::Counters some = model::count(kernel, scalars, {.max_blocks = all.blocks - 1});
       EXPECT_TRUE(some.sampled());
-      // The blocks of a row-major line of threads begin anywhere in a row that is no multiple of them.
+      // If the rows are not a multiple of the threads, the blocks of a one-dimensional grid start anywhere in a
+      // row.
       bool wraps = kernel.grid()[0] > 1 && kernel.grid()[1] == 1 && at.size() > 1;
       if (some.estimated)
         EXPECT_TRUE(wraps) << "only such a grid is estimated";

@@ -1,5 +1,5 @@
-/// Integer data: the interpreter defines the result, and the simulator and the emitted text have the same, at
-/// the ends of the ranges too. The text runs on the host under the undefined-behaviour sanitizer.
+/// Integer data: the interpreter defines the result. The simulator and the emitted text must give the same
+/// result, also at the limits of the types. The text runs on the host under the undefined-behaviour sanitizer.
 
 #include "codegen/cuda.h"
 #include "codegen/standalone.h"
@@ -19,7 +19,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// An element of data and another one, and the index.
+/// Computes a value from two elements of data and an index.
 using Element = std::function<Expr(Expr x, Expr y, Expr i)>;
 struct Computation {
   std::string name;
@@ -79,7 +79,7 @@ template <class T> std::vector<T> edges() {
             Limits::max()};
 }
 
-/// Each pair of edges: x and y.
+/// Returns arrays x and y with each pair of limits.
 std::vector<Array> pairs_of_edges(DType dtype) {
   return with_number(dtype, [&]<class T>() -> std::vector<Array> {
     if constexpr (std::is_arithmetic_v<T>) {
@@ -196,7 +196,7 @@ TEST(Data, IsUnsignedInTheTextWhereItMayOverflow) {
               HasSubstr("z[i] = x[i] / 7u + floormod_u32(x[i], y[i]);"));
 }
 
-/// The standalone file checks the kernel with its own loops.
+/// The loops of the standalone file check the kernel.
 TEST(Data, IsCheckedByAStandaloneFile) {
   std::vector<std::pair<DType, Element>> subjects = {
       {DType::i32, [](Expr x, Expr y, Expr) { return x * 1000000000 + x / y - x % y; }},
@@ -212,7 +212,7 @@ TEST(Data, IsCheckedByAStandaloneFile) {
   }
 }
 
-/// The scalar parameter is data, too.
+/// A scalar parameter is data, too, so a comparison with it must not be simplified as index arithmetic.
 TEST(Data, OfAScalarIsNotComparedAsAnIndex) {
   Workload w("scalar");
   Expr a = w.scalar("a", DType::i64);

@@ -1,5 +1,5 @@
-/// The small world of tests/dsl/small_world.h, lowered: what owes nothing becomes a kernel that gives the
-/// exact result on the simulator, in which nothing races, strays or reads what nobody wrote.
+/// Lowers the schedules of the small world of tests/dsl/small_world.h. A schedule without obligations must give
+/// the exact result on the simulator, without a diagnostic.
 
 #include "lowering/lower.h"
 #include "runtime/check/sim_executor.h"
@@ -14,7 +14,7 @@ namespace {
 using test::Attempt;
 using test::moves_of;
 
-/// What is wrong with the kernel of a schedule that owes nothing, or none.
+/// Returns a fault of the kernel of a schedule without obligations, or none.
 std::optional<std::string> fault(const Schedule &schedule, const std::vector<Array> &expected) {
   try {
     Attempt::note(schedule, "lower");
@@ -55,7 +55,7 @@ TEST(SmallWorld, EveryScheduleThatOwesNothingGivesAGoodKernel) {
   EXPECT_GT(owing, 100U);
 }
 
-/// The program that a walk starts from, for its seed.
+/// Returns the program at the start of the walk with this seed.
 Program program_of(std::mt19937 &random) {
   auto extent = [&] { return std::array{1, 2, 3, 4, 4, 4, 5, 6}[random() % 8]; };
   int m = extent(), n = extent(), k = extent();
@@ -71,7 +71,7 @@ Program program_of(std::mt19937 &random) {
   }
 }
 
-/// Takes a random legal move, of one kind where `kind` is not empty.
+/// Applies a random legal move. If `kind` is not empty, the move is of this kind.
 void step(Schedule &schedule, std::mt19937 &random, const std::string &kind) {
   std::vector<Directive> moves = moves_of(schedule);
   std::map<std::string, std::vector<const Directive *>> by_kind;
@@ -86,7 +86,8 @@ void step(Schedule &schedule, std::mt19937 &random, const std::string &kind) {
   }
 }
 
-/// Caches and fuses, brings blocks together, then binds: the order in which schedules come to owe nothing.
+/// The walks first cache and fuse, then move blocks together, and then bind. In this order, many schedules end
+/// without obligations.
 TEST(RandomWalks, GiveGoodKernels) {
   std::size_t lowered = 0;
   for (unsigned seed = 0; seed < 500; ++seed) {

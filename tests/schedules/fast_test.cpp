@@ -1,4 +1,4 @@
-/// Random points of the schedules with many knobs.
+/// Tests random points of the schedules with many knobs.
 
 #include "schedules/workloads.h"
 #include "tests/dsl/support.h"
@@ -66,7 +66,7 @@ TEST(FastGemm, CopiesAsynchronouslyWithoutAnotherResult) {
         Case{{33, 100, 70}, "stages=3,fragments=true,columns=true,bk=8"},
         Case{{67, 130, 81}, "stages=3,fragments=true,joined=true"},
         Case{{64, 128, 80}, "stages=4,fragments=true,joined=true,last_k=true,snake=true"},
-        // 8 and 4 copies in 15 steps, and 8 and 2 copies in 7
+        // 15 steps with 8 and 4 copies, and 7 steps with 8 and 2 copies
         Case{{67, 130, 81}, "stages=3,fragments=true,joined=true,spread=true,warps=2x1,results=8x4"},
         Case{{64, 128, 80}, "stages=2,fragments=true,joined=true,spread=true,warps=1x1,bk=8,last_k=true"},
         Case{{64, 256, 512}, "stages=3,split_k=8"}, Case{{130, 260, 40}, "results=8x16,warps=1x1,bk=8"}})
@@ -108,7 +108,7 @@ TEST(FastGemm, OffersPartsOfKOnlyWhereEachHasTwoTiles) {
   EXPECT_EQ(parts(512), 5U);
 }
 
-/// The points that are known to be fast, by size.
+/// The points that are known to be fast, by size, must be in the space.
 TEST(FastGemm, HasTheKnownGoodPoints) {
   const Rung &gemm = test::rung("fast/gemm");
   for (const char *point : {"warps=2x1,lanes=4x8,results=4x4,zigzag=false,bk=32,blocks=8",

@@ -1,5 +1,5 @@
-/// What the compiler makes of the worklog's rungs on sm_90: without a GPU, read off the CUBIN. A scheduler
-/// issues one instruction per clock, so that the share of FFMA in the hottest loop is the ceiling of the rung.
+/// Compiles the rungs of the worklog for sm_90 and analyses the CUBIN, without a GPU. A scheduler issues one
+/// instruction per clock, so the share of FFMA in the hottest loop limits the performance of the rung.
 
 #include "codegen/cuda.h"
 #include "lowering/lower.h"
@@ -16,15 +16,15 @@ namespace {
 
 struct Share {
   const char *rung;
-  int percent; ///< FFMA in the hottest loop; of the worklog: in the published kernel, as nvcc 13 compiles it
-  int registers = 255; ///< at most, so that as many blocks fit on an SM as the rung counts on
+  int percent; ///< FFMA in the hottest loop; for the worklog: of the published kernel, compiled by nvcc 13
+  int registers = 255; ///< maximum, so that the expected number of blocks fits on an SM
 };
 
 struct HotLoop {
   std::int64_t instructions = 0, ffma = 0;
 };
 
-/// The loop with the most FFMA instructions, the shortest of several.
+/// Returns the loop with the most FFMA instructions, or the shortest of several such loops.
 HotLoop hot_loop(const std::vector<model::Instruction> &code) {
   HotLoop best;
   for (const model::CodeLoop &loop : model::loops(code)) {
@@ -73,7 +73,7 @@ INSTANTIATE_TEST_SUITE_P(Rungs, Dense,
                                          Share{"ladder/warps", 87, 128}, Share{"ladder/async", 85, 128}),
                          share_name);
 
-/// No data of an asynchronous copy passes through registers.
+/// The data of asynchronous copies must not pass through registers.
 TEST(AsyncCopies, AreInstructionsOfTheirOwn) {
   const cuda::Nvrtc *nvrtc = nullptr;
   try {
@@ -88,13 +88,13 @@ TEST(AsyncCopies, AreInstructionsOfTheirOwn) {
     kernel::Kernel kernel = lower(rung->build({1024, 1024, 1024}, DType::f32, make_target(arch))).only();
     cuda::Compiled compiled = nvrtc->compile(cuda_kernel(kernel), entry_name(kernel), arch);
     EXPECT_EQ(compiled.spill_stores + compiled.spill_loads, 0);
-    std::map<int, int> copies; // by bytes
+    std::map<int, int> copies; // number of copies, by bytes
     for (const model::Instruction &x : model::machine_code(compiled.cubin, entry_name(kernel))) {
       EXPECT_NE(x.unit, model::Unit::shared_store);
       if (x.unit == model::Unit::async_copy)
         ++copies[x.bytes];
     }
-    // One step of the prologue and one of the loop, each with eight copies of A and two of B.
+    // One step of the prologue and one of the loop contain eight copies of A and two of B each.
     EXPECT_EQ(copies, (std::map<int, int>{{4, 16}, {16, 4}})) << arch;
   }
 }

@@ -1,5 +1,6 @@
-/// Every layout of a fragment, element by element: of the operands of all intrinsics, and of the tutorial
-/// `tensor`. The obligations compare layouts as expressions. These tests enumerate the lanes and registers.
+/// Tests every layout of a fragment, element by element: those of the operands of all intrinsics, and those of
+/// the tutorial `tensor`. The obligations compare layouts as expressions. These tests enumerate the lanes and
+/// registers.
 
 #include "dsl/hardware/fragment.h"
 #include "dsl/hardware/intrinsics.h"
@@ -39,7 +40,7 @@ BufferNode fragment_of(const std::string &name, const IndexMap &map, const std::
   return buffer;
 }
 
-/// The lanes and registers of each element, by the arithmetic of expressions.
+/// Returns the lanes and registers of each element, computed by the arithmetic of expressions.
 std::vector<std::set<Spot>> enumerated(const BufferNode &buffer, const std::vector<std::int64_t> &box) {
   FragmentLayout layout(buffer, box);
   PlacedLayout placed(buffer, box);
@@ -56,8 +57,8 @@ std::vector<std::set<Spot>> enumerated(const BufferNode &buffer, const std::vect
   return spots;
 }
 
-/// Each element has a lane, no two elements share a register of a lane, and the replicas of an element are in
-/// one register of different lanes.
+/// Expects that each element has a lane, that no two elements share a register of a lane, and that the replicas
+/// of an element are in the same register of different lanes.
 void expect_layout(const BufferNode &buffer, const std::vector<std::int64_t> &box) {
   FragmentLayout layout(buffer, box);
   ASSERT_EQ(layout.breach(), std::nullopt) << buffer.name;
@@ -70,7 +71,7 @@ void expect_layout(const BufferNode &buffer, const std::vector<std::int64_t> &bo
       EXPECT_TRUE(taken.insert(spot).second) << buffer.name << ": lane " << spot.lane << ", " << spot.at;
     }
   }
-  // All elements of a small box, and some of a large one: each question is a proof.
+  // Tests all elements of a small box and some of a large one, because each question needs a proof.
   Elements elements = elements_of(box);
   std::vector<std::set<Spot>> spots = enumerated(buffer, box);
   for (std::size_t n = 0; n < elements.size(); n += 1 + elements.size() / 64)
@@ -97,7 +98,7 @@ TEST(FragmentLayouts, OfAllIntrinsicsHoldEachElement) {
         std::vector<std::int64_t> box = box_of(operand.formal);
         BufferNode buffer = fragment_of(signature(*intrinsic) + " " + operand.formal->name, fragment->map, box);
         expect_layout(buffer, box);
-        // The obligations compare the same registers from which the simulator gathers.
+        // The obligations compare the registers from which the simulator gathers.
         std::vector<std::set<Spot>> spots;
         for (const std::vector<Spot> &held : spots_of(operand))
           spots.emplace_back(held.begin(), held.end());
@@ -106,7 +107,7 @@ TEST(FragmentLayouts, OfAllIntrinsicsHoldEachElement) {
   EXPECT_GT(operands, 30);
 }
 
-/// The result of a shuffle reduction: every lane holds it.
+/// Every lane holds the result of a shuffle reduction.
 TEST(FragmentLayouts, OfOneElementAreInEveryLane) {
   for (const Intrinsic *intrinsic : all_intrinsics())
     for (const Operand &operand : intrinsic->operands)

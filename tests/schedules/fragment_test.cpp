@@ -1,4 +1,4 @@
-/// Fragments: buffers spread over the lanes of a warp, in schedules without intrinsics.
+/// Tests fragments, which are buffers distributed over the lanes of a warp, in schedules without intrinsics.
 
 #include "codegen/cuda.h"
 #include "lowering/lower.h"
@@ -16,11 +16,11 @@ namespace {
 
 using test::contains;
 
-/// The accumulator of a matrix instruction with 16 x 8 results, in a box of such tiles.
+/// The layout of the accumulator of a matrix instruction with 16 x 8 results, for a box of several tiles.
 constexpr const char *accumulator = "i, j -> i%8*4 + j%8//2, i//16, j//8, i%16//8*2 + j%2";
 
 /// Binds the loops over rows and columns of 16 x 8 tiles to the lanes that hold the elements of `accumulator`.
-/// Returns the loops inside of the lane.
+/// Returns the loops inside the lane.
 std::vector<Loop> bind_to_lanes(Schedule &s, Loop i, Loop j) {
   auto [i_tile, i_half, i_lane] = s.split(i, {infer, 2, 8});
   auto [j_tile, j_lane, j_pair] = s.split(j, {infer, 4, 2});
@@ -29,7 +29,8 @@ std::vector<Loop> bind_to_lanes(Schedule &s, Loop i, Loop j) {
   return {i_tile, j_tile, i_half, j_pair};
 }
 
-/// Tiles of 32 x 32 in 4 warps of 16 x 16. The sums are fragments; the operands come from shared memory.
+/// Schedules tiles of 32 x 32 for 4 warps with 16 x 16 each. The sums are fragments, and the operands are in
+/// shared memory.
 Schedule product(const Shape &shape, DType dtype, const std::string &layout = accumulator) {
   Schedule s(gemm(shape, dtype));
   auto AB = s.block("AB"), C = s.block("C");
@@ -86,7 +87,7 @@ TEST(Fragment, IsAnArrayOfRegistersInOneLane) {
   EXPECT_EQ(as_int(plan.kernels.front().local.front().buffer->shape.front()), 8) << text;
 }
 
-/// A warp computes a row of 32 results. All threads fetch the tiles through registers, by threadIdx.x.
+/// A warp computes a row of 32 results. All threads load the tiles through registers, by threadIdx.x.
 TEST(Warps, NumberTheThreadsOfThreadIdxX) {
   for (const Shape &shape : {Shape{4, 64, 64}, Shape{3, 33, 70}}) {
     Schedule s(gemm(shape, DType::f32));

@@ -1,4 +1,5 @@
-/// principles/unfused and principles/fused: what two kernels move through memory, one keeps in a register.
+/// Tests principles/unfused and principles/fused: the temporary that two kernels pass through memory is in a
+/// register of the fused kernel.
 
 #include "codegen/emit.h"
 #include "lowering/lower.h"

@@ -1,3 +1,5 @@
+/// Compares the emitted texts of the rungs with the golden files.
+
 #include "codegen/cuda.h"
 #include "codegen/standalone.h"
 #include "dsl/schedule/trace.h"

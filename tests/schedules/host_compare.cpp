@@ -1,3 +1,5 @@
+/// Runs the subjects on the simulator and on the host, and compares all arrays.
+
 #include "tests/schedules/host_compare.h"
 
 #include "dsl/ir/specialise.h"
@@ -32,7 +34,7 @@ std::string first_difference(const Array &expected, const Array &got) {
   return "";
 }
 
-/// One launch and what the simulator makes of it.
+/// One launch and its results on the simulator.
 struct Expected {
   std::string what;
   std::vector<Array> arrays;

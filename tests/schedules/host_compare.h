@@ -1,5 +1,5 @@
 #pragma once
-/// The emitted text against the simulator: the same launches on the same arrays, bit for bit.
+/// Compares the emitted text with the simulator: the same launches on the same arrays must give the same bits.
 
 #include "dsl/schedule/schedule.h"
 #include "lowering/plan.h"
@@ -9,17 +9,17 @@
 
 namespace nestsmith {
 
-/// A schedule, lowered, with values for its sizes where it has any.
+/// A lowered schedule, and values for its sizes if it has any.
 struct Subject {
   std::string name;
   Schedule schedule;
   kernel::Plan plan;
 };
 
-/// What went otherwise, a sentence each: an array that differs, and what the simulator or the sanitizers found.
-/// Every subject runs in ring mode, with beta = 0 and C poisoned where that switches off a read, and on
-/// integers and random numbers where its results are floats; on the host with threads and blocks in both
-/// orders.
+/// Returns one sentence for each difference: an array that differs, or a report of the simulator or of the
+/// sanitizers. Every subject runs in ring mode, with beta = 0 and with a poisoned C if beta = 0 disables its
+/// read. Subjects with floating-point results also run with integers and random numbers. On the host, threads
+/// and blocks run in both orders.
 std::vector<std::string> differences_on_host(const std::vector<Subject> &subjects);
 
 } // namespace nestsmith

@@ -1,4 +1,4 @@
-/// The host run of emitted texts reports what is wrong with them: one seeded fault a text.
+/// Tests that the host run of emitted texts reports errors. Each text has one seeded error.
 
 #include "codegen/emit.h"
 #include "dsl/ir/tensor.h"
@@ -19,11 +19,11 @@
 namespace nestsmith {
 namespace {
 
-/// The `count`th `from` of the text becomes `to`.
+/// Replaces the `count`th occurrence of `from` in the text by `to`.
 struct Fault {
   const char *what, *from, *to;
   int count = 1;
-  const char *report = ""; ///< in what is reported; empty: no report, but wrong results
+  const char *report = ""; ///< part of the report; "": no report, but wrong results
 };
 
 host::Run launch(const Schedule &schedule) {
@@ -51,8 +51,8 @@ std::string seeded(std::string text, const Fault &fault) {
   return text.replace(at, std::string(fault.from).size(), fault.to);
 }
 
-/// Each fault is reported as it says, in one order of threads or the other. Without a fault, the text does what
-/// the simulator does.
+/// Expects that each error is reported as stated in at least one order of threads, and that the unchanged text
+/// gives the results of the simulator.
 void expect_reported(const host::Run &right, const std::vector<Fault> &faults) {
   const std::string text = emit({}, right.plan);
   std::vector<host::Run> runs;
@@ -147,14 +147,14 @@ TEST(SeededFault, InSharedMemoryThatTheLaunchNamesIsReported) {
 
 constexpr std::int64_t length = 40;
 
-/// One thread for each element, or each row, of the block.
+/// Binds each element, or each row, of the block to one thread.
 void spread(Schedule &s, const char *block) {
   auto [outer, inner] = s.split(s.loops(s.block(block)).front(), {infer, 32});
   s.bind(outer, Axis::block_x);
   s.bind(inner, Axis::thread_x);
 }
 
-/// i32 data that wrap around, as values and in a mask, and divisions by data.
+/// i32 data that wraps around, as values and in a mask, and divisions by data.
 Schedule integers() {
   Workload w("integers");
   Tensor x = w.placeholder("X", {length}, DType::i32), d = w.placeholder("D", {length}, DType::i32);
@@ -233,7 +233,7 @@ TEST(SeededFault, InLeadingDimensionsIsReported) {
                                "heap-buffer-overflow"}});
 }
 
-/// A name that is not declared, declared twice, or taken by the language.
+/// Names that are not declared, declared twice, or reserved by the language.
 TEST(SeededFault, ThatTheCompilerReports) {
   NEEDS_SANITIZERS();
   host::Run run = launch(integers());

@@ -1,5 +1,5 @@
-/// The text that codegen prints, run on the host under sanitizers, against the simulator. See
-/// tests/codegen/host_text.h.
+/// Runs the emitted text on the host under sanitizers and compares it with the simulator
+/// (tests/codegen/host_text.h).
 
 #include "codegen/standalone.h"
 #include "lowering/lower.h"
@@ -16,16 +16,17 @@
 namespace nestsmith {
 namespace {
 
-/// Several tiles in each dimension, unlike each other.
+/// Returns a shape with several tiles in each dimension, and different numbers of them.
 Shape whole_tiles(const Rung &rung) {
-  constexpr std::int64_t tiles[] = {3, 2, 1, 2}; // from the last extent on
+  constexpr std::int64_t tiles[] = {3, 2, 1, 2}; // starting from the last extent
   Shape shape = rung.tile;
   for (std::size_t n = 0; n < shape.size(); ++n)
     shape[shape.size() - 1 - n] *= tiles[n];
   return shape;
 }
 
-/// More than a tile in each dimension, and two tiles of the last, by a few `step`s that differ.
+/// Returns a shape with a little more than a tile in each dimension, and with two tiles in the last one. The
+/// differences are different multiples of `step`.
 Shape ragged(const Rung &rung, std::int64_t step) {
   Shape shape = rung.tile;
   shape.back() *= 2;
@@ -77,7 +78,7 @@ TEST(EmittedText, OfOneKernelForEveryShapeIsWhatTheSimulatorRuns) {
     }
     if (!rung.variant)
       continue;
-    Shape shape = ragged(rung, 4); // in the form that takes vectors
+    Shape shape = ragged(rung, 4); // rows that allow vectors
     shape.stated = Size{.multiple_of = 4};
     add(subjects, rung, shape, rung.dtype(DType::u32));
   }

@@ -1,5 +1,5 @@
-/// Random integer expressions as values, masks and indices: the interpreter, the simulator and the emitted text
-/// have the same results, also where arithmetic wraps around, and where a divisor is 0 or negative.
+/// Tests random integer expressions as values, masks and indices. The interpreter, the simulator and the
+/// emitted text must give the same results, also if arithmetic wraps around, and if a divisor is 0 or negative.
 
 #include "tests/dsl/integer_expressions.h"
 
@@ -28,7 +28,7 @@ constexpr std::int64_t elements = 50;
 /// The use of the expression.
 enum class Use : std::uint8_t { value, choice, index_of_data, index, mask, clamped_index, branch };
 
-/// Y[i], computed with a random expression of i, of elements of each type, and of a scalar.
+/// Returns a program that computes Y[i] by a random expression of i, of elements of each type, and of a scalar.
 Program computation(std::uint64_t seed) {
   Workload w("random");
   std::map<DType, Tensor> inputs;
@@ -70,7 +70,7 @@ Program computation(std::uint64_t seed) {
   return w.output({y});
 }
 
-/// A full block, or blocks of which the last one is partial.
+/// Schedules one full block, or several blocks of which the last one is partial.
 Schedule schedule_of(const Program &program, bool tail) {
   Schedule s(program);
   Loop i = s.loop("i");
@@ -137,7 +137,7 @@ TEST(IntegerExpressions, HaveTheSameResultInAllThatRunsThem) {
   }
 }
 
-/// The kernel of Y[i] = value(i, X[i]) for 20 elements of i32.
+/// Returns the kernel of Y[i] = value(i, X[i]) for 20 elements of i32.
 std::string text_of(const std::function<Expr(const Tensor &x, Expr i)> &value) {
   Workload w("text");
   Tensor x = w.placeholder("X", {64}, DType::i32);
@@ -162,13 +162,13 @@ TEST(IntegerExpressions, WrapAroundInIndices) {
                 return x(floormod(cast(DType::i64, cast(DType::i32, i) * 1103515245 + 12345), 64));
               }),
               HasSubstr("X[floormod_i64((long long)(int)((unsigned int)i * 1103515245u + 12345u), 64LL)]"));
-  // The index is cut to 32 bits.
+  // The index is converted to 32 bits.
   EXPECT_THAT(
       text_of([](const Tensor &x, Expr i) { return x(floormod(cast(DType::i32, i * 3000000000), 64)); }),
       HasSubstr("(int)(unsigned long long)"));
 }
 
-/// The difference is 0, but its operands are unsigned arithmetic in the kernel, whose range is not known.
+/// The difference is 0, but the kernel computes its operands in unsigned arithmetic, so their range is unknown.
 TEST(IntegerExpressions, OfADifferenceOfEqualDataMayBeMultiplied) {
   EXPECT_THAT(
       text_of([](const Tensor &x, Expr i) { return cast(DType::i32, cast(DType::i64, x(i) - x(i)) * 7); }),

@@ -1,5 +1,5 @@
-/// Layouts on the simulator: whatever the layout of a tile is, the result has the same bits and nothing
-/// races, strays or reads what nobody wrote.
+/// Tests layouts on the simulator: for each layout of a tile, the result has the same bits, and there is no
+/// diagnostic.
 
 #include "lowering/lower.h"
 #include "runtime/check/check.h"
@@ -15,7 +15,7 @@
 namespace nestsmith {
 namespace {
 
-/// C = alpha*A*B + beta*C in 16 x 16 x 8 tiles; a fragment of A in registers.
+/// C = alpha*A*B + beta*C in tiles of 16 x 16 x 8, with a fragment of A in registers.
 Schedule tiled(const Shape &shape, DType dtype) {
   Schedule s(gemm(shape, dtype), Target{});
   auto AB = s.block("AB"), C = s.block("C");
@@ -79,7 +79,7 @@ TEST(Layouts, GiveTheSameBitsAsNone) {
     }
 }
 
-/// The arrays that a layout pads or permutes are checked like any other: what is outside is found.
+/// The simulator must find unwritten reads in arrays with padded or permuted layouts, too.
 TEST(Layouts, DoNotHideUnwrittenReads) {
   Schedule s = tiled({16, 16, 8}, DType::u32);
   s.storage_align(s.block("B_shared"), 0, 32, 1);

@@ -1,5 +1,5 @@
-/// Vectors of elements of 1 and 2 bytes: right at every size, the same on the host, and whole in the machine
-/// code.
+/// Tests vectors of elements of 1 and 2 bytes: right results at every size, the same on the host, and single
+/// accesses in the machine code.
 
 #include "codegen/cuda.h"
 #include "runtime/cuda/nvrtc.h"
@@ -27,7 +27,7 @@ Loop by_vectors(Schedule &s, Loop row, std::int64_t lanes) {
   return block;
 }
 
-/// Y = X for m x n by way of a tile in shared memory.
+/// Y = X for m x n elements, through a tile in shared memory.
 Schedule tile_copy(std::int64_t m, std::int64_t n, std::int64_t lanes, DType dtype) {
   Workload w("copy");
   Tensor x = w.placeholder("X", {m, n}, dtype);
@@ -40,7 +40,7 @@ Schedule tile_copy(std::int64_t m, std::int64_t n, std::int64_t lanes, DType dty
   return s;
 }
 
-/// Y = 2*X + 1 where i < 2, else 1, computed in f32 or u32.
+/// Y = 2*X + 1 if i < 2, else 1, computed in f32 or u32.
 Schedule computed(std::int64_t m, std::int64_t n, std::int64_t lanes, DType from, DType to) {
   Workload w("computed");
   Tensor x = w.placeholder("X", {m, n}, from);
@@ -53,7 +53,7 @@ Schedule computed(std::int64_t m, std::int64_t n, std::int64_t lanes, DType from
   return s;
 }
 
-/// Y = X where X is positive, by way of a tile of conditions.
+/// Y = X where X is positive, through a tile of conditions.
 Schedule conditions(std::int64_t n) {
   Workload w("conditions");
   Tensor x = w.placeholder("X", {3, n}, DType::f32);
@@ -68,7 +68,7 @@ Schedule conditions(std::int64_t n) {
   return s;
 }
 
-/// C = A*B' in f32, four products of converted elements at a time.
+/// C = A*B' in f32. Each step computes four products of converted elements.
 Schedule dots(std::int64_t m, std::int64_t n) {
   Workload w("dots");
   Tensor a = w.placeholder("A", {m, 8}, DType::f16), b = w.placeholder("B", {n, 8}, DType::f16);
@@ -139,7 +139,7 @@ TEST(NarrowVectors, AreStructsInTheText) {
   EXPECT_THAT(cuda_kernels(lower(computed(3, 72, 4, DType::f32, DType::f32))), Not(HasSubstr("struct")));
 }
 
-/// The accesses of each size in bytes.
+/// Returns the number of accesses by size in bytes.
 std::map<int, int> accesses(const std::vector<model::Instruction> &code, model::Unit unit) {
   std::map<int, int> found;
   for (const model::Instruction &instruction : code)

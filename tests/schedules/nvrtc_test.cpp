@@ -1,4 +1,4 @@
-/// Every rung's text, compiled by NVRTC for each architecture: no errors, no spills.
+/// Compiles the text of every rung by NVRTC for each architecture, and expects no errors and no spills.
 
 #include "codegen/cuda.h"
 #include "lowering/lower.h"
@@ -14,7 +14,7 @@
 namespace nestsmith {
 namespace {
 
-/// Of whole tiles and of ragged ones.
+/// Returns shapes with full tiles and with partial tiles.
 std::vector<Shape> shapes_of(const Rung &rung) {
   switch (rung.tile.size()) {
   case 1:
@@ -36,7 +36,7 @@ void expect_compiled(const cuda::Nvrtc &nvrtc, const kernel::Kernel &kernel, con
   EXPECT_LE(compiled.registers * kernel.threads(), 65536) << "a block must fit a multiprocessor";
 }
 
-/// NVRTC, or null and why not.
+/// Returns NVRTC, or null and the reason.
 const cuda::Nvrtc *find_nvrtc(std::string &why_not) {
   try {
     return &cuda::Nvrtc::get();
@@ -46,8 +46,8 @@ const cuda::Nvrtc *find_nvrtc(std::string &why_not) {
   }
 }
 
-/// Compiles the rungs that are sampled for this architecture, each at one of its shapes. Texts that several
-/// rungs have are compiled once. Gives the number of texts.
+/// Compiles the rungs of the sample for this architecture, each at one of its shapes. A text that several rungs
+/// have is compiled once. Returns the number of texts.
 std::size_t compile_sample(const cuda::Nvrtc &nvrtc, const std::string &arch, std::size_t count, bool others) {
   std::set<std::string> compiled;
   for (const Rung &rung : builtin_rungs()) {
@@ -79,12 +79,13 @@ protected:
   const cuda::Nvrtc *nvrtc_ = nullptr;
 };
 
-/// Each rung for one architecture. tests/nvrtc_all.sh compiles all for all, and in f16 and for all sizes too.
+/// Compiles each rung for one architecture. tests/nvrtc_all.sh compiles all rungs for all architectures, also
+/// in f16 and for all sizes.
 TEST_P(Architecture, TakesItsRungsWithoutSpills) {
   EXPECT_GT(compile_sample(*nvrtc_, GetParam(), 1, false), 0U);
 }
 
-/// Each rung for three more.
+/// Compiles each rung for three more architectures.
 TEST_P(Architecture, TakesMoreRungsWithoutSpills) {
   EXPECT_GT(compile_sample(*nvrtc_, GetParam(), 4, true), 5U);
 }
@@ -92,7 +93,7 @@ TEST_P(Architecture, TakesMoreRungsWithoutSpills) {
 INSTANTIATE_TEST_SUITE_P(All, Architecture, testing::ValuesIn(test::architectures()),
                          [](const auto &info) { return info.param; });
 
-/// With the forms of their own instructions: sm_90a, sm_100f.
+/// Includes the architecture-specific forms: sm_90a, sm_100f.
 TEST(Architectures, ThatNvrtcListsTakeARung) {
   std::string why_not;
   const cuda::Nvrtc *nvrtc = find_nvrtc(why_not);

@@ -1,5 +1,5 @@
-/// The operators that people type, from the expression to the kernel: the interpreter, the simulator, the
-/// emitted text and the reference of a standalone file compute the same.
+/// Tests the operators of the expression language, from the expression to the kernel. The interpreter, the
+/// simulator, the emitted text and the reference of a standalone file must agree.
 
 #include "codegen/standalone.h"
 #include "dsl/ir/tensor.h"
@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::int64_t N = 37;
 
-/// A stage for each expression of an index, all of them outputs.
+/// Adds a stage for each expression of an index. All stages are outputs.
 class Stages {
 public:
   explicit Stages(const std::string &name) : w(name) {}
@@ -57,7 +57,7 @@ Program on_floats() {
   return s.program();
 }
 
-/// Apart: integers do not stay integers.
+/// These are in a program of their own, because integers do not stay integers.
 Program on_fractions() {
   Stages s("on_fractions");
   Tensor x = s.w.placeholder("x", {N}), y = s.w.placeholder("y", {N});
@@ -85,12 +85,12 @@ Program on_integers() {
   s.add("order", [&](Expr i) { return select(a(i) >= 2147483648, a(i), max(a(i), 7)); });
   s.add("count", [&](Expr i) { return cast(DType::i32, select(p(i) > 0, 1, 0) * 3 + i % 5); });
   s.add("rounded",
-        [&](Expr i) { return x(i) * 0.1 + 0.7 * x((i + 5) % N); }); // beside integers, within its bound
+        [&](Expr i) { return x(i) * 0.1 + 0.7 * x((i + 5) % N); }); // for integers, within the error bound
   s.add("mixed", [&](Expr i) { return cast(DType::f32, p(i)) * 0.5 + select(p(i) > 0, x(i), 0.0); });
   return s.program();
 }
 
-/// 8 threads a block, and where asked the results kept in registers first.
+/// Schedules 8 threads per block. If `cached`, the results are first kept in registers.
 Schedule scheduled(const Program &program, bool cached) {
   Schedule s(program);
   for (const Block *block : blocks_of(program.body)) {
@@ -109,7 +109,7 @@ Schedule scheduled(const Program &program, bool cached) {
 
 class TypedOperators : public testing::TestWithParam<Program (*)()> {};
 
-/// The interpreter, the lowered kernel on the simulator, and the reference in double.
+/// Compares the interpreter, the lowered kernel on the simulator, and the reference in double precision.
 TEST_P(TypedOperators, AreRightOnTheSimulator) {
   Program program = GetParam()();
   for (bool cached : {false, true}) {

@@ -1,4 +1,4 @@
-/// Every statement of a kernel knows from which part of the program it was made.
+/// Tests that every statement of a kernel records the part of the program that it was made from.
 
 #include "codegen/emit.h"
 #include "dsl/schedule/trace.h"

@@ -1,5 +1,5 @@
 #pragma once
-/// Sums of rows by the lanes of a warp: a schedule with a fragment of which every lane holds a copy.
+/// Sums of rows by the lanes of a warp: a schedule with a fragment in which every lane holds a copy.
 
 #include "dsl/ir/tensor.h"
 #include "dsl/schedule/schedule.h"
@@ -9,7 +9,7 @@
 
 namespace nestsmith::test {
 
-/// y[i] = sum of x[i, k], or of x[i, k]*z[i, k], over k, one row for each warp. In each step, the lanes load
+/// y[i] = sum of x[i, k], or of x[i, k]*z[i, k], over k, with one row per warp. In each step, the lanes load
 /// one element of each operand. Every lane holds a copy of the sum.
 inline Schedule row_sums(std::int64_t rows, std::int64_t columns, DType dtype,
                          const std::string &intrinsic = "warp_sum", const Target &target = {}) {

@@ -1,5 +1,5 @@
 #pragma once
-/// Rungs by name, for tests.
+/// Finds rungs by name for tests.
 
 #include "schedules/rung.h"
 
@@ -9,7 +9,8 @@
 
 namespace nestsmith::test {
 
-/// The rung with this full name, such as "deep_dive/naive". Throws std::out_of_range where there is none.
+/// Returns the rung with this full name, such as "deep_dive/naive". Throws std::out_of_range if it does not
+/// exist.
 inline const Rung &rung(std::string_view full_name) {
   for (const Rung &rung : builtin_rungs())
     if (rung.full_name() == full_name)

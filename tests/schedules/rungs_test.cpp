@@ -1,4 +1,4 @@
-/// Every rung that comes with nestsmith, lowered and run on the simulator at hostile shapes.
+/// Runs every rung of nestsmith on the simulator at shapes that often expose errors.
 
 #include "dsl/ir/printer.h"
 #include "dsl/ir/tensor.h"
@@ -23,7 +23,7 @@ struct Case {
   Shape shape;
 };
 
-/// Small and large, prime and even, as many extents as the rung takes.
+/// Returns small and large, prime and even extents, as many as the rung takes.
 std::vector<Shape> hostile_shapes(const Rung &rung) {
   if (rung.tile.size() == 1)
     return {{1}, {31}, {257}, {4096}};
@@ -32,7 +32,7 @@ std::vector<Shape> hostile_shapes(const Rung &rung) {
   return {{1, 1, 1}, {65, 33, 17}, {64, 64, 64}, {127, 129, 131}};
 }
 
-/// A shape that no tile divides, small enough for the interpreter.
+/// Returns a shape that no tile divides, and that is small enough for the interpreter.
 Shape ragged_shape(const Rung &rung) {
   std::size_t rank = rung.tile.size();
   return rank == 1 ? Shape{263} : rank == 4 ? Shape{3, 9, 33, 7} : Shape{9, 33, 7};
@@ -40,7 +40,8 @@ Shape ragged_shape(const Rung &rung) {
 
 bool is_product(const Rung &rung) { return rung.tile.size() == 3; }
 
-/// One tile, one more in each dimension, and hostile shapes: of each rung a sample, or the others.
+/// Returns the shapes of each rung: one tile, one more in each dimension, and shapes that often expose errors.
+/// `others` selects all shapes that are not in the sample.
 std::vector<Case> cases(bool others) {
   std::vector<Case> all;
   for (const Rung &rung : builtin_rungs()) {
@@ -63,7 +64,7 @@ TEST_P(EveryRung, IsRightInTheSimulator) {
   SimExecutor simulator;
   std::vector<DType> dtypes = {DType::u32, DType::f32};
   if (!rung->dtypes
-           .empty()) // floating point, and ring mode in turn with bytes, which NarrowRung has for all shapes
+           .empty()) // floating point, and alternately ring mode and bytes, for which NarrowRung has all shapes
     dtypes = {rung->dtypes.front(), shape[0] / 64 % 2 == 1 ? DType::u32 : DType::u8};
   for (DType dtype : dtypes) {
     Schedule schedule = rung->build(shape, dtype, Target{});
@@ -84,7 +85,8 @@ std::string case_name(const testing::TestParamInfo<Case> &info) {
 INSTANTIATE_TEST_SUITE_P(Rungs, EveryRung, testing::ValuesIn(cases(false)), case_name);
 INSTANTIATE_TEST_SUITE_P(Others, EveryRung, testing::ValuesIn(cases(true)), case_name);
 
-/// C's / and % round towards zero; floors of what may be negative are shifted before they are spelled.
+/// C's / and % round towards zero. So dividends that may be negative are shifted before a floor operation is
+/// printed.
 TEST(Floors, OfNegativesAreRightInTheKernel) {
   Workload w("floors");
   Tensor x = w.placeholder("x", {30}, DType::f32);
@@ -98,7 +100,8 @@ TEST(Floors, OfNegativesAreRightInTheKernel) {
   EXPECT_TRUE(result.passed) << all_messages(result);
 }
 
-/// Steps that only annotate a loop run the same loops; the others are run.
+/// Directives that only annotate a loop do not change the executed loops. The programs after all others are
+/// run.
 TEST(Rungs, KeepTheirMeaningAtEveryStep) {
   const std::set<std::string> annotations = {"bind", "unroll", "vectorize", "tensorize"};
   for (const Rung &rung : builtin_rungs()) {

@@ -1,7 +1,7 @@
 #pragma once
-/// Which part of rungs × shapes × types × architectures a test takes. The quick tests take a sample of each
-/// rung, which the name of the rung chooses. So together the rungs have all of them in pairs. The long tests
-/// take more or the rest.
+/// Selects the rungs, shapes, types and architectures of a test. The quick tests use a sample for each rung,
+/// which the name of the rung determines. Together, the samples of all rungs contain all pairs. The long tests
+/// use larger samples or the rest.
 
 #include "schedules/rung.h"
 
@@ -11,7 +11,7 @@
 
 namespace nestsmith::test {
 
-/// FNV-1a of the name: the same on every machine.
+/// The FNV-1a hash of the name, which is the same on every machine.
 inline std::size_t seed_of(const Rung &rung) {
   std::uint32_t hash = 2166136261U;
   for (unsigned char c : rung.full_name())
@@ -19,7 +19,7 @@ inline std::size_t seed_of(const Rung &rung) {
   return hash >> 8U;
 }
 
-/// `count` of these values, at most all, in their order; or all others.
+/// Returns `count` of these values in their order, or all others.
 template <typename Value>
 std::vector<Value> sample(const Rung &rung, const std::vector<Value> &all, std::size_t count,
                           bool others = false) {
@@ -38,14 +38,14 @@ inline std::vector<std::string> architectures() {
           "sm_90", "sm_100", "sm_103", "sm_110", "sm_120", "sm_121"};
 }
 
-/// Those that have what the rung needs.
+/// Returns the architectures that support the rung.
 inline std::vector<std::string> that_take(const Rung &rung, std::vector<std::string> archs) {
   std::erase_if(archs,
                 [&](const std::string &arch) { return rung.needs && !Arch::parse(arch)->has(*rung.needs); });
   return archs;
 }
 
-/// A rung, with its sample or with the others.
+/// A rung, and whether to use its sample or the others.
 struct Part {
   const Rung *rung;
   bool others;
@@ -58,13 +58,13 @@ inline std::vector<Part> parts(bool others) {
   return result;
 }
 
-/// The name of a rung in the name of a test.
+/// Returns the name of a rung for the name of a test.
 inline std::string test_name(const Rung &rung) { return rung.tutorial + "_" + rung.name; }
 
 } // namespace nestsmith::test
 
-/// The tests of SUITE, whose parameter is a Part: quick ones of the samples, and long ones
-/// (tests/long_tests.cmake) of the others.
+/// Instantiates the tests of SUITE, whose parameter is a Part: quick tests for the samples, and long tests
+/// (tests/long_tests.cmake) for the others.
 #define INSTANTIATE_SAMPLED(SUITE)                                                                             \
   INSTANTIATE_TEST_SUITE_P(Rungs, SUITE, testing::ValuesIn(test::parts(false)),                                \
                            [](const auto &info) { return test::test_name(*info.param.rung); });                \

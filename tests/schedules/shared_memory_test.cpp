@@ -1,4 +1,4 @@
-/// Shared memory above 48 KB: a kernel that opts in to it, and targets that do not have as much.
+/// Tests shared memory above 48 KB: kernels that opt in to it, and targets that have less.
 
 #include "codegen/cuda.h"
 #include "codegen/emit.h"
@@ -17,7 +17,7 @@
 namespace nestsmith {
 namespace {
 
-/// 64 x 64 results a block from tiles of 64 x `k` of A and `k` x 64 of B: 512*k bytes.
+/// Schedules 64 x 64 results per block from tiles of 64 x `k` of A and `k` x 64 of B, which have 512*k bytes.
 Schedule deep_tiles(const Shape &shape, std::int64_t k, const std::string &arch, DType dtype = DType::f32) {
   Schedule s(gemm(shape, dtype), make_target(arch));
   register_tiles(s, {.results = 4, .k = k, .unroll_k = false});
@@ -105,7 +105,7 @@ TEST(SharedMemory, MoreThanTheTargetHasIsRefused) {
       EXPECT_EQ(error.directive(), "auto B_shared = s.cache_read(AB, \"B\", Scope::shared)");
     }
   };
-  EXPECT_NO_THROW(lower(deep_tiles({256, 256, 1024}, 128, "sm_75"))); // just what it has
+  EXPECT_NO_THROW(lower(deep_tiles({256, 256, 1024}, 128, "sm_75"))); // exactly the capacity of sm_75
   refused(256, "sm_75",
           "a block needs 131072 bytes of shared memory (A_shared 65536, B_shared 65536), but sm_75 has "
           "65536");
@@ -122,7 +122,7 @@ TEST(SharedMemory, MoreThanTheTargetHasIsRefused) {
 }
 
 TEST(SharedMemory, OfATransposedTileMeetsInOneBankUnlessPaddedOrSwizzled) {
-  // Offsets that the 32 lanes of a warp read from B's tile at k = 5, as words modulo 32 banks.
+  // Returns the words, modulo 32 banks, that the 32 lanes of a warp read from the tile of B at k = 5.
   auto banks = [](const char *name) {
     for (const Rung &rung : builtin_rungs())
       if (rung.full_name() == name) {

@@ -1,5 +1,5 @@
-/// Split-K: parts of a long sum made side by side, and added up by a second kernel, or by the last block of the
-/// same kernel.
+/// Tests split-K: parts of a long sum are computed in parallel, and a second kernel or the last block of the
+/// same kernel adds them.
 
 #include "codegen/cuda.h"
 #include "codegen/dispatch.h"
@@ -22,7 +22,7 @@
 namespace nestsmith {
 namespace {
 
-/// 16 x 16 tiles through shared memory; blockIdx.z takes a part of K.
+/// Schedules 16 x 16 tiles through shared memory. Each index of blockIdx.z computes a part of K.
 Schedule split_k(const Shape &shape, DType dtype, std::int64_t parts) {
   Schedule s(gemm(shape, dtype));
   auto AB = s.block("AB"), C = s.block("C");
@@ -51,13 +51,13 @@ Schedule split_k(const Shape &shape, DType dtype, std::int64_t parts) {
   return s;
 }
 
-/// The same in one kernel: the last block of a tile adds the parts.
+/// Like `split_k`, in one kernel: the last block of a tile adds the parts.
 Schedule split_k_in_one(const Shape &shape, DType dtype, std::int64_t parts) {
   Schedule s(gemm(shape, dtype));
   auto AB = s.block("AB"), C = s.block("C");
   auto [i, j, k] = s.loops<3>(AB);
   auto [i_block, j_block, i_thread, j_thread] = s.tile(i, j, {16, 16});
-  // If K is known only at launch, so is the number of parts.
+  // If K is known only at launch, the number of parts is, too.
   auto [part, k_outer, k_inner] =
       shape.stated ? s.split(k, {infer, parts, 16}) : s.split(k, {parts, infer, 16});
   auto partial = s.rfactor(part);

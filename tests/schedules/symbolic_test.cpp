@@ -1,4 +1,4 @@
-/// One kernel of every rung for every M, N and K.
+/// Tests one symbolic kernel of every rung for all values of M, N and K.
 
 #include "codegen/cuda.h"
 #include "codegen/emit.h"
@@ -35,7 +35,7 @@ using test::rung;
 
 class OneKernel : public testing::TestWithParam<test::Part> {};
 
-/// Rows lie further apart than they are long, by a distance of their own for each matrix.
+/// There are gaps between the rows, of a different length for each matrix.
 TEST_P(OneKernel, ServesEveryShape) {
   const Rung &rung = *GetParam().rung;
   Shape ragged = rung.tile, small = rung.tile;
@@ -96,7 +96,7 @@ TEST(Symbolic, KernelReadsAsIfWrittenByHand) {
   }
 }
 
-/// Where all that is stated fits, offsets are of 32 bits, and what divides the tile needs no guard.
+/// If the stated sizes are small, offsets have 32 bits. A size that is a multiple of the tile needs no guard.
 TEST(Symbolic, KernelOfSmallMultiplesHasNeitherGuardsNorWideOffsets) {
   const Rung &shared = rung("deep_dive/shared");
   Size stated{.max = 32768, .multiple_of = 32};
@@ -135,8 +135,7 @@ TEST(Symbolic, SizesThatBreakAnAssumptionAreRefused) {
           "sizes where it is at most 65535");
 }
 
-/// The tiles are filled with zeros past the ends of the sizes, so that only loads and the last stores are
-/// guarded.
+/// The tiles are filled with zeros past the ends of the sizes, so only loads and the final stores have guards.
 TEST(Symbolic, FillsTheTailsOfVectorCopies) {
   Shape shape = symbolic({1, 1, 1}, {.multiple_of = 4});
   std::string text = text_of(lower(rung("ladder/warps").build(shape, DType::f32, Target{})));
@@ -144,7 +143,7 @@ TEST(Symbolic, FillsTheTailsOfVectorCopies) {
   EXPECT_FALSE(test::contains(text, "A_shared_k < K")) << text;
 }
 
-/// What the launcher checks, line by line, is what the plan assumes.
+/// The launcher must check every assumption of the plan, one per line.
 TEST(Symbolic, LauncherChecksEveryAssumption) {
   const Rung &worklog5 = rung("worklog/5");
   kernel::Plan plan = lower(worklog5.build(symbolic({1, 1, 1}, {.multiple_of = 2}), DType::f32, Target{}));

@@ -1,12 +1,12 @@
 #pragma once
-/// A product whose every name is one that C++, CUDA, or what we write into a text takes.
+/// A product whose names are all used by C++, by CUDA, or by the emitted text itself.
 
 #include "dsl/ir/tensor.h"
 #include "dsl/schedule/schedule.h"
 
 namespace nestsmith {
 
-/// 13x11x68, or for all sizes. Tiles in shared memory are filled by vectors, sums are by dot4.
+/// A product of 13x11x68, or of any size. Vectors fill the tiles in shared memory, and dot4 computes the sums.
 inline Schedule taken_names(bool symbolic, DType dtype) {
   Workload w("double");
   auto size = [&](const char *name, std::int64_t value) {

@@ -1,5 +1,5 @@
-/// Every name of the compilers' own headers, as the name of a kernel, a parameter, a local and a member: what
-/// codegen makes of it compiles.
+/// Uses every name in the headers of the compilers as the name of a kernel, a parameter, a local and a member.
+/// The emitted text must compile.
 
 #include "codegen/names.h"
 #include "runtime/cuda/nvrtc.h"
@@ -17,7 +17,7 @@ constexpr const char *headers =
     "#include <algorithm>\n#include <cmath>\n#include <cstdio>\n#include <cstdlib>\n"
     "#include <cstring>\n#include <vector>\n";
 
-/// The identifiers in the headers that an emitted file and a standalone file include, and their macros.
+/// Returns the identifiers and macros in the headers that an emitted file and a standalone file include.
 std::set<std::string> names_of_headers(const Scratch &folder) {
   folder.write("headers.cu", headers);
   folder.run("nvcc -E headers.cu -o text", "text.log");
@@ -35,7 +35,7 @@ std::set<std::string> names_of_headers(const Scratch &folder) {
   return names;
 }
 
-/// A kernel of the name, and functions with a parameter and a local of it.
+/// Returns a kernel for each name, and functions with a parameter and a local of this name.
 std::string kernels(const std::set<std::string> &names) {
   std::set<std::string> linked, local;
   for (const std::string &name : names) {
@@ -80,7 +80,7 @@ TEST(TakenNames, OfEveryHeaderCompileWithNvcc) {
   EXPECT_EQ(host.status, 0) << host.output.substr(0, 4000);
 }
 
-/// NVRTC declares its own functions and no functions of the C library.
+/// NVRTC declares its own functions, and no functions of the C library.
 TEST(TakenNames, OfEveryHeaderCompileWithNvrtc) {
   Scratch folder;
   if (folder.run("nvcc --version", "version").status != 0)

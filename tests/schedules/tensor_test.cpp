@@ -1,4 +1,4 @@
-/// The tutorial `tensor`: products by matrix instructions.
+/// Tests the tutorial `tensor`: products by matrix instructions.
 
 #include "codegen/cuda.h"
 #include "lowering/lower.h"

@@ -1,4 +1,4 @@
-/// The C++ that `show --trace cpp` prints compiles, and makes the same program.
+/// Tests that the C++ of `show --trace cpp` compiles and builds the same program.
 
 #include "tests/schedules/traces.h"
 

@@ -1,5 +1,5 @@
 #pragma once
-/// The traces of all rungs as `show --trace cpp` prints them, compiled: see make_traces.sh.
+/// The compiled C++ traces of all rungs, as printed by `show --trace cpp` (make_traces.sh).
 
 #include "dsl/schedule/schedule.h"
 

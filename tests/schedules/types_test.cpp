@@ -1,4 +1,4 @@
-/// The element types, from the computation to the compiled kernel.
+/// Tests the element types, from the computation to the compiled kernel.
 
 #include "codegen/cuda.h"
 #include "codegen/standalone.h"
@@ -35,7 +35,7 @@ CheckResult checked(const Schedule &schedule, const kernel::Plan &plan) {
 
 class NarrowRung : public testing::TestWithParam<test::Part> {};
 
-/// Operands of one byte, with extents around those of a tile.
+/// Operands of one byte, with extents near those of a tile.
 TEST_P(NarrowRung, IsRightOnBytesInTheSimulator) {
   const auto &[rung, others] = GetParam();
   std::vector<std::pair<DType, int>> all;
@@ -53,7 +53,7 @@ TEST_P(NarrowRung, IsRightOnBytesInTheSimulator) {
   }
 }
 
-/// One tile and one more in each dimension: tails everywhere.
+/// One tile, and one more in each dimension, so that there is a tail everywhere.
 TEST_P(NarrowRung, IsRightInTheSimulator) {
   const auto &[rung, others] = GetParam();
   Shape shape = rung->tile;
@@ -110,7 +110,7 @@ TEST(Types, ProductsOfNarrowOperandsAreRecognized) {
   EXPECT_FALSE(as_gemm(batched_gemm({2, 3, 4, 5}, DType::f32)).has_value());
 }
 
-/// The product path of the reference against the elementwise one, which an added zero leads to.
+/// Compares the product path of the reference with the elementwise path, which an added zero selects.
 TEST(Types, BothPathsOfTheReferenceRoundAlike) {
   for (DType dtype : {DType::f16, DType::bf16, DType::tf32}) {
     auto build = [&](bool plain) {
@@ -139,7 +139,7 @@ TEST(Types, BothPathsOfTheReferenceRoundAlike) {
   }
 }
 
-/// y = T(a*x + b) is rounded from values that differ between the kernel and the reference.
+/// The kernel and the reference round different values of a*x + b to the type of y.
 TEST(Types, ResultsMayBeStoredInNarrowTypes) {
   for (DType dtype : {DType::f16, DType::bf16}) {
     auto build = [&](float more) {
@@ -169,15 +169,15 @@ TEST(Types, ProductsOfIntegersAreExact) {
   }
 }
 
-/// The product path of the reference, the elementwise path, the interpreter and the simulator; with sums that
-/// leave the range of 32 bits.
+/// Compares the product path of the reference, the elementwise path, the interpreter and the simulator for sums
+/// that exceed 32 bits.
 TEST(Types, ProductsOfBytesWrapInTheTypeOfTheirSums) {
   for (DType dtype : {DType::i8, DType::u8})
     for (const Shape &shape : {Shape{1, 1, 1}, Shape{3, 5, 7}, Shape{33, 31, 64}}) {
       Schedule s = rung("gemm/nt").build(shape, dtype, Target{});
       Program p = s.source();
       Inputs in = make_inputs(p, CheckRun::ring, 3);
-      for (std::size_t n = 0; n < 2; ++n) // products of 2^14, or of 255^2, alternately
+      for (std::size_t n = 0; n < 2; ++n) // alternately products of 2^14 and of 255^2
         for (std::int64_t at = 0; at < in.arrays[n].size(); ++at)
           in.arrays[n].set(at, Scalar{dtype, at % 3 == 0 ? 0x80U : at % 3 == 1 ? 0x7fU : 0xffU});
       for (std::int64_t at = 0; at < in.arrays[2].size(); ++at)
@@ -209,7 +209,7 @@ TEST(Types, AWrongCastOfBytesIsFound) {
   EXPECT_FALSE(checked(build(DType::i8), lower(build(DType::u8))).passed);
 }
 
-/// y[i] = element(i) for 70 elements, a thread each.
+/// y[i] = element(i) for 70 elements, with one thread each.
 Schedule elementwise(const std::function<Expr(const Tensor &, Expr)> &element, DType type) {
   Workload w("elementwise");
   Tensor x = w.placeholder("x", {70}, type);
@@ -219,7 +219,7 @@ Schedule elementwise(const std::function<Expr(const Tensor &, Expr)> &element, D
   return s;
 }
 
-/// Index arithmetic is narrowed to i32, data are not.
+/// Index arithmetic is narrowed to i32. Data keeps its type.
 TEST(Types, WhatIsStoredHasTheTypeOfItsMemory) {
   Schedule mixed = elementwise(
       [](const Tensor &x, Expr i) {
@@ -233,7 +233,7 @@ TEST(Types, WhatIsStoredHasTheTypeOfItsMemory) {
   }
 }
 
-/// The interpreter, the simulator and the reference; and the text.
+/// Compares the interpreter, the simulator and the reference, and expects these parts in the text.
 void expect_agreement(const Schedule &s, const std::vector<std::string> &parts) {
   Program p = s.source();
   kernel::Plan plan = lower(s);

@@ -1,4 +1,5 @@
-/// Vectors and intrinsics in whole schedules: right at every size, and named where a shape has none.
+/// Tests vectors and intrinsics in whole schedules: right results at every size, and a refusal that names the
+/// reason if a shape does not allow them.
 
 #include "codegen/cuda.h"
 #include "dsl/ir/interpret.h"
@@ -26,8 +27,8 @@ namespace {
 using test::expect_right;
 using test::rung;
 
-/// C += A*B' in tiles of 16 x 16 in shared memory: each step of 4 along k is one call. Tails are zeros there,
-/// so that every K will do.
+/// C += A*B' in tiles of 16 x 16 in shared memory. Each step of 4 along k is one call. Tails contain zeros, so
+/// any K is legal.
 Schedule dot_tiles(const Shape &shape, DType dtype, const std::string &intrinsic) {
   Schedule s(accumulate_nt(shape, dtype));
   auto AB = s.block("AB"), C = s.block("C");
@@ -49,7 +50,7 @@ Schedule dot_tiles(const Shape &shape, DType dtype, const std::string &intrinsic
   return s;
 }
 
-/// The schedule is right, and each step of 4 along k is one call.
+/// Expects that the result is right, and that each step of 4 along k is one call.
 void expect_calls(const Schedule &s, const std::string &intrinsic) {
   expect_right(s);
   std::string text = cuda_kernel(lower(s).only());
@@ -115,7 +116,7 @@ TEST(Intrinsics, Dp4aTakesBytesOfRegistersAndMaskedReads) {
     ADD_FAILURE() << problem;
 }
 
-/// The sum leaves the range of 32 bits, and the operands have their least and largest values.
+/// The sum exceeds 32 bits, and the operands have their minimum and maximum values.
 TEST(Intrinsics, Dp4aWrapsModulo32Bits) {
   for (DType dtype : {DType::i8, DType::u8}) {
     Schedule s = dot_tiles({17, 15, 64}, dtype, "dp4a");
@@ -168,7 +169,7 @@ TEST(Intrinsics, NvrtcCompilesDp4a) {
     }
 }
 
-/// Y = 2*X for m x n by vectors of so many elements, where rows are split over threads.
+/// Y = 2*X for m x n elements by vectors of `lanes` elements. Each row is distributed over threads.
 Schedule doubled(std::int64_t m, std::int64_t n, std::int64_t lanes, DType dtype) {
   Workload w("doubled");
   Tensor x = w.placeholder("X", {m, n}, dtype);

@@ -1,5 +1,5 @@
-/// Tiles that pass only between the lanes of one warp need barriers of the warp; other tiles need barriers of
-/// the block.
+/// Tests that tiles which only lanes of one warp exchange need barriers of the warp, and that other tiles need
+/// barriers of the block.
 
 #include "codegen/cuda.h"
 #include "lowering/lower.h"
@@ -19,12 +19,12 @@ using test::expect_right;
 /// The threads that copy the tiles of A to shared memory.
 enum class Copy : std::uint8_t {
   warps,   ///< a warp copies its own row
-  threads, ///< consecutive threads copy consecutive elements of the rows: the same
+  threads, ///< consecutive threads copy consecutive elements of the rows, which gives the same assignment
   columns, ///< a warp copies a part of each row
-  async    ///< as `warps`, by asynchronous copies, two tiles ahead
+  async    ///< like `warps`, by asynchronous copies, two tiles ahead
 };
 
-/// C = A*B, where each of 4 warps computes a row of 32 results.
+/// C = A*B. Each of 4 warps computes a row of 32 results.
 Schedule rows_by_warps(Copy copy, bool b_shared = false, const Shape &shape = {9, 33, 80}) {
   Schedule s(gemm(shape, DType::f32));
   auto AB = s.block("AB"), C = s.block("C");
@@ -98,7 +98,7 @@ TEST(WarpBarriers, AreNotEnoughIfOtherWarpsWriteTheTile) {
   EXPECT_EQ(test::expect_certificates(s.source(), kernel), 2);
 }
 
-/// The tile of B is for all warps, so its barriers order the tile of A, too.
+/// All warps read the tile of B. The barriers of its block also order the tile of A.
 TEST(WarpBarriers, AreNotNeededNextToABarrierOfTheBlock) {
   for (Copy copy : {Copy::warps, Copy::async}) {
     Schedule s = rows_by_warps(copy, true);
@@ -111,7 +111,8 @@ TEST(WarpBarriers, AreNotNeededNextToABarrierOfTheBlock) {
   }
 }
 
-/// Four rows, each in the place of the warp that uses it: digits in both dimensions.
+/// Each of four rows is written by the warp that reads it. Two digits, one in each dimension, identify the
+/// warp.
 TEST(WarpBarriers, AreEnoughIfTwoDigitsIdentifyTheWarp) {
   Schedule s(gemm({8, 32, 32}, DType::f32));
   auto AB = s.block("AB"), C = s.block("C");
@@ -131,7 +132,7 @@ TEST(WarpBarriers, AreEnoughIfTwoDigitsIdentifyTheWarp) {
   expect_right(s);
 }
 
-/// A barrier of the block costs one warp nothing more.
+/// For a block of one warp, a barrier of the block costs no more.
 TEST(WarpBarriers, AreNotUsedInBlocksOfOneWarp) {
   Schedule s(gemm({4, 32, 64}, DType::f32));
   auto AB = s.block("AB"), C = s.block("C");

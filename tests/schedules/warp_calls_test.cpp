@@ -1,4 +1,4 @@
-/// Nests that a warp executes as calls of intrinsics, in whole schedules.
+/// Tests nests that a warp executes as calls of intrinsics, in whole schedules.
 
 #include "codegen/cuda.h"
 #include "dsl/expr/math.h"
@@ -30,8 +30,7 @@ using test::contains;
 using test::expect_right;
 using test::row_sums;
 
-/// The matrix instruction for operands of a dtype: its name, its extent along k, and the elements of a
-/// register.
+/// The matrix instruction for operands of a dtype: its name, its extent along k, and the elements per register.
 struct Unit {
   const char *name;
   std::int64_t k, per_register;
@@ -44,7 +43,7 @@ Unit unit_for(DType dtype) {
 
 constexpr const char *accumulator = "i, j -> i%8*4 + j%8//2, i//16, j//8, i%16//8*2 + j%2";
 
-/// The map of an operand with `rows` rows (A: 16, B: 8) along the loop that is not k.
+/// Returns the layout of an operand with `rows` rows (A: 16, B: 8) along its dimension that is not k.
 std::string map_of(const Unit &unit, std::int64_t rows, bool k_first) {
   std::int64_t n = unit.per_register, half = 4 * n;
   std::string lane = fmt::format("i%8*4 + k%{}//{}", half, n), words = fmt::format("k%{}//{}", unit.k, half);
@@ -80,15 +79,15 @@ void load_by_lanes(Schedule &s, BlockRef block, Loop at, const Unit &unit, bool 
 struct Options {
   Transposed transposed = {};
   bool ldmatrix = false;
-  bool other_intrinsic = false;       ///< ldmatrix for the other layout of A
+  bool other_intrinsic = false;       ///< use ldmatrix for the other layout of A
   std::int64_t padding = 0;           ///< elements after each row of the tile of A
-  std::string a_map = {}, b_map = {}; ///< instead of those of the unit
-  bool bare_a = false;                ///< no fragment of A
-  bool ahead = false;                 ///< loads fragments one step before they are used
-  std::int64_t stages = 1;            ///< more: of asynchronous copies to the tiles
+  std::string a_map = {}, b_map = {}; ///< used instead of the maps of the unit
+  bool bare_a = false;                ///< A is not in a fragment
+  bool ahead = false;                 ///< load fragments one step before they are used
+  std::int64_t stages = 1;            ///< more than 1: stages of asynchronous copies to the tiles
 };
 
-/// ldmatrix loads the tiles of 16 x 16 of A, or of 16 x 8 of B.
+/// Loads tiles of 16 x 16 of A, or of 16 x 8 of B, by ldmatrix.
 void load_matrices(Schedule &s, BlockRef block, Loop at, bool is_a, bool k_first, const std::string &name) {
   s.compute_at(block, at);
   auto loops = s.loops_below(block, at);
@@ -101,7 +100,7 @@ void load_matrices(Schedule &s, BlockRef block, Loop at, bool is_a, bool k_first
   s.tensorize(row_in, name);
 }
 
-/// Tiles of 64 x 32 in 4 warps of 32 x 16.
+/// Schedules tiles of 64 x 32 for 4 warps with 32 x 16 each.
 Schedule product(Program program, DType dtype, const Options &options = {}) {
   Unit unit = unit_for(dtype);
   Schedule s(std::move(program));
@@ -227,7 +226,7 @@ TEST(WarpCalls, ReadTilesOfAsynchronousCopies) {
     }
 }
 
-/// Two copies of each fragment, in registers that are known once the loop is unrolled.
+/// There are two copies of each fragment. Their registers are known after the loop is unrolled.
 TEST(WarpCalls, TakeFragmentsThatAreLoadedAhead) {
   for (bool ldmatrix : {false, true}) {
     Schedule s = product({64, 32, 96}, DType::f16, {.ldmatrix = ldmatrix, .ahead = true});
@@ -248,7 +247,7 @@ TEST(WarpCallsOwe, TheFragmentsOfTheirOperands) {
             "lanes and registers of the operand a of the call of mma_m16n8k16 at i_3; use "
             "transform_layout with the map \"i, j -> i%8*4 + j//2%4, i//16, j//8*4 + i//8%2*2 + j%2\""))
       << text;
-  // The map of the message fits.
+  // The map that the message suggests must be legal.
   std::size_t begin = text.find("operand a"), first = text.find('"', begin) + 1;
   std::string map = text.substr(first, text.find('"', first) - first);
   EXPECT_EQ(owed(product({64, 32, 32}, DType::f16, {.ldmatrix = true, .a_map = map})), "") << map;
@@ -267,7 +266,7 @@ TEST(WarpCallsOwe, RowsThatAreContiguousAndAligned) {
   expect_right(product({64, 32, 32}, DType::f16, {.ldmatrix = true, .padding = 8}));
 }
 
-/// C = A*B for one warp, after `change`.
+/// Returns the obligation of C = A*B for one warp after `change`.
 std::string owed_by_one_warp(const std::function<void(Schedule &, BlockRef)> &change, std::int64_t m = 16) {
   Schedule s(matmul({m, 8, 16}, DType::f16));
   auto C = s.block("C");
@@ -300,7 +299,7 @@ TEST(WarpCallsOwe, OperandsInFragmentsWithoutAnInit) {
       << guard;
 }
 
-/// A sum of 64 terms has 63 additions, and on a matrix unit three times 66.
+/// A sum of 64 terms has 63 additions. On tensor cores, the bound counts three times 66.
 TEST(WarpCalls, HaveTheErrorBoundOfTheMatrixUnit) {
   Schedule s = product({64, 32, 64}, DType::f16);
   EXPECT_EQ(rounding_scale(lower(s)), 3);
@@ -309,7 +308,7 @@ TEST(WarpCalls, HaveTheErrorBoundOfTheMatrixUnit) {
   EXPECT_NEAR(sum_error(64, 64, 3, 1), 3 * 66 * 0x1p-24, 1e-9);
 }
 
-/// The text is run with the meaning of each intrinsic in place of its prelude.
+/// The text runs with the meanings of the intrinsics instead of their preludes.
 TEST(WarpCalls, RunOnTheHost) {
   if (!host::why_not().empty())
     GTEST_SKIP() << host::why_not();
@@ -327,7 +326,7 @@ TEST(WarpCalls, RunOnTheHost) {
     ADD_FAILURE() << problem;
 }
 
-/// Eight products and eight loads of matrices in each tile along k.
+/// Each tile along k has eight products and eight loads of matrices.
 TEST(WarpCalls, CompileToInstructionsOfTheMatrixUnit) {
   const cuda::Nvrtc *nvrtc = nullptr;
   try {
@@ -351,7 +350,7 @@ TEST(WarpCalls, CompileToInstructionsOfTheMatrixUnit) {
       }
 }
 
-/// D = (A*B rounded to f16)*W for one warp and matrices of 16 x 16, 16 x 16 and 16 x 8. The sums of the first
+/// D = (A*B rounded to f16)*W for one warp, with matrices of 16 x 16, 16 x 16 and 16 x 8. The sums of the first
 /// product are operands of the second one, in the same registers.
 Schedule chain(std::int64_t batch) {
   Workload w("chain");
@@ -423,7 +422,8 @@ TEST(WarpCalls, ChainProductsWithoutSharedMemory) {
   expect_right(s);
 }
 
-/// The products of 32 elements, one in each lane, added in each lane.
+/// Registers an intrinsic that multiplies 32 pairs of elements, one pair in each lane, and adds the products in
+/// each lane.
 void register_warp_dot() {
   Buffer x = formal_buffer("x", DType::f32, {32}), y = formal_buffer("y", DType::f32, {32}),
          total = formal_buffer("total", DType::f32, {});
@@ -471,7 +471,7 @@ TEST(WarpCalls, SumOverTheLanes) {
   EXPECT_TRUE(contains(text, "warp_sum(X_warp[0], Y_warp[0])")) << text;
 }
 
-/// The sum of 32 elements is counted as one addition of each lane, although each lane has a copy of the result.
+/// A sum of 32 elements counts as one addition per lane, although each lane has a copy of the result.
 TEST(WarpCalls, CountEachResultOnce) {
   model::Counters counters = model::count(lower(row_sums(8, 64, DType::f32)).only(), {});
   EXPECT_EQ(counters.floating.warps, 8U * 64 / 32);
@@ -479,7 +479,7 @@ TEST(WarpCalls, CountEachResultOnce) {
   EXPECT_EQ(counters.matrix_calls().warps, 0U);
 }
 
-/// The interpreter runs the computation and the last program only.
+/// The interpreter runs only the computation and the last program.
 TEST(WarpCalls, AreTheSameAfterEveryPass) {
   Blame blame = find_blame(product({64, 32, 32}, DType::f16, {.ldmatrix = true}),
                            {.exact_only = true, .most_instances = 1});
