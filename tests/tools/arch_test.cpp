@@ -1,4 +1,4 @@
-/// --arch: every command that schedules takes it, and none contradicts it.
+/// Tests that every command that schedules accepts --arch, and that no other option contradicts it.
 
 #include "dsl/ir/tensor.h"
 #include "tests/tools/run_binary.h"
@@ -12,7 +12,7 @@ using test::contains;
 using test::nestsmith;
 using test::Ran;
 
-/// Without NVRTC and without a device, as on a machine that only builds.
+/// Hides NVRTC and all devices, as on a build machine.
 const std::string nothing = "NESTSMITH_CUDA_PATH=/nonexistent CUDA_VISIBLE_DEVICES=";
 
 TEST(Arch, IsWhatIsScheduledFor) {
@@ -37,7 +37,8 @@ TEST(Arch, IsWhatIsScheduledFor) {
   EXPECT_TRUE(contains(both.out, "H200"));
 }
 
-/// y = x + 1 by way of 187.5 KB of shared memory, which a block of sm_90 has and one of sm_80 has not.
+/// y = x + 1 through 187.5 KB of shared memory. A block of sm_90 can have this size, and a block of sm_80
+/// cannot.
 Schedule large(const Shape &shape, DType dtype, const Target &target) {
   constexpr std::int64_t tile = 48000;
   Workload w("large");
@@ -91,7 +92,7 @@ TEST(Arch, IsThatOfADeviceWhateverItsSuffix) {
     EXPECT_EQ(cli::arch_conflict({90}, asked), "the GPU at hand is sm_90, but --arch is " + to_string(asked));
 }
 
-/// Whatever NVRTC is here: 13 does not compile for sm_70, and 12 not for sm_121.
+/// This must not depend on the installed NVRTC: release 13 does not support sm_70, and release 12 not sm_121.
 TEST(Arch, ThatNvrtcDoesNotKnowIsEmittedAndSimulated) {
   for (const char *arch : {"sm_70", "sm_121"}) {
     Ran emit = nestsmith(std::string("emit deep_dive/naive --arch ") + arch);

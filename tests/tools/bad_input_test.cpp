@@ -1,4 +1,4 @@
-/// Bad input: one clear message, the right exit code, nothing written.
+/// Tests bad input: it must give one clear message and the right exit code, and no file may be written.
 
 #include "tests/tools/run_binary.h"
 
@@ -35,7 +35,7 @@ TEST(BadInput, UnknownRungNamesTheNearest) {
                  "'transposed/naive' or 'tiling/naive'");
   expect_refused(nestsmith("emit zzz"), 2, "unknown rung 'zzz'; `nestsmith list` shows them");
   expect_refused(nestsmith("show deep_dive"), 2, "'deep_dive' is a tutorial, expected one rung");
-  // A rung of principles has the name of another tutorial.
+  // `transposed` is a rung of principles and the name of another tutorial.
   expect_refused(nestsmith("show transposed"), 2, "'transposed' is a tutorial, expected one rung");
   EXPECT_EQ(nestsmith("show principles/transposed").code, 0);
 }
@@ -217,7 +217,8 @@ TEST(BadInput, TraceWithAnIllegalDirectiveIsAnIllegalSchedule) {
   }
 }
 
-/// The computation of a rung, saved as a trace that leaves its local sum and what reads it apart.
+/// The computation of a rung, as a trace with an obligation: the sum is local, but its reader is in another
+/// nest.
 constexpr const char *owing_trace =
     R"({"nestsmith_trace": 1, "workload": "gemm", "shape": [8, 8, 8], "dtype": "f32", "target": "sm_80",
         "directives": [{"op": "set_scope", "args": [{"block": "AB"}, "local"], "results": []}]})";
@@ -294,14 +295,14 @@ TEST(BadInput, GpuWhereThereIsNone) {
   EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 1) << ran.err;
 }
 
-/// What runs a command with files of at most 512 bytes: a larger one ends it, or is refused. Without NVRTC, so
-/// that no kernel is cached before.
+/// Returns a prefix that runs a command with files of at most 512 bytes. A larger file ends the command, or is
+/// refused. NVRTC is hidden, so that no kernel is cached before.
 std::string small_files(bool ends) {
   return std::string("NESTSMITH_CUDA_PATH=/nonexistent sh -c 'ulimit -f 1; ulimit -c 0; ") +
          (ends ? "" : "trap \"\" XFSZ; ") + "exec \"$@\"' sh";
 }
 
-/// `emit -o` and `show --trace json -o`, by the words before the file.
+/// The parameter is a command with an output file, without the name of the file.
 class WrittenFile : public testing::TestWithParam<const char *> {};
 
 TEST_P(WrittenFile, ThatTheDiskDoesNotTakeStaysAsItWas) {
@@ -347,14 +348,14 @@ TEST(BadInput, ATraceThatIsSavedIsRead) {
   EXPECT_EQ(nestsmith("show " + file + " --trace json").out, test::read_file(file));
 }
 
-/// The kernels in the cache are damaged in every way; they are compiled again.
+/// Damages the kernels in the cache in several ways. They must be compiled again.
 TEST(BadInput, ADamagedCacheIsNoObstacle) {
   if (!has_nvrtc())
     GTEST_SKIP() << "no NVRTC";
   TemporaryFolder folder;
   std::string cache = "NESTSMITH_CACHE=" + (folder / "cache").string(),
               command = "compile deep_dive/naive --shape 8x8x8";
-  // Two at once fill it.
+  // Two processes fill the cache at the same time.
   std::string both = "env " + cache + " " NESTSMITH_BINARY " " + command + " >" + (folder / "first").string() +
                      " & env " + cache + " " NESTSMITH_BINARY " " + command + " >" +
                      (folder / "second").string() + "; wait $!";

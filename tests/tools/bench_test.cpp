@@ -1,4 +1,4 @@
-/// `bench` on a driver and libraries that run on the host, and its text from given samples.
+/// Tests `bench` with a driver and libraries that run on the host, and its text for given samples.
 
 #include "codegen/cuda.h"
 #include "dsl/expr/error.h"
@@ -26,7 +26,7 @@ const Style plain(Colour::never);
 const BenchSetting back_to_back{cuda::LaunchMode::back_to_back, false},
     cold_graph{cuda::LaunchMode::graph, true};
 
-/// A rung at a small shape, as the command plans it.
+/// Returns a rung at a small shape, as planned by the command.
 Planned planned(const std::string &name, const Shape &shape = {3, 5, 7}) {
   Planned rung;
   rung.choice = choose_rung(builtin_rungs(), name);
@@ -39,7 +39,7 @@ Planned planned(const std::string &name, const Shape &shape = {3, 5, 7}) {
   return rung;
 }
 
-/// C = alpha * A * B + beta * C, and then what `also` does to C.
+/// Executes C = alpha * A * B + beta * C on the host, and then `also` on C.
 std::function<void(const test::FakeLaunch &)> product(std::function<void(float *)> also = {}) {
   return [also](const test::FakeLaunch &launch) {
     const float *a = launch.pointer<float>(0), *b = launch.pointer<float>(1);
@@ -91,7 +91,7 @@ protected:
     return bench(*device, *executor, libraries, rungs, options,
                  [&](const std::string &step) { steps.push_back(step); });
   }
-  /// The kernel of deep_dive/naive at 3x5x7.
+  /// Returns the name of the kernel of deep_dive/naive at 3x5x7.
   static std::string kernel_name() {
     return entry_name(planned("deep_dive/naive").scheduled->plan().kernels.front());
   }
@@ -141,7 +141,7 @@ TEST_F(Benched, AWrongRungIsReportedAndNotMeasured) {
                                     "-?[0-9]+"));
   EXPECT_EQ(shape.rows[1].times.size(), 1U) << "the others are measured";
   EXPECT_EQ(code_of({shape}), ExitCode::wrong_result);
-  // After the check, only the libraries are executed.
+  // After the check, only the libraries run.
   EXPECT_EQ(fake_cuda().count("cuLaunchKernel"), 1);
 }
 
@@ -225,11 +225,11 @@ TEST_F(Benched, AColdL2UsesCopiesOfTheOperands) {
   };
   int warm = count();
   options.settings = {{cuda::LaunchMode::single, true}};
-  // One copy has 4 * (3*7 + 7*5 + 3*5) = 284 bytes, and L2 has 65536.
+  // One copy of the arrays has 4 * (3*7 + 7*5 + 3*5) = 284 bytes, and L2 has 65536 bytes.
   EXPECT_EQ(count() - warm, 3 * ((2 * 65536 + 283) / 284 - 1));
 }
 
-/// Samples as a GPU gives them.
+/// Returns samples such as a GPU gives.
 BenchRow row(const std::string &name, double ms, bool peer = false, const std::string &variant = "") {
   BenchRow row;
   row.name = name;

@@ -1,5 +1,5 @@
 #pragma once
-/// Calls cli_main in this process with rungs that a test makes.
+/// Calls cli_main in this process, with rungs that a test defines.
 
 #include "dsl/ir/tensor.h"
 #include "tools/cli.h"
@@ -29,7 +29,7 @@ struct Called {
   std::string out, err;
 };
 
-/// Calls `f`, which returns an exit code.
+/// Calls `f`, which returns an exit code, and captures its output.
 template <class F> Called captured(const F &f) {
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();

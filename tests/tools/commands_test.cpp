@@ -1,4 +1,4 @@
-/// What each command shows.
+/// Tests the output of each command.
 
 #include "dsl/ir/tensor.h"
 #include "dsl/schedule/trace.h"
@@ -84,7 +84,7 @@ TEST(Run, ClimbsAndEveryRungPasses) {
       << "as its rows are analysed";
 }
 
-/// A tutorial may have rungs of matrices and of vectors.
+/// A tutorial may have rungs of matrices and of vectors. A shape selects those with the same number of extents.
 TEST(Run, AShapeIsForTheRungsThatHaveAsManyExtents) {
   Ran ran = nestsmith("run principles/one principles/uniform --shape 33x20x9 --device sim");
   EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
@@ -170,7 +170,7 @@ TEST(Show, StepsLoweredAndTrace) {
   EXPECT_TRUE(contains(nestsmith("show deep_dive/shared --trace cpp").out, "s.cache_read("));
 }
 
-/// U = max(X + 1, Y[P]) of a user's program that `nestsmith` does not know.
+/// Returns a trace of U = max(X + 1, Y[P]), a program of a user that `nestsmith` does not know.
 std::string trace_of_a_user(const Shape &shape) {
   Workload w("gathered");
   Expr n = shape.stated ? w.size("N", *shape.stated) : Expr(shape.at(0));
@@ -198,7 +198,7 @@ TEST(Show, AUsersTraceContainsItsComputation) {
     }
     EXPECT_TRUE(contains(nestsmith("emit " + file).out, "gathered_launch(const float *X"));
   }
-  EXPECT_EQ(nestsmith("check " + file + " --shape 33").code, 0); // with sizes
+  EXPECT_EQ(nestsmith("check " + file + " --shape 33").code, 0); // a program with sizes
   test::write_file(file, trace_of_a_user(shape));
   Ran other = nestsmith("check " + file + " --shape 33");
   EXPECT_EQ(other.code, 2);
@@ -278,7 +278,7 @@ TEST(Check, KernelInEveryMode) {
     EXPECT_TRUE(contains(ran.out, mode));
 }
 
-/// NVRTC alone, without the headers that a toolkit and the wheels of the CUDA runtime have.
+/// Runs NVRTC without the headers that a toolkit and the wheels of the CUDA runtime contain.
 TEST(Compile, SaysWhatIsMissingWhereThereAreNoCudaHeaders) {
   std::string path;
   llvm::json::Value items = parsed(nestsmith("doctor --json"));
@@ -367,7 +367,7 @@ TEST(Lint, RefusesWhatIsNoTutorial) {
   EXPECT_EQ(nestsmith("lint deep_dive transposed").code, 2);
 }
 
-/// relu(x + 1) as two kernels: every command shows both, and the memory between them.
+/// relu(x + 1) in two kernels. Every command must show both kernels and the temporary between them.
 TEST(SeveralKernels, AreSeenByEveryCommand) {
   Ran run = nestsmith("run principles/unfused principles/fused --shape 1000 --device sim");
   EXPECT_EQ(run.code, 0) << run.out << run.err;

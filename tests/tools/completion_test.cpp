@@ -1,4 +1,4 @@
-/// What bash offers for a line that is typed: tools/completion.bash, and the candidates of the tool.
+/// Tests the completion of bash: tools/completion.bash, and the candidates that the tool prints.
 
 #include "tests/tools/run_binary.h"
 
@@ -24,13 +24,13 @@ Words lines_of(const std::string &text) {
   return lines;
 }
 
-/// The lines below a heading, up to an empty one.
+/// Returns the lines below a heading, up to an empty line.
 Words section(const std::string &text, const std::string &heading) {
   std::string below = text.substr(text.find(heading) + heading.size());
   return lines_of(below.substr(0, below.find("\n\n")));
 }
 
-/// What is offered for the last of the words, which are spelled as in a shell, in the folder.
+/// Returns the candidates for the last of the words, which have the syntax of the shell, in the folder.
 Words offered(const std::string &words, const std::string &folder = ".",
               const std::string &program = NESTSMITH_BINARY) {
   TemporaryFolder scratch;
@@ -41,7 +41,7 @@ Words offered(const std::string &words, const std::string &folder = ".",
   std::string command = "bash " + (scratch / "ask").string() + " >" + (scratch / "out").string() + " 2>&1";
   EXPECT_EQ(std::system(command.c_str()), 0);
   Words result = lines_of(test::read_file(scratch / "out"));
-  std::erase(result, ""); // printf's, where there is none
+  std::erase(result, ""); // printed by printf if there is no candidate
   return result;
 }
 
@@ -59,7 +59,7 @@ TEST(Completion, CommandsOfTheOverview) {
   EXPECT_THAT(offered("nothing ''"), IsEmpty());
 }
 
-/// An option that a command gains is offered without a change to the completion.
+/// A new option of a command must be offered without a change of the completion.
 TEST(Completion, EveryOptionInTheHelpOfEachCommand) {
   for (const std::string &command : offered("''")) {
     if (command == "help")
@@ -110,7 +110,7 @@ TEST(Completion, ValuesOfOptions) {
   EXPECT_THAT(offered("report ladder --lang ''"), ElementsAre("en", "ko"));
 }
 
-/// What is offered for --gpu and --arch is taken.
+/// The candidates of --gpu and --arch must be accepted.
 TEST(Completion, OfferedGpusAreKnown) {
   Words gpus = offered("explain ladder/naive --gpu ''");
   ASSERT_GE(gpus.size(), 8U);

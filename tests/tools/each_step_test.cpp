@@ -1,4 +1,4 @@
-/// `check --each-step` names the directive or the pass at fault, and leaves a trace that replays.
+/// Tests that `check --each-step` names the wrong directive or pass, and writes a trace that can be replayed.
 
 #include "tools/commands/each_step.h"
 
@@ -16,7 +16,7 @@ using test::captured;
 using test::contains;
 using test::nestsmith;
 
-/// Y = a*X + Y; a fault from 100 elements on, where it is asked for.
+/// Y = a*X + Y. If `broken`, the result is wrong for 100 elements and more.
 template <bool broken> Schedule axpy(const Shape &shape, DType dtype, const Target &target) {
   Workload w("axpy");
   Tensor x = w.placeholder("X", {shape[0]}, dtype), y = w.inout("Y", {shape[0]}, dtype);
@@ -35,7 +35,7 @@ const std::vector<Rung> rungs = {{"", "good", "", axpy<false>, {64}, {1000}},
                                  {"", "broken", "", axpy<true>, {64}, {1000}}};
 
 Called call(std::vector<std::string> words) { return test::call_main(std::move(words), rungs); }
-/// The command with passes of its own.
+/// Runs the command with these passes.
 Called call_with(const std::vector<Pass> &passes, const std::vector<std::string> &words) {
   std::vector<cli::Option> options = {
       cli::shape_option(), cli::dtype_option(), {"save", "FILE", ""}, {"json", "", ""}};
@@ -70,7 +70,8 @@ TEST(EachStep, NamesTheDirectiveAtFaultAndHowToSeeItAgain) {
   TraceFile saved = parse_trace(test::read_file(file), file);
   EXPECT_EQ(saved.shape, (std::vector<std::int64_t>{65}));
   EXPECT_EQ(saved.directives.size(), 4U);
-  // The right unroll, in the place of the broken one, makes a loop that cannot be bound: the trace is of that.
+  // The correct `unroll`, which replays the wrong one, gives a loop that cannot be bound. The trace shows this
+  // refusal.
   EXPECT_TRUE(contains(call({"check", file, "--each-step"}).err, "the loop i_inner is unrolled"));
   EXPECT_EQ(call({"check", "broken", "--each-step", "--shape", "59"}).code, 0);
   Called json = call({"check", "broken", "--each-step", "--json", "--save", file});
@@ -100,7 +101,7 @@ TEST(EachStep, ATraceRunsAtAnotherShape) {
   EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
 }
 
-/// A built-in computation needs no rung.
+/// The trace of a built-in computation can be checked without a rung.
 TEST(EachStep, ATraceOfABuiltInComputationIsEnough) {
   test::TemporaryFolder folder;
   std::string file = (folder / "gemm_tt.json").string();

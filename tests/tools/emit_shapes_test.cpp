@@ -1,4 +1,4 @@
-/// `emit --shapes`: one launcher for several shapes.
+/// Tests `emit --shapes`, which writes one launcher for several shapes.
 
 #include "dsl/expr/error.h"
 #include "tests/codegen/host_text.h"
@@ -21,7 +21,7 @@ using test::parsed;
 using test::Ran;
 using test::TemporaryFolder;
 
-/// Without NVRTC, whose version would show in a comment.
+/// NVRTC is hidden, because its version would be in a comment.
 TEST(EmitShapes, IsOneFileWithOneLauncher) {
   Ran ran = nestsmith("emit deep_dive/naive --shapes 64x64x8,20 --arch sm_90 --name product",
                       "NESTSMITH_CUDA_PATH=/nonexistent");
@@ -30,13 +30,13 @@ TEST(EmitShapes, IsOneFileWithOneLauncher) {
   EXPECT_TRUE(matches_golden("deep_dive_naive_shapes_emit.cu", ran.out));
 }
 
-/// The forms and the knobs of the shapes differ.
+/// The shapes have different forms and knobs.
 TEST(EmitShapes, EachShapeHasItsOwnSchedule) {
   Ran ran = nestsmith("emit ladder/warps --shapes 64,65 --set blocks=1");
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_TRUE(matches(ran.out, "^///   64x64x64 with contiguous rows: gemm_64x64x64 \\(bk=8, blocks=1, "));
   EXPECT_TRUE(matches(ran.out, "^///   65x65x65 with contiguous rows: gemm_65x65x65 \\(scalar: N % 4 = 1, "));
-  // The schedule of the symbolic kernel does not have the knob `blocks`.
+  // The schedule of the symbolic kernel has no knob `blocks`.
   EXPECT_TRUE(
       matches(ran.out, "^///   any other shape, and rows with gaps: gemm_symbolic \\(scalar: sizes are "));
   EXPECT_TRUE(contains(ran.out, "static const char *gemm_64x64x64_requirement("));
@@ -94,7 +94,7 @@ TEST(EmitShapes, ARungWithoutSizesRefusesOtherShapes) {
   EXPECT_TRUE(contains(ran.out, "return \"the sizes must be those of 100 or 200, for which the kernels were"));
 }
 
-/// X + X for a vector of any size; a program with sizes also for one shape.
+/// X + X for a vector of any size. The program has sizes also for a constant shape.
 Schedule sized(const Shape &, DType dtype, const Target &target) {
   Workload w("twice");
   Expr n = w.size("N", {.min = 1, .max = 4096});
@@ -119,7 +119,7 @@ TEST(EmitShapes, AShapeOfAProgramWithSizesHasAConstantKernel) {
   EXPECT_TRUE(contains(wrong.err, "the size N of 'sized' must be from 1 to 4096, but the shape 5000 has 5000"));
 }
 
-/// The main launches every listed shape and one other shape, through all kernels of the file.
+/// The main function launches every listed shape and another one, through all kernels of the file.
 TEST(EmitShapesStandalone, IsRightForEachShape) {
   struct Emitted {
     std::string arguments;
@@ -156,7 +156,7 @@ TEST(EmitShapes, JsonListsTheShapes) {
   EXPECT_EQ(*root.getString("launcher"), "gemm_launch");
 }
 
-/// A program of two such files, whose launchers C and C++ call through their headers.
+/// A program of two such files. C and C++ code calls their launchers through the headers.
 TEST(EmitShapes, IsCalledFromCAndFromCpp) {
   const Nvcc nvcc;
   if (!nvcc.found())

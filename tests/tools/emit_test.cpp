@@ -1,4 +1,4 @@
-/// Options of `emit`: names, the header, and files that belong together.
+/// Tests options of `emit`: names, the header, and files that belong together.
 
 #include "tests/codegen/nvcc.h"
 #include "tests/golden.h"
@@ -18,12 +18,12 @@ using test::Ran;
 using test::read_file;
 using test::TemporaryFolder;
 
-/// What runs the command from a folder.
+/// Returns a prefix that runs the command in a folder.
 std::string from(const TemporaryFolder &folder) {
   return "sh -c 'cd \"" + folder.string() + "\" && exec \"$@\"' sh";
 }
 
-/// What a file defines: each name that stands before a bracket behind `extern "C"`.
+/// Returns the names that a file defines: each name before a parenthesis after `extern "C"`.
 std::set<std::string> exported(const std::string &text) {
   static const std::regex name("extern \"C\"[^(]*(?:__launch_bounds__\\([^)]*\\)\\s*)?\\b(\\w+)\\(");
   std::set<std::string> names;
@@ -65,7 +65,8 @@ TEST(Emit, RefusesAFileWithoutAName) {
   }
 }
 
-/// In every form, the lines lead to the schedule of the rung, and behind a kernel to the file itself.
+/// In every form, the #line directives must refer to the schedule of the rung, and after a kernel to the file
+/// itself.
 TEST(EmitLines, AreInEveryForm) {
   TemporaryFolder folder;
   for (const char *form : {"", " --symbolic", " --standalone", " --shapes 64,128"}) {
@@ -114,7 +115,7 @@ TEST(EmitName, ThatIsTakenIsRefusedWithTheReason) {
   }
 }
 
-/// The same parameters, whether the kernel is for one shape or for all.
+/// The parameters must be the same for the kernel of one shape and for the symbolic kernel.
 TEST(EmitSizes, AreNamedAndTypedAlikeInBothLaunchers) {
   auto signature = [](const std::string &arguments) {
     Ran ran = nestsmith("emit " + arguments);
@@ -157,7 +158,7 @@ TEST(EmitHeader, DeclaresWhatTheFileDefines) {
     EXPECT_FALSE(matches(line, "[ \t]$"));
 }
 
-/// The include names the header from where the .cu lies.
+/// The #include must name the header relative to the .cu file.
 TEST(EmitHeader, IsIncludedFromAnotherFolder) {
   TemporaryFolder folder;
   std::filesystem::create_directories(folder / "src");
@@ -197,7 +198,7 @@ TEST(EmitHeader, WithWhatItCannotBeIsRefused) {
   refused("-o a --header /dev/null", "it is not a regular file");
 }
 
-/// Without NVRTC, whose version would show in a comment.
+/// NVRTC is hidden, because its version would be in a comment.
 TEST(EmitHeader, OfTheExampleIsWhatIsEmitted) {
   TemporaryFolder folder;
   std::string relu = (folder / "relu").string();
@@ -210,7 +211,7 @@ TEST(EmitHeader, OfTheExampleIsWhatIsEmitted) {
         matches_golden(std::string("../../examples/use_the_cu/emitted/") + file, read_file(folder / file)));
 }
 
-/// Pointers to narrow floats and to bool have types that C has.
+/// Pointers to narrow floats and to bool must have types that exist in C.
 TEST(EmitHeader, IsTakenByCAndByCpp) {
   TemporaryFolder folder;
   const Nvcc nvcc;

@@ -1,4 +1,4 @@
-/// explain, compare and figures as a user calls them.
+/// Tests explain, compare and figures as a user calls them.
 
 #include "tests/tools/run_binary.h"
 
@@ -32,7 +32,7 @@ TEST(ExplainCommand, ComparesWithTheRungBeforeOrTheOneThatIsNamed) {
   Ran named = nestsmith("explain principles/transposed --against principles/padded --shape 64x64x64");
   EXPECT_TRUE(contains(named.out,
                        "\nAgainst principles/padded\n  Worse than principles/padded, because shared memory"));
-  // The rungs of principles for vectors follow those for matrices.
+  // In principles, the rungs for vectors follow those for matrices.
   EXPECT_FALSE(contains(nestsmith("explain principles/divergent --shape 4096").out, "\nAgainst "));
   EXPECT_FALSE(contains(nestsmith("explain principles/unfused --shape 4096").out, "\nAgainst "))
       << "it computes something else";

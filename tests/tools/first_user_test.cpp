@@ -1,4 +1,4 @@
-/// What stopped or misled users who tried a schedule of their own.
+/// Tests for problems that new users met with schedules of their own.
 
 #include "dsl/expr/error.h"
 #include "dsl/expr/math.h"
@@ -27,7 +27,7 @@ Rung rung(const std::string &name, Build build, Shape shape = {1000}) {
           .default_shape = std::move(shape)};
 }
 
-/// y = f(x), a thread an element, of this extent.
+/// y = f(x) for N elements, with one thread each.
 Schedule map_of(Workload &w, const Expr &N, DType dtype, const Target &target,
                 const std::function<Expr(Expr)> &f) {
   Tensor x = w.placeholder("x", {N}, dtype);
@@ -40,7 +40,7 @@ Schedule map_of(Workload &w, const Expr &N, DType dtype, const Target &target,
   return s;
 }
 
-/// Always symbolic.
+/// Returns a schedule that is symbolic for every shape.
 Build sized(Size stated = {}) {
   return [stated](const Shape &, DType dtype, const Target &target) {
     Workload w("twice");
@@ -48,7 +48,7 @@ Build sized(Size stated = {}) {
   };
 }
 
-/// y = x * factor, in f32 and nothing else.
+/// Returns a schedule of y = x * factor in f32, for every requested type.
 Build scaled(double factor) {
   return [factor](const Shape &shape, DType dtype, const Target &target) {
     Workload w("scaled");
@@ -56,7 +56,7 @@ Build scaled(double factor) {
   };
 }
 
-/// Whatever type is asked for, the data are of this one.
+/// Returns a schedule whose data has this type, for every requested type.
 Build always(DType type) {
   return [type](const Shape &shape, DType, const Target &target) {
     Workload w("twice");
@@ -64,7 +64,7 @@ Build always(DType type) {
   };
 }
 
-/// Nothing is bound.
+/// Returns a schedule without bound loops.
 Schedule unbound(const Shape &shape, DType dtype, const Target &target) {
   Workload w("unbound");
   Tensor x = w.placeholder("x", {shape.at(0)}, dtype);
@@ -175,18 +175,18 @@ TEST(FloatConstants, HaveNoRingModeAndAllOthers) {
   EXPECT_TRUE(
       contains(call_main({"check", "--each-step", "--json"}, own).out, "\"no_ring_mode\": \"it cannot"));
   EXPECT_TRUE(matches(call_main({"run", "--device", "sim"}, own).out, "half .*PASSED"));
-  // Who asks for the ring gets the reason.
+  // A user who asks for ring mode must get the reason.
   EXPECT_EQ(call_main({"check", "--dtype", "u32"}, own).code, 2);
 }
 
-/// 0.1 * 3 is rounded in f32: bit for bit there is nothing to compare.
+/// 0.1 * 3 is rounded in f32, so nothing can be compared bit for bit.
 TEST(FloatConstants, ThatAreNotExactHaveNoIntegerMode) {
   std::vector<Rung> own = {rung("tenth", scaled(0.1))};
   Called check = call_main({"check", "--device", "sim"}, own);
   EXPECT_EQ(check.code, 0) << check.out << check.err;
   EXPECT_TRUE(matches(check.out, "✓ floating point +error/bound"));
   EXPECT_TRUE(matches(check.out, "– not checked +integer mode: a constant of the computation"));
-  EXPECT_TRUE(matches(check.out, "✓ infinities, 1 of 2 +error/bound")); // 0.1 * 3 is within its bound there
+  EXPECT_TRUE(matches(check.out, "✓ infinities, 1 of 2 +error/bound")); // 0.1 * 3 is within its error bound
   Called run = call_main({"run", "--device", "sim"}, own);
   EXPECT_EQ(run.code, 0);
   EXPECT_TRUE(contains(run.out, "tenth: not checked: integer mode: a constant of the computation")) << run.out;
@@ -197,7 +197,8 @@ TEST(FloatConstants, ThatAreNotExactHaveNoIntegerMode) {
 }
 
 TEST(FloatConstants, DoNotHideAWrongKernel) {
-  // As many fraction bits as leave integers exact: a wrong element is still found in integer mode.
+  // The inputs have only as many fractional bits as keep integers exact, so integer mode still finds a wrong
+  // element.
   test::Ran ladder = test::nestsmith("check ladder/shared --shape 33x17x9 --device sim --json");
   EXPECT_TRUE(contains(ladder.out, "\"skipped\": []")) << "no run of ours is left out";
 }
@@ -216,7 +217,7 @@ TEST(DataTypes, TheHeaderHasThatOfTheData) {
   Called steps = call_main({"check", "--each-step"}, own);
   EXPECT_EQ(steps.code, 0) << steps.out << steps.err;
   EXPECT_TRUE(contains(steps.out, "ring mode: not checked: the data are i32 regardless of --dtype"));
-  // What was asked for stays where the data have it.
+  // The requested type must be kept if the data has it.
   for (const char *dtype : {"f16", "bf16", "tf32", "i8", "u8", "u32"})
     EXPECT_TRUE(test::nestsmith(std::string("run gemm/nn --shape 8x8x8 --device sim --dtype ") + dtype)
                     .out.starts_with(dtype));
@@ -289,7 +290,7 @@ TEST(Unbound, IsWarnedOfOnce) {
     EXPECT_FALSE(contains(call_main({command}, {rung("axpy", axpy)}).err, "warning"));
 }
 
-/// Y = 2*Z, Z = 2*X, of which only the nest of Z is bound.
+/// Y = 2*Z and Z = 2*X, where only the nest of Z is bound.
 Schedule half_bound(const Shape &shape, DType dtype, const Target &target) {
   Workload w("half_bound");
   Tensor x = w.placeholder("X", {shape.at(0)}, dtype);
@@ -308,7 +309,7 @@ TEST(Unbound, OneOfTwoKernelsIsWarnedOf) {
       << ran.err;
 }
 
-/// x(i + 1), of which the last element is out of bounds.
+/// Reads x(i + 1), whose last element is out of bounds.
 Schedule shifted(const Shape &shape, DType dtype, const Target &target) {
   Workload w("shifted");
   Tensor x = w.placeholder("X", {shape.at(0)}, dtype);
@@ -343,13 +344,13 @@ TEST(ListOfRungs, IsChecked) {
   refused({rung("-o", axpy)}, "a rung of cli_main is called '-o', which the command line parses as an option");
   refused({rung("empty", nullptr)}, "the rung 'empty' of cli_main has no build function; give it one");
   refused({rung("point", axpy, Shape{})}, "the rung 'point' of cli_main has a default shape without extents");
-  // The same name in two tutorials is no twin.
+  // Rungs with the same name in two tutorials are no twins.
   Rung a = rung("twin", axpy), b = a;
   a.tutorial = "one", b.tutorial = "two";
   EXPECT_EQ(call_main({"list"}, {a, b}).code, 0);
 }
 
-/// A rung of a vector need not name the other shapes, whose defaults are of a matrix product.
+/// A user may define a rung of vectors without the other default shapes, which are those of a matrix product.
 TEST(ListOfRungs, OneShapeIsEnough) {
   std::vector<Rung> own = {rung("axpy", axpy)};
   EXPECT_TRUE(contains(call_main({"explain"}, own).out, "axpy  f32 1000 on "));
@@ -392,7 +393,7 @@ TEST(ListOfTutorials, HasAnEntryForEachTutorial) {
   }
 }
 
-/// Both posts end with matrix units.
+/// Both posts end with tensor cores.
 TEST(ListOfTutorials, NamesTheTutorialsThatFollow) {
   EXPECT_TRUE(contains(test::nestsmith("list transposed").out,
                        "\n  next     worklog/6, with warp tiles; tensor, with tensor cores"));

@@ -1,5 +1,5 @@
-/// Every input that a fuzzer was started with or has found is read or refused. tests/fuzz_inputs.sh looks for
-/// more.
+/// Replays the inputs in the corpus of the fuzzers. Each must be read or refused. tests/fuzz_inputs.sh searches
+/// for more.
 
 #include "tests/tools/inputs/targets.h"
 #include "tests/tools/run_binary.h"

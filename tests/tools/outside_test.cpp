@@ -1,4 +1,5 @@
-/// Files of others, and machines with other users: what is read, loaded, executed and printed.
+/// Tests files of other users, and machines with other users: which files are read, loaded, executed and
+/// printed.
 
 #include "runtime/records/database.h"
 #include "tests/tools/run_binary.h"
@@ -28,7 +29,7 @@ bool is_printable(const std::string &text) {
 
 std::string quoted(const fs::path &path) { return "'" + path.string() + "'"; }
 
-/// The loader reports each library that it opens, before the constructors of the library run.
+/// The loader reports each library that it opens before the constructors of the library run.
 TEST(OutsideLibraries, WheelsBesideTheProgramAreOpenedOnlyIfOthersCannotChangeThem) {
   TemporaryFolder folder;
   fs::create_directories(folder / "tree/bin");
@@ -195,7 +196,7 @@ TEST(OutsideOutput, KeepsTheModeOfTheFileAndFollowsLinks) {
     EXPECT_EQ(mode("a.cu"), wanted);
     EXPECT_GT(fs::file_size(folder / "a.cu"), 100U);
   }
-  fs::create_symlink("real/b.cu", folder / "link.cu"); // of a file that does not exist yet
+  fs::create_symlink("real/b.cu", folder / "link.cu"); // the target of the link does not exist yet
   fs::create_symlink("link.cu", folder / "second.cu");
   for (int n = 0; n < 2; ++n) {
     EXPECT_EQ(nestsmith(emit + (folder / "second.cu").string()).code, 0);

@@ -1,4 +1,4 @@
-/// A user's own computation and schedule get every command from cli_main.
+/// Tests that every command of cli_main works for a user's own computation and schedule.
 
 #include "dsl/expr/error.h"
 #include "tests/tools/call_main.h"
@@ -11,7 +11,7 @@ using test::axpy;
 using test::Called;
 using test::contains;
 
-/// Serves even sizes only.
+/// A schedule that refuses odd sizes.
 Schedule picky(const Shape &shape, DType dtype, const Target &target) {
   if (shape[0] % 2)
     throw UserError(ExitCode::illegal_schedule, "the rung 'picky' serves even sizes only");
@@ -104,7 +104,7 @@ TEST(OwnRungs, TracesOfOwnWorkloadsReplay) {
   EXPECT_EQ(run.code, 0) << run.out << run.err;
 }
 
-/// y = 1 / (x/10 - x/10), of which no element has an error bound.
+/// y = 1 / (x/10 - x/10), for which no element has an error bound.
 Schedule unbounded(const Shape &shape, DType, const Target &target) {
   Workload w("unbounded");
   Tensor x = w.placeholder("x", {shape[0]});

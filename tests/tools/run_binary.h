@@ -22,8 +22,9 @@ struct Ran {
   std::string out, err;
 };
 
-/// `arguments` as a shell reads them; `environment` such as "NO_COLOR=1" before the program. The output is so
-/// wide that tables have all columns; "COLUMNS=80" asks for another width.
+/// Runs nestsmith with `arguments`, which have the syntax of the shell. `environment`, such as "NO_COLOR=1", is
+/// put before the program. The output is wide enough for all columns of tables. "COLUMNS=80" sets another
+/// width.
 inline Ran nestsmith(const std::string &arguments, const std::string &environment = "") {
   TemporaryFolder folder;
   std::string command = "COLUMNS=160 env " + environment + " " NESTSMITH_BINARY " " + arguments + " >" +
@@ -32,7 +33,7 @@ inline Ran nestsmith(const std::string &arguments, const std::string &environmen
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_file(folder / "out"), read_file(folder / "err")};
 }
 
-/// The names of the commands that `nestsmith --help` lists.
+/// Returns the names of the commands that `nestsmith --help` lists.
 inline std::vector<std::string> commands() {
   std::vector<std::string> names;
   std::istringstream lines(nestsmith("--help").out);
@@ -40,7 +41,7 @@ inline std::vector<std::string> commands() {
   while (std::getline(lines, line) && line != "commands:")
     continue;
   while (std::getline(lines, line) && !line.empty())
-    if (line.starts_with("  ") && line[2] != ' ') // not the rest of a folded summary
+    if (line.starts_with("  ") && line[2] != ' ') // not a continuation line of a summary
       names.push_back(line.substr(2, line.find(' ', 2) - 2));
   EXPECT_GE(names.size(), 12U);
   return names;
@@ -52,14 +53,14 @@ inline testing::AssertionResult contains(const std::string &text, const std::str
   return testing::AssertionFailure() << "'" << part << "' is not in:\n" << text;
 }
 
-/// A POSIX extended expression; `.` is no line end.
+/// Matches a POSIX extended expression, in which `.` does not match a newline.
 inline testing::AssertionResult matches(const std::string &text, const std::string &pattern) {
   if (llvm::Regex(pattern, llvm::Regex::Newline).match(text))
     return testing::AssertionSuccess() << "'" << pattern << "' matches:\n" << text;
   return testing::AssertionFailure() << "'" << pattern << "' does not match:\n" << text;
 }
 
-/// What `--json` printed.
+/// Parses the output of `--json`.
 inline llvm::json::Value parsed(const Ran &ran) {
   auto value = llvm::json::parse(ran.out);
   EXPECT_TRUE(static_cast<bool>(value)) << ran.out << ran.err;
@@ -70,7 +71,7 @@ inline llvm::json::Value parsed(const Ran &ran) {
   return *value;
 }
 
-/// What `run --json` printed: an object a line.
+/// Parses the output of `run --json`, which has one object per line.
 inline std::vector<llvm::json::Value> parsed_lines(const Ran &ran) {
   std::vector<llvm::json::Value> lines;
   std::istringstream text(ran.out);

@@ -1,4 +1,4 @@
-/// The columns of `run`, also those of a GPU, which need none here.
+/// Tests the columns of `run`, also those of a GPU, without a GPU.
 
 #include "tools/tables/run_table.h"
 
@@ -18,7 +18,7 @@ RunTableFacts facts(std::vector<std::string> names, bool simulated) {
   return {std::move(names), std::move(problems), std::move(published), simulated};
 }
 
-/// A row as a GPU gives it.
+/// Returns a row such as a GPU gives.
 Climbed timed(const std::string &name) {
   Climbed row;
   row.name = name;

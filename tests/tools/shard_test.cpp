@@ -1,4 +1,4 @@
-/// The part of a search that a process does, by option and by the environment of launchers.
+/// Tests how the part of a search for one process is selected, by option and by the environment of launchers.
 
 #include "tools/tune/shard.h"
 

@@ -1,4 +1,4 @@
-/// The best knobs by GPU, dtype and shape: rungs with a table, and --table.
+/// Tests the best knobs by GPU, dtype and shape: rungs with a table, and --table.
 
 #include "dsl/expr/error.h"
 #include "runtime/records/knob_table.h"
@@ -38,7 +38,7 @@ records::Record symbolic_record(const std::string &rung, const std::string &shap
   return one;
 }
 
-/// Y = X. Blocks of 256 threads need a size that is a multiple of 256.
+/// Y = X. Blocks of 256 threads require a size that is a multiple of 256.
 Schedule copied(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
   Workload w("copied");
   Tensor x = w.placeholder("X", {shape[0]}, dtype);
@@ -54,7 +54,7 @@ Schedule copied(const Shape &shape, DType dtype, const Target &target, Knobs &kn
   return s;
 }
 
-/// A rung that was tuned, and one with its records.
+/// Returns a rung with knobs, and one with a table of records.
 std::vector<Rung> own_rungs() {
   std::string table =
       records::to_text({record("tuned", "1000", "threads=64"), record("tuned", "4096", "threads=256"),
@@ -83,7 +83,7 @@ TEST(Table, GivesTheKnobsOfTheShapeOrOfTheNearestOne) {
   EXPECT_TRUE(contains(shown({"--shape", "10"}), "best  f32 10  as 1000 on NVIDIA H200: threads=64"));
 }
 
-/// 256 threads are refused for this shape, so this knob has its default.
+/// The schedule refuses 256 threads for this shape, so this knob has its default value.
 TEST(Table, LeavesOutAKnobWithWhichTheScheduleIsIllegal) {
   EXPECT_TRUE(contains(shown({"--shape", "4097"}), "best  f32 4097  as 4096 on NVIDIA H200, except threads: "
                                                    "threads=128"));
@@ -172,7 +172,8 @@ TEST_F(GivenTable, ReplacesTheTableOfTheRung) {
   EXPECT_TRUE(contains(warps.out, "bk=16, "));
 }
 
-/// One launcher: a kernel for each shape with its own knobs, and symbolic kernels for all other shapes.
+/// One launcher: a kernel with its own knobs for each shape of the table, and symbolic kernels for all other
+/// shapes.
 TEST_F(GivenTable, EmitsTheKernelsOfItsShapes) {
   std::string mine = write({record("fast/gemm", "16x20x16", "warps=1x1,results=4x4,bk=8"),
                             record("fast/gemm", "40x80x24", "warps=1x2,results=4x8,bk=16"),
@@ -254,7 +255,7 @@ TEST_F(GivenTable, IsNotForATrace) {
   EXPECT_TRUE(contains(ran.err, "is a trace file, which contains its schedule; leave --table out"));
 }
 
-/// The committed table fits the schedule: every record is legal at its own shape, with all of its knobs.
+/// Every record of the committed table must be legal at its own shape, with all of its knobs.
 TEST(CommittedTable, FitsItsSchedule) {
   records::KnobTable table(fast::gemm_table, "gemm.json", "fast/gemm");
   for (const std::string &gpu : table.gpus("f32"))

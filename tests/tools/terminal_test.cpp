@@ -1,5 +1,5 @@
-/// What a terminal shows, and what is left of a climb that is interrupted: the tool runs behind a terminal made
-/// here.
+/// Tests the output on a terminal, and the result of an interrupted run. The tool runs on a pseudo-terminal of
+/// the test.
 
 #include "tests/tools/run_binary.h"
 #include "tools/tables/terminal.h"
@@ -15,14 +15,14 @@ namespace {
 
 using test::contains;
 
-/// The tool on a terminal of 80 columns, with all that it wrote there.
+/// Runs the tool on a terminal of 80 columns, and keeps its output.
 class OnTerminal {
 public:
   explicit OnTerminal(std::vector<std::string> words, const char *environment = nullptr) {
     winsize size{24, 80, 0, 0};
     child_ = forkpty(&terminal_, nullptr, nullptr, &size);
     if (child_ == 0) {
-      std::signal(SIGINT, SIG_DFL); // a background job of a shell ignores it
+      std::signal(SIGINT, SIG_DFL); // a background job of a shell ignores this signal
       unsetenv("COLUMNS");
       setenv("TERM", "xterm", 1);
       if (environment)
@@ -40,7 +40,7 @@ public:
   OnTerminal(const OnTerminal &) = delete;
   OnTerminal &operator=(const OnTerminal &) = delete;
 
-  /// Reads until the text has `part`, or to the end.
+  /// Reads until the text contains `part`, or to the end.
   const std::string &read_until(const std::string &part) {
     char block[4096];
     while (part.empty() || text_.find(part) == std::string::npos) {
@@ -53,7 +53,7 @@ public:
   }
   const std::string &read_all() { return read_until(""); }
   void interrupt() { kill(child_, SIGINT); }
-  /// The status of `waitpid`.
+  /// Returns the status of `waitpid`.
   int wait() {
     int status = 0;
     waitpid(child_, &status, 0);
@@ -66,7 +66,7 @@ private:
   std::string text_;
 };
 
-/// A test that needs a pseudo-terminal, which a sandbox may lack.
+/// These tests need a pseudo-terminal, which a sandbox may not provide.
 class Terminal : public testing::Test {
 protected:
   void SetUp() override {
@@ -88,7 +88,7 @@ TEST_F(Terminal, LinesFitAndAProgressLineIsRemoved) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     line.erase(line.find_last_not_of('\r') + 1);
-    std::istringstream over(line); // each carriage return begins again
+    std::istringstream over(line); // each carriage return starts the line again
     for (std::string part; std::getline(over, part, '\r');)
       EXPECT_LE(cli::display_width(part), 80U) << part;
   }
@@ -120,7 +120,7 @@ TEST_F(Terminal, AMessageIsFoldedBetweenWords) {
   EXPECT_EQ(WEXITSTATUS(show.wait()), 2);
 }
 
-/// The third rung takes minutes: a signal ends the climb, and two rows are there.
+/// The third rung takes minutes. A signal ends the run, and the first two rows must be printed.
 TEST_F(Terminal, AnInterruptedClimbKeepsItsRows) {
   for (bool json : {false, true}) {
     std::vector<std::string> words = {
@@ -130,7 +130,7 @@ TEST_F(Terminal, AnInterruptedClimbKeepsItsRows) {
                      test::nestsmith("show deep_dive/naive --shape 2048x2048x2048 --trace json").out);
     words[3] = (folder / "large.json").string();
     test::nestsmith("compile " +
-                    words[3]); // a signal during a compilation ends in NVRTC, with a code of its own
+                    words[3]); // a signal during a compilation ends in NVRTC with its own exit code
     if (json)
       words.push_back("--json");
     OnTerminal run(words);

@@ -1,4 +1,4 @@
-/// Diffs, tables and names: what the commands print with.
+/// Tests the helpers for the output of commands: diffs, tables and names.
 
 #include "dsl/expr/error.h"
 #include "runtime/records/extents.h"

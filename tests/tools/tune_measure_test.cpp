@@ -1,4 +1,4 @@
-/// Measurement in a child process: the points that end it, and all others.
+/// Tests measurements in a child process: points that end the process, and all others.
 
 #include "tools/tune/tune_measure.h"
 
@@ -15,7 +15,7 @@ namespace {
 using records::Outcome;
 using testing::HasSubstr;
 
-/// This program as a child that does what the knob "do" of each point says.
+/// Starts this program as a child process, which executes what the knob "do" of each point requests.
 tune::Child start() {
   std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
   return tune::Child::start(self, {self, "--gtest_filter=TuneMeasurer.ChildActs"});
@@ -45,7 +45,7 @@ tune::Child start() {
     parent.send(R"({"step": "measuring launches back to back"})");
     for (const llvm::json::Value &point : points)
       if (point.getAsObject()->getString("do") == llvm::StringRef("13") && points.size() > 1)
-        raise(SIGKILL); // only in a common turn
+        raise(SIGKILL); // only if several points are measured together
     parent.send("{\"rows\": [" + rows + "]}");
   }
   _exit(0);

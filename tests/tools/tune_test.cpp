@@ -1,4 +1,4 @@
-/// Knobs on the command line: `tune` and its database, and --set of the other commands.
+/// Tests knobs on the command line: `tune` and its database, and --set of the other commands.
 
 #include "runtime/records/database.h"
 #include "runtime/records/text.h"
@@ -44,7 +44,7 @@ TEST(Tune, RanksByTheModel) {
   EXPECT_EQ(nestsmith(point + " --best 1 --seed 3 --trials 2").code, 0);
 }
 
-/// The schedule has knobs, but one of them is wrong at every point.
+/// The schedule has several knobs. One of them is refused at every point.
 TEST(Tune, SaysWhyAKnobIsRefused) {
   auto build = [](const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
     knobs.choose("threads", std::vector<std::int64_t>{128, 128});
@@ -88,7 +88,7 @@ records::Record record(const std::string &bk, double ms, const std::string &shap
   return one;
 }
 
-/// A folder with the database a.db.
+/// Fills the database a.db in the folder.
 void fill(const test::TemporaryFolder &folder) {
   records::Record failed = record("32", 0);
   failed.outcome = records::Outcome::crashed, failed.message = "an illegal address";

@@ -1,5 +1,5 @@
-/// No table, help, heatmap, list or message on stdout is wider than the terminal: 80 columns where there is
-/// none.
+/// Tests that no table, help text, heatmap, list or message on stdout is wider than the terminal, or than 80
+/// columns without a terminal.
 
 #include "tests/tools/run_binary.h"
 #include "tools/tables/terminal.h"
@@ -13,7 +13,7 @@ using test::contains;
 using test::nestsmith;
 using test::Ran;
 
-/// The widest line: nothing is wider than `most`.
+/// Whether no line is wider than `most`.
 testing::AssertionResult fits(const std::string &text, std::size_t most) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);)
@@ -70,7 +70,7 @@ TEST(Width, OfAWideTerminalIsUsed) {
     EXPECT_TRUE(contains(narrow, title));
 }
 
-/// Halves of the banks below each other, and not cut.
+/// The heatmap is folded into halves of the banks, and not cut.
 TEST(Width, AHeatmapIsFolded) {
   std::string picture =
       nestsmith("explain principles/padded --shape 64x64x64 --heatmap B_shared", "COLUMNS=80").out;

@@ -1,3 +1,5 @@
+/// Fuzz target for command lines: parses the options, a rung and a shape, and lowers the schedule.
+
 #include "tests/tools/inputs/targets.h"
 
 #include "dsl/expr/error.h"
@@ -26,7 +28,7 @@ void choose(const std::vector<std::string> &words) {
     internal_check(cli::parse_shape(cli::to_text(shape), shape.size()) == shape,
                    "a shape reads as it is written");
     cli::schedule_choice(context, choice).plan(3);
-    return; // the others of a tutorial are schedules of our own
+    return; // the other rungs of a tutorial are schedules of nestsmith
   }
 }
 

@@ -1,4 +1,4 @@
-/// The entry of libFuzzer for one target, which the build names.
+/// The entry point of libFuzzer for one target, which the build selects.
 
 #include "tests/tools/inputs/targets.h"
 

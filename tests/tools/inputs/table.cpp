@@ -1,3 +1,5 @@
+/// Fuzz target for tables of the best knobs.
+
 #include "runtime/records/knob_table.h"
 #include "tests/tools/inputs/targets.h"
 

@@ -1,6 +1,7 @@
 #pragma once
-/// What reads input from outside, as functions that a fuzzer drives and a test replays. Each takes any bytes:
-/// they are read, or refused with a UserError, which is the end of it. Anything else is a bug and gets through.
+/// The readers of external input, as functions for a fuzzer and for a test that replays its inputs. Each
+/// function accepts any bytes. It reads them, or ends after a UserError. Any other exception is a bug and
+/// propagates.
 
 #include "dsl/expr/error.h"
 
@@ -10,26 +11,26 @@
 
 namespace nestsmith::inputs {
 
-/// A trace: parsed, written and parsed again, and its directives applied to a small product.
+/// Parses a trace, writes it and parses it again, and applies its directives to a small product.
 void trace(const std::string &bytes);
 
-/// Records as text: parsed, written and parsed again.
+/// Parses records as text, writes them and parses them again.
 void records(const std::string &bytes);
 
-/// A table of the best knobs: its records, and the search for the nearest one.
+/// Reads a table of the best knobs, and searches its nearest record.
 void table(const std::string &bytes);
 
-/// An entry of a cache: a compiled kernel, the result of a check and the figures of an analysis.
+/// Reads the entries of the caches: a compiled kernel, the result of a check, and the figures of an analysis.
 void entry(const std::string &bytes);
 
-/// A command line, a word in each line after a first that is the text of a trace file: the options, RUNG
-/// and the shape as `emit` takes them, and the schedule, lowered.
+/// Reads a command line. The first line is the text of a trace file, and each further line is a word. Parses
+/// the options, RUNG and the shape as `emit` does, and lowers the schedule.
 void command_line(const std::string &bytes);
 
-/// Long lists only make a fuzzer slow.
+/// Longer lists only make a fuzzer slow.
 inline constexpr std::size_t most_directives = 20;
 
-/// As cli_main does: these two are the user's.
+/// Catches the two exceptions of user errors, as cli_main does.
 template <class F> void refused_or_done(const F &f) {
   try {
     f();

@@ -1,10 +1,12 @@
+/// Fuzz target for traces: parses them and applies their directives.
+
 #include "dsl/schedule/trace.h"
 #include "dsl/ir/tensor.h"
 #include "tests/tools/inputs/targets.h"
 
 namespace nestsmith::inputs {
 
-/// C = alpha*A*B + beta*C, as most rungs have it.
+/// C = alpha*A*B + beta*C, the computation of most rungs.
 static Program product() {
   Workload w("gemm");
   Tensor a = w.placeholder("A", {5, 8}, DType::u32), b = w.placeholder("B", {8, 3}, DType::u32);
