@@ -1,3 +1,5 @@
+/// Starts Chromium and exchanges messages of the DevTools protocol with it.
+
 #include "tests/pages/browser.h"
 
 #include "tests/files.h"
@@ -21,7 +23,7 @@ namespace {
 
 using llvm::json::Object;
 
-/// A slow machine may need this long for one answer.
+/// The limit for one answer, which a slow machine may need.
 constexpr int patience_ms = 60'000;
 
 std::string program() {
@@ -42,7 +44,7 @@ void write_all(int file, const std::string &text) {
   }
 }
 
-/// The bytes of a text in base64. (LLVM 14 only encodes.)
+/// Returns the bytes of a base64 text. (LLVM 14 has only the encoder.)
 std::string decoded(const std::string &text) {
   const std::string digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::string bytes;
@@ -64,9 +66,9 @@ std::string decoded(const std::string &text) {
 
 } // namespace
 
-/// The process reads messages from its file 3, and writes messages to its file 4.
+/// The browser process, which reads messages from its file descriptor 3 and writes messages to 4.
 struct Browser::Process {
-  TemporaryFolder folder; ///< profile
+  TemporaryFolder folder; ///< the browser profile
   pid_t pid = -1;
   int to = -1, from = -1;
 
@@ -75,7 +77,7 @@ struct Browser::Process {
     std::array<int, 2> commands{}, answers{};
     if (pipe2(commands.data(), O_CLOEXEC) != 0 || pipe2(answers.data(), O_CLOEXEC) != 0)
       throw std::runtime_error("no pipe for the browser");
-    // The pages are our own files. A sandbox needs user namespaces, which a chroot does not have.
+    // A sandbox needs user namespaces, which a chroot does not provide. The pages are trusted.
     std::vector<std::string> words = {program(),
                                       "--headless",
                                       "--no-sandbox",
@@ -108,7 +110,7 @@ struct Browser::Process {
   }
   ~Process() {
     close(to), close(from);
-    kill(-pid, SIGKILL); // the browser and its children, a group of their own
+    kill(-pid, SIGKILL); // the browser and its children are in one process group
     waitpid(pid, nullptr, 0);
   }
   Process(const Process &) = delete;
@@ -136,7 +138,7 @@ Browser::Browser(const std::string &path, const Screen &screen) : process_(std::
 
 Browser::~Browser() = default;
 
-/// Attaches to a new tab.
+/// Opens a new tab and attaches to it.
 void Browser::start() {
   Object made = call("Target.createTarget", Object{{"url", "about:blank"}});
   Object attached =

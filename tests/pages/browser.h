@@ -8,17 +8,17 @@
 
 namespace nestsmith::test {
 
-/// How a page is shown.
+/// The settings of the screen.
 struct Screen {
   int width = 1600, height = 900;
   bool dark = false;
-  bool script = true; ///< false: JavaScript is off
+  bool script = true; ///< false: JavaScript is disabled
   bool print = false;
 };
 
 class Browser {
 public:
-  /// The reason why there is no browser, or empty.
+  /// Returns the reason why no browser can be used, or "".
   static std::string why_not();
 
   /// Opens the file. Throws std::runtime_error if the browser does not answer.
@@ -27,9 +27,9 @@ public:
   Browser(const Browser &) = delete;
   Browser &operator=(const Browser &) = delete;
 
-  /// The value of a JavaScript expression. Throws std::runtime_error if it throws.
+  /// Returns the value of a JavaScript expression. Throws std::runtime_error if the expression throws.
   llvm::json::Value evaluate(const std::string &expression);
-  std::string text(const std::string &expression); ///< the same for a string
+  std::string text(const std::string &expression); ///< the value of an expression of type string
   std::int64_t number(const std::string &expression);
   bool holds(const std::string &expression);
 
@@ -38,12 +38,12 @@ public:
   /// Moves the mouse to the centre of the first element that matches the CSS selector. `click` also clicks.
   void hover(const std::string &selector);
   void click(const std::string &selector);
-  /// Writes a picture of the screen, in PNG.
+  /// Writes a screenshot in PNG.
   void screenshot(const std::string &path);
 
-  /// Messages of the console, exceptions, and violations of the page's policy, so far.
+  /// The messages of the console, the exceptions, and the violations of the page's policy so far.
   const std::vector<std::string> &complaints() const { return complaints_; }
-  /// The addresses that the page has requested, so far.
+  /// The addresses that the page has requested so far.
   const std::vector<std::string> &requests() const { return requests_; }
 
 private:

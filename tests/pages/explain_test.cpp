@@ -1,4 +1,4 @@
-/// The words about a schedule follow from its figures, for rungs and for other schedules.
+/// Tests that the explanations of a schedule follow from its figures, for rungs and for other schedules.
 
 #include "dsl/expr/error.h"
 #include "dsl/ir/intrinsic.h"
@@ -91,7 +91,7 @@ TEST(Explain, SaysThatTheEstimateChangesIfTheBoundDoesNot) {
                  "rises from 2 ms to 3 ms. The least time is the same, "));
 }
 
-/// "Matrix units" and "issue slots" are plural.
+/// The plural nouns "Matrix units" and "issue slots" need a plural verb.
 TEST(Explain, TheVerbAgreesWithTheLimiter) {
   PlanAnalysis tuned = on("tensor/tuned", "H200", {2048, 2048, 2048});
   tuned.kernels[0].estimated_seconds = tuned.seconds();
@@ -107,7 +107,7 @@ TEST(Explain, SaysWhichLimiterMovedAndWhatIsUsedAgain) {
   EXPECT_THAT(words, HasSubstr("multiply-adds instead of 0.5"));
 }
 
-/// A product of the user's own with a mistake that no rung has: neighbouring lanes take rows of C.
+/// A product with a mistake that no rung has: adjacent lanes compute rows of C.
 Schedule never_seen(bool lanes_along_rows) {
   Workload w("product");
   Tensor X = w.placeholder("X", {128, 64}, DType::f32), W = w.placeholder("W", {64, 128}, DType::f32);
@@ -201,22 +201,22 @@ TEST(Analysis, BoundsFollowFromTheCounts) {
   PlanAnalysis analysis = on("principles/one", "A100", {256, 256, 64});
   const KernelAnalysis &kernel = analysis.kernels[0];
   const Gpu &gpu = analysis.gpu;
-  // 256 blocks of 16 x 16 threads on 108 SMs: three on the busiest. 8 warps, each with 64 multiply-adds, and
-  // for alpha*AB + beta*C one more, a product, and whether beta is 0.
+  // There are 256 blocks of 16 x 16 threads on 108 SMs, so the busiest SM has three. Each of 8 warps has 64
+  // multiply-adds, and for alpha*AB + beta*C another one, a product, and a test of beta.
   EXPECT_EQ(kernel.waves.busiest, 3);
   EXPECT_EQ(kernel.bound(Resource::fp32).amount, 3.0 * 8 * 67 * 32 / gpu.fp32_lanes);
   EXPECT_EQ(kernel.bound(Resource::fp32).seconds, kernel.bound(Resource::fp32).amount / gpu.clock_hz);
   EXPECT_EQ(kernel.bound(Resource::shared).amount, 0);
-  // Requests of A and B in the loop, of C twice; no barriers.
+  // The loop requests A and B, and C is requested twice. There are no barriers.
   EXPECT_EQ(kernel.bound(Resource::issue).amount, 3.0 * 8 * (2 * 64 + 2 + 67) / gpu.schedulers);
-  // A warp has two rows of 16 lanes, and so two lines of A and C, and one of B.
+  // A warp has two rows of 16 lanes, so it accesses two lines of A and C, and one of B.
   EXPECT_EQ(kernel.bound(Resource::l1).amount, 3.0 * 8 * (3 * 64 + 2 * 2)) << "a clock for each line";
   for (std::size_t n = 1; n < kernel.bounds.size(); ++n)
     EXPECT_LE(kernel.bounds[n].seconds, kernel.bounds[n - 1].seconds);
 }
 
-/// The first steps of tvm_steps add to C in memory; the compiler keeps the sum in a register over the innermost
-/// loop.
+/// The first steps of tvm_steps add to C in memory. The compiler keeps the sum in a register during the
+/// innermost loop, and the analysis must do so, too.
 TEST(Analysis, SumsInMemoryAreTakenAsTheCompilerDoes) {
   PlanAnalysis step1 = on("tvm_steps/step1", "A100", {64, 64, 32});
   const KernelAnalysis &kernel = step1.kernels[0];
@@ -229,7 +229,7 @@ TEST(Analysis, SumsInMemoryAreTakenAsTheCompilerDoes) {
   EXPECT_TRUE(on("principles/tile32", "A100", {64, 64, 32}).kernels[0].sums_moved.empty());
 }
 
-/// The cache model and the counts unroll loops differently.
+/// The cache model and the counts unroll loops differently. Both must count one access.
 TEST(Analysis, CopiesOfACallAreOneAccess) {
   PlanAnalysis analysis = on("tensor/warp_tiles", "H200", {1024, 1024, 1024});
   const KernelAnalysis &kernel = analysis.kernels[0];
@@ -241,7 +241,7 @@ TEST(Analysis, CopiesOfACallAreOneAccess) {
   EXPECT_LE(kernel.memory.traffic.dram_bytes(), kernel.memory.traffic.l2_bytes());
 }
 
-/// 64 x 32 results per block of 16 warps, each with 16 x 8.
+/// There are 64 x 32 results per block of 16 warps, with 16 x 8 each.
 TEST(Analysis, ProductsAreCallsOfTheMatrixUnits) {
   PlanAnalysis analysis = on("tensor/ldmatrix", "H200");
   const KernelAnalysis &kernel = analysis.kernels[0];
@@ -267,7 +267,7 @@ TEST(Analysis, ProductsOfIntegersAreCallsOfTheMatrixUnits) {
   EXPECT_EQ(analysis.kernels[0].counters.matrix_calls().warps, 256U * 256 * 256 / (16 * 8 * 32));
 }
 
-/// Each instruction multiplies 16 x 16 elements of A, four matrices, by 16 x 8 of B, two matrices.
+/// Each instruction multiplies 16 x 16 elements of A (four matrices) by 16 x 8 elements of B (two matrices).
 TEST(Analysis, LdmatrixTakesAWavefrontForEachMatrixWithoutConflicts) {
   constexpr std::uint64_t calls = 256 * 256 * 256 / (16 * 8 * 16);
   auto rows = [](const char *rung) { return on(rung, "H200").kernels[0].counters.ldmatrix(); };
@@ -281,8 +281,8 @@ TEST(Analysis, LdmatrixTakesAWavefrontForEachMatrixWithoutConflicts) {
   EXPECT_EQ(swizzled.conflicts, 0U);
 }
 
-/// The rungs in f16 at 4096x4096x4096 on an H200: the bounds are below the measured times, and have their
-/// order.
+/// The rungs in f16 at 4096x4096x4096 on an H200: the bounds must be less than the measured times, and in the
+/// same order.
 TEST(Analysis, BoundsOfTheRungsOfTensorAreBelowTheMeasuredTimes) {
   struct Case {
     const char *rung;

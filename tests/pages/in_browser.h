@@ -1,5 +1,5 @@
 #pragma once
-/// Tests of pages in a browser.
+/// The fixture for tests of pages in a browser.
 
 #include "tests/pages/browser.h"
 #include "tests/tools/run_binary.h"
@@ -16,7 +16,7 @@ protected:
       GTEST_SKIP() << why;
   }
 
-  /// The path of a new page.
+  /// Writes a page and returns its path.
   std::string page(const std::string &arguments) {
     std::string path = (folder_ / "page.html").string();
     Ran ran = test::nestsmith("report " + arguments + " --device sim -o " + path);
@@ -24,7 +24,7 @@ protected:
     return path;
   }
 
-  /// Every page requests only itself, and its console has no message.
+  /// Expects that the page has requested only itself, and that the console has no message.
   static void expect_clean(const Browser &browser) {
     EXPECT_THAT(browser.complaints(), testing::IsEmpty());
     EXPECT_THAT(browser.requests(), testing::ElementsAre(testing::StartsWith("file://")));

@@ -1,4 +1,4 @@
-/// The printed mistakes are caught, each for its own reason, and what mends one is not.
+/// Tests that each of the printed mistakes is detected for its own reason, and that its correction is accepted.
 
 #include "runtime/check/check.h"
 #include "runtime/check/sim_executor.h"

@@ -1,4 +1,4 @@
-/// Pages in a browser: the slider, the links between lines, and the limits that the page sets itself.
+/// Tests pages in a browser: the slider, the links between lines, and the policy of the page.
 
 #include "tests/pages/in_browser.h"
 #include "tests/tools/call_main.h"
@@ -16,13 +16,13 @@ using testing::HasSubstr;
 
 constexpr const char *first_rung = "document.querySelector('.steps')";
 
-/// The page makes the links of a rung when it is near the screen. Here, it is asked to.
+/// Requests the links of a rung, which the page otherwise creates when the rung is near the screen.
 void draw(Browser &browser) {
   browser.evaluate("document.querySelectorAll('.steps input[type=range]').forEach((it) => it.dispatchEvent(new "
                    "Event('input')))");
 }
 
-/// The text that a pane of the first rung shows, without removed lines.
+/// Returns the text in a pane of the first rung, without removed lines.
 std::string shown(Browser &browser, const std::string &pane) {
   return browser.text(fmt::format("[...{}.querySelectorAll('.{} .line')].filter(line => line.tagName !== "
                                   "'DEL').map(line => line.textContent)"
@@ -43,7 +43,7 @@ TEST_P(Tutorials, ThePageOpensAndShowsEveryStep) {
   EXPECT_GE(rungs, browser.number("document.querySelectorAll('#roofline .point').length"));
   EXPECT_EQ(rungs, browser.number("document.querySelectorAll('#run tbody tr').length"));
 
-  // Every rung at every step. The last step is the text of the page without a script.
+  // Compares every rung at every step. The last step is the text of the page without a script.
   EXPECT_EQ("", browser.text(R"js((() => {
     for (const steps of document.querySelectorAll('.steps')) {
       const slider = steps.querySelector('input[type=range]');
@@ -119,7 +119,7 @@ TEST_F(InBrowser, ButtonsAndTheListOfDirectivesMoveTheSlider) {
   expect_clean(browser);
 }
 
-/// While an obligation is open, there is no kernel.
+/// While there are obligations, the page shows them instead of the kernel.
 TEST_F(InBrowser, OpenObligationsTakeThePlaceOfTheKernel) {
   Browser browser(page("deep_dive/shared --shape 64x64x64"));
   EXPECT_EQ(browser.text(R"js((() => {
@@ -163,7 +163,7 @@ TEST_F(InBrowser, ALineOfCudaIsLinkedToTheProgramAndBack) {
   EXPECT_THAT(linked("cuda"), testing::HasSubstr("A_shared[tid] = A["));
   EXPECT_THAT(linked("cuda"), testing::Not(testing::HasSubstr("B_shared[tid] = B[")));
 
-  // By keyboard: arrows move from line to line.
+  // With the keyboard, arrows move from line to line.
   browser.evaluate("document.querySelector('.program pre').focus()");
   browser.press("ArrowDown");
   std::string before = browser.text("document.querySelector('.program .current').textContent");
@@ -172,7 +172,7 @@ TEST_F(InBrowser, ALineOfCudaIsLinkedToTheProgramAndBack) {
   expect_clean(browser);
 }
 
-/// A click on a line scrolls the other text to the first line that belongs to it, and nothing else.
+/// A click on a line scrolls the other text to the first linked line, and scrolls nothing else.
 TEST_F(InBrowser, AClickScrollsToTheLinkedLine) {
   Browser browser(page("tensor/shared --shape 64x64x64"), {.height = 500});
   draw(browser);
@@ -211,7 +211,7 @@ TEST_F(InBrowser, WithoutAScriptThePageShowsTheLastStep) {
   EXPECT_TRUE(plain.holds("document.querySelector('.kernels').checkVisibility()"));
 }
 
-/// Ten times the least contrast of a text to its background, as WCAG computes it.
+/// Ten times the lowest contrast between a text and its background, as defined by WCAG.
 constexpr const char *least_contrast = R"js(Math.round(10 * (() => {
       const rgb = (colour) => colour.match(/[\d.]+/g).slice(0, 3).map(Number).map((c) => {
         c /= 255;
@@ -231,7 +231,7 @@ constexpr const char *least_contrast = R"js(Math.round(10 * (() => {
       return least;
     })()))js";
 
-/// At each width, in print, and in both colour schemes.
+/// Tests each width, print, and both colour schemes.
 TEST_F(InBrowser, FitsEveryScreen) {
   std::string path = page("deep_dive --shape 64x64x64");
   for (Screen screen :
@@ -247,7 +247,8 @@ TEST_F(InBrowser, FitsEveryScreen) {
   }
 }
 
-/// Landmarks, headings in order, names of controls and of pictures, and no use of a name twice.
+/// Tests landmarks, the order of headings, the names of controls and of pictures, and that no name is used
+/// twice.
 TEST_F(InBrowser, IsReadByAScreenReader) {
   Browser browser(page("deep_dive --shape 64x64x64 --lang ko"));
   EXPECT_EQ(browser.text("document.documentElement.lang"), "ko");
@@ -274,7 +275,7 @@ TEST_F(InBrowser, IsReadByAScreenReader) {
   expect_clean(browser);
 }
 
-/// A name of a user is text, wherever it is shown.
+/// The name of a user's rung must be shown as text in every place.
 TEST_F(InBrowser, NamesOfAUserAreNoMarkup) {
   std::string path = (folder_ / "page.html").string(), hostile = "</script><img src=x onerror=alert(1)>\"'&";
   std::vector<Rung> rungs = {{hostile, hostile, hostile, test::axpy, {128}, {1000}, {1000}}};
@@ -290,7 +291,7 @@ TEST_F(InBrowser, NamesOfAUserAreNoMarkup) {
   expect_clean(browser);
 }
 
-/// Its last step is refused; the steps before it are as those of any rung.
+/// The last directive is refused. The steps before it must be shown as for any rung.
 TEST_F(InBrowser, TheSliderEndsWithTheRefusedDirective) {
   auto refused = [](const Shape &shape, DType dtype, const Target &target) {
     Schedule s = test::axpy(shape, dtype, target);
@@ -329,7 +330,7 @@ TEST_F(InBrowser, TheSliderEndsWithTheRefusedDirective) {
   expect_clean(browser);
 }
 
-/// A handle is refused before there is a directive.
+/// A wrong handle is refused before a directive is recorded.
 TEST_F(InBrowser, ALoopThatDoesNotExistIsTheLastStep) {
   auto lost = [](const Shape &shape, DType dtype, const Target &target) {
     Schedule s = test::axpy(shape, dtype, target);
@@ -349,7 +350,7 @@ TEST_F(InBrowser, ALoopThatDoesNotExistIsTheLastStep) {
   expect_clean(browser);
 }
 
-/// For the developer: NESTSMITH_SCREENSHOTS=FOLDER writes the pictures there, and
+/// For developers: NESTSMITH_SCREENSHOTS=FOLDER writes the pictures to this folder, and
 /// NESTSMITH_PAGE=FILE.html#rung-2 selects a page and a place in it.
 TEST_F(InBrowser, TakesPicturesForTheDeveloper) {
   std::string path = page("deep_dive/naive deep_dive/coalesced --shape 64x64x64");

@@ -1,4 +1,4 @@
-/// The pictures of data in a browser: pointing, keys, and the requests of accesses.
+/// Tests the pictures of data in a browser: the mouse, the keyboard, and the requests of accesses.
 
 #include "tests/pages/in_browser.h"
 #include "tests/pages/row_sums.h"
@@ -17,7 +17,7 @@ using testing::StartsWith;
 
 class PicturesInBrowser : public InBrowser {};
 
-/// The page draws the pictures of a rung when they are near the screen.
+/// Requests the pictures of a rung, which the page otherwise draws when they are near the screen.
 void draw(Browser &browser) {
   browser.evaluate(
       "document.querySelector('.pictures').scrollIntoView(); new Promise((done) => setTimeout(done, 300))");
@@ -38,7 +38,7 @@ TEST_F(PicturesInBrowser, AnElementShowsItsThread) {
   browser.hover(".tile:nth-child(2) svg");
   EXPECT_THAT(owner(browser), testing::MatchesRegex("C\\[6[34], 10\\]: thread .*"));
 
-  // By keyboard, from there to the first element.
+  // With the keyboard, moves to the first element.
   focus(browser, 1);
   for (int n = 0; n < 64; ++n)
     browser.press("ArrowUp");
@@ -65,7 +65,7 @@ TEST_F(PicturesInBrowser, AThreadShowsItsElements) {
   EXPECT_NE(browser.text("document.querySelectorAll('.owned')[1].getAttribute('d')"), before);
   EXPECT_EQ(browser.text("document.querySelector('.owner-line').getAttribute('role')"), "status");
 
-  // Rows of A_shared are padded.
+  // The rows of A_shared are padded.
   focus(browser, 2);
   for (int n = 0; n < 131; ++n)
     browser.press("ArrowRight");
@@ -73,7 +73,7 @@ TEST_F(PicturesInBrowser, AThreadShowsItsElements) {
   expect_clean(browser);
 }
 
-/// Of a matrix in a batch, and of a vector, which is drawn in rows of 32 elements.
+/// A matrix of a batch, and a vector, which is drawn in rows of 32 elements.
 TEST_F(PicturesInBrowser, AnElementHasTheIndicesOfItsParameter) {
   Browser batched(page("gemm/batched --shape 3x64x64x64")), vector(page("principles/fused --shape 4096"));
   for (Browser *browser : {&batched, &vector}) {
@@ -114,7 +114,7 @@ TEST_F(PicturesInBrowser, AnElementOfAFragmentShowsAllItsLanes) {
   browser.press("ArrowRight");
   EXPECT_THAT(owner(browser), StartsWith("Y_warp[0, 0]: lane 0, register 0 (also lanes 1–31); elements: "));
 
-  // A thread of another lane holds a copy.
+  // A thread in another lane holds a copy.
   focus(browser, 0);
   browser.press("ArrowRight");
   EXPECT_THAT(owner(browser), HasSubstr("Y_warp: 1"));
@@ -122,7 +122,8 @@ TEST_F(PicturesInBrowser, AnElementOfAFragmentShowsAllItsLanes) {
   expect_clean(browser);
 }
 
-/// The line of an access leads to the CUDA text of the steps, and Enter leads back.
+/// Enter on the line of an access selects it in the CUDA text of the steps, and Enter there selects the access
+/// again.
 TEST_F(PicturesInBrowser, TheLineOfAnAccessIsSelectedInTheCudaText) {
   Browser browser(page("deep_dive/tile1d"));
   draw(browser);
@@ -145,7 +146,7 @@ TEST_F(PicturesInBrowser, TheLineOfAnAccessIsSelectedInTheCudaText) {
         browser.text(fmt::format("document.querySelector('.access[value=\"{}\"] .of-line').dataset.line", n)));
   }
 
-  // By keyboard, from an earlier step and from the kernel.
+  // With the keyboard, from an earlier step and from the kernel.
   browser.click(".previous");
   browser.click(".show-kernel");
   browser.evaluate("document.querySelector('.access .of-line').focus()");
@@ -156,7 +157,7 @@ TEST_F(PicturesInBrowser, TheLineOfAnAccessIsSelectedInTheCudaText) {
   expect_clean(browser);
 }
 
-/// Every access has its line in the text of the steps, also at another shape.
+/// Every access must have a line in the text of the steps, also at another shape.
 TEST_F(PicturesInBrowser, EveryLineOfAnAccessIsLinked) {
   Browser browser(page("ladder/async worklog/6"));
   EXPECT_GT(browser.number("document.querySelectorAll('.access-list li').length"), 10);
@@ -164,7 +165,7 @@ TEST_F(PicturesInBrowser, EveryLineOfAnAccessIsLinked) {
   expect_clean(browser);
 }
 
-/// Every access of the list, compared with `explain --heatmap`.
+/// Compares every access of the list with `explain --heatmap`.
 TEST_F(PicturesInBrowser, AnAccessShowsTheRequestOfTheHeatmap) {
   for (std::string rung : {"principles/transposed", "tensor/joined"}) {
     std::string shape = " --shape 256x256x256";
@@ -256,7 +257,7 @@ TEST_F(PicturesInBrowser, WithoutAScriptThePicturesShowThreadZero) {
   EXPECT_GT(browser.number("document.querySelectorAll('.occupancy .resident').length"), 2);
 }
 
-/// Only tables, lists and code scroll sideways.
+/// Only tables, lists and code may scroll horizontally.
 TEST_F(PicturesInBrowser, FitNarrowScreensAndPaper) {
   std::string path = page("ladder/naive tensor/joined --shape 256x256x256");
   for (Screen screen : {Screen{.width = 360, .height = 740}, Screen{.width = 720, .print = true}}) {

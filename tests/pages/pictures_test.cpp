@@ -1,4 +1,4 @@
-/// The contents of the pictures of data: owners, time lines and costs, compared with the objects that the
+/// Compares the contents of the pictures of data (owners, time lines and costs) with the objects that the
 /// commands print.
 
 #include "lowering/lower.h"
@@ -58,7 +58,7 @@ TEST(Owners, OneThreadForEachElement) {
   EXPECT_EQ(c.owners, threads) << "a warp walks along a row";
 }
 
-/// The index of C that the kernel stores: i = 64*… + tid/64*16 + tid/8%4*4 + …, j = 64*… + tid/32%2*32 +
+/// The index of C that the kernel stores is i = 64*… + tid/64*16 + tid/8%4*4 + …, j = 64*… + tid/32%2*32 +
 /// tid%8*4 + ….
 TEST(Owners, TilesOfAThreadInC) {
   FirstBlock block = scheduled("ladder/async", "bk=8,stages=3").block();
@@ -70,7 +70,7 @@ TEST(Owners, TilesOfAThreadInC) {
           << i << ", " << j;
 }
 
-/// Rows of 132 elements hold 128.
+/// Rows of 132 elements hold 128 elements of data.
 TEST(Owners, PaddingBelongsToNobody) {
   FirstBlock block = scheduled("ladder/async", "bk=8,stages=3").block();
   const OwnerGrid &a = grid(block, "A_shared");
@@ -82,7 +82,7 @@ TEST(Owners, PaddingBelongsToNobody) {
       EXPECT_EQ(a.owner(k, i), i < 128 ? i % 32 * 8 + k : -1) << "tid % 8 * 132 + … + tid / 8";
 }
 
-/// The accumulator of mma: i, j -> lane i%8*4 + j%8//2, register i//16, j//8, i%16//8, j%2.
+/// The accumulator of mma has the layout i, j -> lane i%8*4 + j%8//2, register i//16, j//8, i%16//8, j%2.
 TEST(Owners, LanesAndRegistersOfAFragment) {
   Scheduling mma = scheduled("tensor/mma");
   FirstBlock block = mma.block();
@@ -104,7 +104,7 @@ TEST(Owners, EveryLaneOfAFragmentWithCopies) {
   EXPECT_THAT(grid(block, "X_warp").replicas, testing::IsEmpty());
 }
 
-/// `explain --heatmap` shows the same requests.
+/// The requests must be those of `explain --heatmap`.
 TEST(Owners, TheFirstRequestOfEachAccess) {
   Scheduling shared = scheduled("principles/transposed");
   FirstBlock block = shared.block();
@@ -133,7 +133,7 @@ TEST(Owners, RectanglesCoverAGroup) {
   EXPECT_THAT(found, SizeIs(2));
 }
 
-/// The iterations of a row, with "…" where steps are left out; "|" ends a step.
+/// Returns the iterations of a row. "…" replaces omitted steps, and "|" ends a step.
 std::string row(const PipelineLine &line, std::size_t number) {
   std::string text;
   for (const LineStep &step : line.steps) {
@@ -186,7 +186,7 @@ TEST(TimeLine, InnerStepsOfAJoinedLoop) {
   EXPECT_EQ(row(line, 4), " | 0.0 0.1 | 1.0 1.1 | 2.0 2.1 | … | 5.0 5.1 | 6.0 6.1 | 7.0 7.1 |");
 }
 
-/// `fast/gemm` with copies that are spread over the 15 steps of k before the last one.
+/// Returns `fast/gemm` with copies that are distributed over the first 15 steps of k.
 Scheduling spread(const std::string &last_k, const std::string &bk = "16") {
   for (const Rung &rung : builtin_rungs())
     if (rung.full_name() == "fast/gemm") {
@@ -214,7 +214,7 @@ TEST(TimeLine, StepsOfASpreadLoop) {
   EXPECT_THAT(row(line, 0), testing::StartsWith(" 0.0 | 0.1 0.2 0.3 0.4 0.5 0.6 0.7 0.8 0.9 0.10 "));
   EXPECT_THAT(row(line, 4), testing::EndsWith(" 15.14 15.15 |"));
 
-  // The second part of B is in step 7: behind the load of k + 1, and before the product of k.
+  // The second part of B is in step 7, after the load of k + 1 and before the product of k.
   const LineStep &first = line.steps[1];
   auto part =
       std::ranges::find_if(line.events.begin() + static_cast<std::ptrdiff_t>(first.begin), line.events.end(),
@@ -226,7 +226,7 @@ TEST(TimeLine, StepsOfASpreadLoop) {
   EXPECT_TRUE(part->arrives.has_value()) << "at the wait for iteration 2";
 }
 
-/// With more parts than steps, a step executes several.
+/// If there are more parts than steps, a step executes several parts.
 TEST(TimeLine, PartsOfASpreadLoopInOneStep) {
   EXPECT_THAT(row(spread("false", "8").line(), 2), testing::StartsWith(" 0 1 | 2[0] 2[1] 2[2] 2[3] | 3[0]"));
   PipelineLine line = spread("false", "32").line();
@@ -234,7 +234,8 @@ TEST(TimeLine, PartsOfASpreadLoopInOneStep) {
   EXPECT_THAT(row(line, 2), testing::StartsWith(" 0 1 | 2[0] 2[1] "));
 }
 
-/// `partition` writes a second loop, without copies, for the last iterations.
+/// `partition` writes a second loop, without copies, for the last iterations. The time line must contain all
+/// iterations.
 TEST(TimeLine, OfAPartitionedLoopHasAllIterations) {
   PipelineLine whole = spread("false").line(), parts = spread("true").line();
   for (std::size_t n = 0; n < whole.rows.size(); ++n)
@@ -243,7 +244,7 @@ TEST(TimeLine, OfAPartitionedLoopHasAllIterations) {
   EXPECT_EQ(parts.steps.back().phase, LineStep::Phase::drain);
 }
 
-/// A loop with barriers has a time line without stages.
+/// A loop with barriers and without a pipeline has a time line without stages.
 TEST(TimeLine, OfALoopThatIsNotPipelined) {
   PipelineLine line = scheduled("deep_dive/shared").line();
   EXPECT_FALSE(line.pipelined);

@@ -1,4 +1,4 @@
-/// The command report: its files, its errors, and pages about rungs of a user.
+/// Tests the command `report`: its files, its errors, and pages about rungs of a user.
 
 #include "runtime/model/analyse.h"
 #include "tests/files.h"
@@ -27,7 +27,7 @@ using testing::Not;
 
 const std::vector<Rung> own = {{"", "axpy", "one element per thread", test::axpy, {128}, {1000}, {1000}}};
 
-/// A page is too long for a message.
+/// The message of this assertion does not contain the page, which is too long.
 testing::AssertionResult has(const std::string &page, const std::string &part) {
   bool found = page.find(part) != std::string::npos;
   return (found ? testing::AssertionSuccess() : testing::AssertionFailure())
@@ -44,7 +44,7 @@ TEST(Report, WritesOneFileThatNeedsNoOther) {
   std::string page = test::read_file(path);
   EXPECT_TRUE(page.starts_with("<!DOCTYPE html>\n<html lang=\"en\">"));
   EXPECT_TRUE(has(page, "default-src &#39;none&#39;"));
-  const std::string svg = "http://www.w3.org/2000/svg"; // a name, which no browser requests
+  const std::string svg = "http://www.w3.org/2000/svg"; // a namespace, which no browser requests
   for (std::size_t at = page.find(svg); at != std::string::npos; at = page.find(svg))
     page.erase(at, svg.size());
   for (const char *outside : {"src=", "url(", "@import", "style=\"", "onclick", "http://", "https://"})
@@ -68,7 +68,7 @@ TEST(Report, HasTheTableOfRunAndTheWordsOfExplain) {
   EXPECT_TRUE(has(page, compared.getAsObject()->getString("in_words")->str()));
 }
 
-/// As `explain` does, without the other rung on the page.
+/// `explain` makes the same comparison. The other rung is not on the page.
 TEST(Report, OneRungIsComparedWithTheOneBeforeInTheTutorial) {
   TemporaryFolder folder;
   std::string path = (folder / "page.html").string();
@@ -145,7 +145,7 @@ TEST(Report, ServesATraceFileAgainstARung) {
   EXPECT_EQ(test::read_file(trace), before);
 }
 
-/// Binds a loop twice.
+/// Binds a loop twice, which is refused.
 Schedule refused(const Shape &shape, DType dtype, const Target &target) {
   Schedule s = test::axpy(shape, dtype, target);
   s.bind(s.loop("i_inner"), Axis::thread_x);
@@ -180,7 +180,7 @@ TEST(Report, ARefusedRungShowsTheRefusal) {
   EXPECT_TRUE(has(test::read_file(path), "<h3>Refused</h3>"));
 }
 
-/// Its second directive has the name of a loop that does not exist.
+/// The second directive of the trace names a loop that does not exist.
 TEST(Report, ATraceFileShowsTheStepsBeforeItsRefusal) {
   TemporaryFolder folder;
   std::string trace = (folder / "mine.json").string(), path = (folder / "page.html").string();
@@ -233,7 +233,7 @@ TEST(Report, AWrongRungShowsTheReport) {
   EXPECT_TRUE(has(write_page(page, Language::ko), "<h3>잘못된 결과</h3>"));
 }
 
-/// On a GPU, the rates are measured, and cuBLAS is a line.
+/// On a GPU, rates are measured, and cuBLAS has a row.
 TEST(Report, AMeasuredClimbIsComparedWithCublas) {
   Page page;
   page.measured = true;
@@ -256,7 +256,7 @@ TEST(Report, AMeasuredClimbIsComparedWithCublas) {
   EXPECT_FALSE(has(text, "at most"));
 }
 
-/// A product with a transposed operand has a time of cuBLAS of its own.
+/// A product with a transposed operand has its own time of cuBLAS.
 TEST(Report, EachMeasuredRungIsComparedWithItsOwnProductOfCublas) {
   Page page;
   page.measured = true;

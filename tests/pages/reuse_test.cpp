@@ -1,4 +1,4 @@
-/// The results that `report` reuses between calls.
+/// Tests the results that `report` reuses between calls.
 
 #include "tests/files.h"
 #include "tests/tools/run_binary.h"
@@ -19,13 +19,13 @@ using test::TemporaryFolder;
 using testing::HasSubstr;
 using testing::Not;
 
-/// A page of the same rungs in each call, with a cache of its own.
+/// Writes a page of the same rungs in each call, with a cache for this test.
 struct Reuse : testing::Test {
   TemporaryFolder folder;
   const std::string rungs = "tiling/shared tensor/ldmatrix deep_dive/naive";
 
   std::string environment() const { return "NESTSMITH_CACHE=" + (folder / "cache").string(); }
-  /// The numbers of reused checks and analyses.
+  /// Returns the numbers of reused checks and analyses.
   std::pair<std::int64_t, std::int64_t> reused(const std::string &options,
                                                const std::string &binary = NESTSMITH_BINARY) {
     std::string command = "env " + environment() + " " + binary + " report " + options +
@@ -101,7 +101,7 @@ TEST_F(Reuse, ADamagedEntryIsReplaced) {
   EXPECT_TRUE(test::read_file(page()) == first);
   EXPECT_EQ(reused().first, 3);
 
-  DiskCache cache(folder / "cache", "result"); // entries with a right checksum
+  DiskCache cache(folder / "cache", "result"); // the entries have a correct checksum
   for (const char *content :
        {"", "[", "{}", "[]", "[1]", "[true, 1]", "[true, -1, 7]", "[1, 1000000000000, 0]"}) {
     for (const std::filesystem::path &entry : entries())
@@ -139,7 +139,7 @@ TEST_F(Reuse, ProcessesShareAFolder) {
   EXPECT_TRUE(test::read_file(page()) == test::read_file(folder / "a.html"));
 }
 
-/// `run` and `explain` always compute their results.
+/// `run` and `explain` must compute their results in each call, and store none.
 TEST_F(Reuse, OtherCommandsStoreNothing) {
   std::filesystem::create_directory(folder / "cache");
   EXPECT_EQ(nestsmith("run tiling/naive --shape 8x8x8 --device sim", environment()).code, 0);

@@ -1,5 +1,5 @@
 #pragma once
-/// A rung with a fragment of which every lane holds a copy.
+/// A rung with a fragment in which every lane holds a copy.
 
 #include "schedules/rung.h"
 #include "tests/schedules/row_sums.h"

@@ -1,4 +1,4 @@
-/// The parts of a page: escaped text, links between lines, and differences of steps.
+/// Tests the parts of a page: escaped text, links between lines, and differences of steps.
 
 #include "dsl/ir/printer.h"
 #include "dsl/schedule/trace.h"
@@ -38,7 +38,7 @@ TEST(Html, DataCannotEndItsBlock) {
   EXPECT_THAT(block, HasSubstr("\\u003c/script>"));
 }
 
-/// The hash of the empty text is known.
+/// The expected hash is the known hash of the empty text.
 TEST(Html, ThePolicyAllowsTheOwnScriptOnly) {
   std::string policy = security_policy("", "");
   EXPECT_THAT(policy, HasSubstr("default-src 'none'; "));
@@ -69,7 +69,7 @@ std::string joined(const LinkedText &text) {
   return result;
 }
 
-/// The keys of the first line that contains `part`.
+/// Returns the keys of the first line that contains `part`.
 std::vector<std::string> keys_of(const LinkedText &text, const std::string &part) {
   for (const LinkedLine &line : text)
     if (line.text.find(part) != std::string::npos)
@@ -107,7 +107,7 @@ TEST(Links, ALineOfAKernelNamesTheLoopOrTheBlockThatItComesFrom) {
   EXPECT_THAT(keys_of(kernel, "let tid"), Contains("for ax_A_i_ax_A_k"));
 }
 
-/// Each of the two kernels declares a variable i.
+/// Both kernels declare a variable i.
 TEST(Links, OfKernelsWithEqualNamesLeadToTheirOwnBlocks) {
   LinkedText cuda = linked_cuda(lower(schedule_of("principles/unfused", 1000)));
   std::vector<std::vector<std::string>> keys;
@@ -117,7 +117,7 @@ TEST(Links, OfKernelsWithEqualNamesLeadToTheirOwnBlocks) {
   EXPECT_THAT(keys, ElementsAre(ElementsAre("block t"), ElementsAre("block y")));
 }
 
-/// Every key of a kernel is that of a line of the program.
+/// Every key of a kernel must be that of a line of the program.
 TEST(Links, LeadToALineOfTheProgramForEveryRung) {
   for (const Rung &rung : builtin_rungs()) {
     Schedule s = rung.build(Shape(rung.default_shape.size(), 64), rung.dtype(), Target{.arch = {90}});
@@ -136,7 +136,7 @@ TEST(Links, LeadToALineOfTheProgramForEveryRung) {
   }
 }
 
-/// Applies a script, as the page does.
+/// Applies a script of differences as the page does.
 LinkedText replayed(const LinkedText &before, const llvm::json::Array &script, const llvm::json::Value &table) {
   const llvm::json::Array &lines = *table.getAsObject()->getArray("lines"),
                           &keys = *table.getAsObject()->getArray("keys");

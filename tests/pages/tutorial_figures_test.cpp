@@ -1,4 +1,4 @@
-/// The figures of the tutorials' posts come out of the lowered kernels.
+/// Tests that the figures in the posts of the tutorials follow from the lowered kernels.
 
 #include "tools/pages/figures/figures.h"
 #include "tools/pages/figures/measure.h"
@@ -44,7 +44,7 @@ TEST(TutorialFigures, AVerdictIsOfTheFigures) {
   EXPECT_EQ(verdict(time), FigureVerdict::disagrees);
 }
 
-/// deep_dive: what a result costs in loads, from counts of every block.
+/// deep_dive: loads per result, from counts of every block.
 TEST(TutorialFigures, LoadsForAResult) {
   for (std::int64_t K : {32, 96, 256}) {
     RungCounts shared = measure("deep_dive/shared", {64, 96, K});
@@ -68,7 +68,8 @@ TEST(TutorialFigures, CoalescingIsInSectors) {
   EXPECT_EQ(naive.access("A").requests, coalesced.access("A").requests);
 }
 
-/// deep_dive: rate times time is the same for both, and so are the bytes that the model of the caches gives.
+/// deep_dive: the product of rate and time is the same for both kernels, and so are the bytes of the cache
+/// model.
 TEST(TutorialFigures, CoalescingDoesNotChangeWhatDramMoves) {
   const Gpu &gpu = find_gpu("A100");
   const Shape shape = {256, 256, 256};
@@ -78,7 +79,7 @@ TEST(TutorialFigures, CoalescingDoesNotChangeWhatDramMoves) {
   EXPECT_EQ(naive, 4 * 256 * 256 * 4) << "A, B and C read once, C written once";
 }
 
-/// principles: FLOP over the bytes that loads of A and B ask for.
+/// principles: FLOP per byte that loads of A and B request.
 TEST(TutorialFigures, Intensities) {
   struct Case {
     const char *rung;
