@@ -1,5 +1,5 @@
 #pragma once
-/// Random computations for random schedules: what a user may write with the tensor language.
+/// Random computations for random schedules, such as users write in the tensor language.
 
 #include "dsl/ir/program.h"
 #include "schedules/rung.h"

@@ -104,7 +104,7 @@ bool supports(Arch arch, const kernel::Plan &plan) {
 }
 
 /// Compiles the kernels with NVRTC for one architecture. A kernel has the same text for every architecture that
-/// supports its instructions. The schedule's architecture only limits which directives are legal.
+/// supports its instructions. The architecture of the schedule determines limits only.
 void compile(const kernel::Plan &plan, Arch arch, std::optional<std::uint64_t> turn, Verdict &verdict) {
   if (cuda_kernels(plan).size() > longest_text)
     return;

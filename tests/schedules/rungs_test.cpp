@@ -63,8 +63,8 @@ TEST_P(EveryRung, IsRightInTheSimulator) {
   const auto &[rung, shape] = GetParam();
   SimExecutor simulator;
   std::vector<DType> dtypes = {DType::u32, DType::f32};
-  if (!rung->dtypes
-           .empty()) // floating point, and alternately ring mode and bytes, for which NarrowRung has all shapes
+  // Floating point, and alternately ring mode and bytes, for which NarrowRung has all shapes.
+  if (!rung->dtypes.empty())
     dtypes = {rung->dtypes.front(), shape[0] / 64 % 2 == 1 ? DType::u32 : DType::u8};
   for (DType dtype : dtypes) {
     Schedule schedule = rung->build(shape, dtype, Target{});

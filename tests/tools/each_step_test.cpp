@@ -70,8 +70,7 @@ TEST(EachStep, NamesTheDirectiveAtFaultAndHowToSeeItAgain) {
   TraceFile saved = parse_trace(test::read_file(file), file);
   EXPECT_EQ(saved.shape, (std::vector<std::int64_t>{65}));
   EXPECT_EQ(saved.directives.size(), 4U);
-  // The correct `unroll`, which replays the wrong one, gives a loop that cannot be bound. The trace shows this
-  // refusal.
+  // The replay calls the correct `unroll` instead of the wrong one. The unrolled loop cannot be bound.
   EXPECT_TRUE(contains(call({"check", file, "--each-step"}).err, "the loop i_inner is unrolled"));
   EXPECT_EQ(call({"check", "broken", "--each-step", "--shape", "59"}).code, 0);
   Called json = call({"check", "broken", "--each-step", "--json", "--save", file});
