@@ -1,5 +1,5 @@
 #pragma once
-/// The rules that stand beside the code they are about, in comments, are read, tried and proved.
+/// Reads, tries and proves the rules in the comments beside the code that applies them.
 ///
 ///   [rule.digit.whole] x % m = x where m > 0, 0 <= x, x < m
 ///
