@@ -100,7 +100,8 @@ TEST(Blame, AGuardThatIsLostIsItsPassFault) {
   }
 }
 
-/// `flatten` shifts the offsets of the stores to a tile, but not of its loads. It must be blamed.
+/// `flatten` shifts the offsets of the stores to a tile, but not those of its loads. It must be
+/// blamed.
 TEST(Blame, OffsetsThatDifferAreTheFaultOfFlatten) {
   auto shift = [](Unit &unit) {
     test::rewrite_all<kernel::Store>(unit, [](const kernel::Stmt &stmt) {

@@ -92,8 +92,8 @@ TEST(Reference, RingWrapsAround) {
     }
 }
 
-/// Computes sum_k X[k, i] * Y[j, k] once as a product, and once with an extra term, which prevents that the
-/// reference recognizes a product.
+/// Computes sum_k X[k, i] * Y[j, k] once as a product, and once with an extra term, so that the reference
+/// does not recognize a product.
 TEST(Reference, TransposedContractionAgreesWithTheElementwiseEvaluator) {
   auto build = [](bool plain) {
     Workload w("transposed");
