@@ -323,7 +323,7 @@ TEST(Site, HasAPageForEachTutorialAndAnIndex) {
 }
 
 Schedule naive(const Shape &shape, DType dtype, const Target &target) {
-  return cli::choose_rung(builtin_rungs(), "tiling/naive").schedule(shape, dtype, target);
+  return cli::schedule_of(cli::choose_rung(builtin_rungs(), "tiling/naive"), shape, dtype, target);
 }
 
 TEST(Site, AShapeIsForTheTutorialsWithThisNumberOfExtents) {
