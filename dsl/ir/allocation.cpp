@@ -199,16 +199,29 @@ private:
   }
 
   /// Whether a guard on an axis that indexes nothing excludes some iterations of loops below the placement, and
-  /// so some threads.
+  /// so some threads. A guard on the index of the thread itself excludes threads that read the buffer, unless
+  /// all reads are below the same guard.
   bool is_guarded_apart(const PlacedAccess &access) const {
     const Block &block = *access.user->block;
     return std::ranges::any_of(block.iters, [&](const IterVar &iter) {
       auto is_fixed = [&](const Expr &node) {
         const Var *var = node.as<Var>();
-        return !var || (*var)->size || fixed_.count(*var) > 0;
+        return !var || (*var)->size || (fixed_.count(*var) > 0 && (!is_bound(*var) || all_reads_have(iter)));
       };
       bool indexes = indexes_result(block, iter);
       return iter.guarded && !indexes && any_node(iter.binding, [&](const Expr &e) { return !is_fixed(e); });
+    });
+  }
+
+  bool is_bound(const Var &var) const {
+    return std::ranges::any_of(result_.loops, [&](const For *x) { return x->var == var && x->axis(); });
+  }
+
+  bool all_reads_have(const IterVar &guard) const {
+    return std::ranges::all_of(accesses_, [&](const PlacedAccess &access) {
+      return access.write || std::ranges::any_of(access.user->block->iters, [&](const IterVar &iter) {
+               return iter.guarded && same(iter.binding, guard.binding) && same(iter.extent, guard.extent);
+             });
     });
   }
 

@@ -3,6 +3,7 @@
 #include "tests/dsl/support.h"
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 
 namespace nestsmith {
 namespace {
@@ -148,6 +149,32 @@ TEST(Bind, ALoopOfOneIterationAroundALoopOnTheSameAxis) {
   s.bind(s.fuse(s.loops(copy)[2], s.loops(copy)[3]), Axis::thread_x); // 40 threads
   EXPECT_TRUE(same_meaning(s)) << print(s.program());
   EXPECT_TRUE(s.obligations().empty()) << s.obligations().front().message << print(s.program());
+}
+
+/// The loop around both blocks has one iteration, so it becomes the first thread's when it is bound: T executes
+/// in this thread, and Y, below a loop of its own on the same axis, in all threads.
+TEST(Bind, AThreadReadsNoRegisterThatOnlyTheFirstThreadFills) {
+  for (Scope scope : {Scope::local, Scope::shared}) {
+    Schedule s(test::broadcast(2, 5, 2));
+    BlockRef t = s.block("T"), y = s.block("Y");
+    s.set_scope(t, scope);
+    s.bind(s.loop("i"), Axis::block_x);
+    s.reverse_compute_at(y, s.loop("i"));
+    s.compute_at(t, s.loop("ax_i"));
+    s.reverse_compute_at(y, s.loop("ax_i_1"));
+    s.bind(s.loop("ax_l"), Axis::thread_x);
+    s.bind(s.loop("ax_i_2"), Axis::thread_x);
+    s.bind(s.loop("ax_i"), Axis::thread_y);
+    s.bind(s.loop("ax_i_1"), Axis::thread_x);
+    EXPECT_TRUE(same_meaning(s)) << print(s.program());
+    std::vector<Obligation> owed = s.obligations();
+    ASSERT_EQ(owed.size(), scope == Scope::local ? 1U : 0U) << print(s.program());
+    if (scope == Scope::local) {
+      EXPECT_THAT(owed[0].message,
+                  testing::StartsWith("T is local, one copy for each thread, but block Y uses it "
+                                      "below ax_i_2, which is bound to threadIdx.x again"));
+    }
+  }
 }
 
 TEST(BindRefuses, ALoopOfOneIterationInsideOfALoopOnTheSameAxis) {
