@@ -79,9 +79,10 @@ Field member(const char *name, Field::Kind kind, T Class::*place, Read read, boo
   return {name, kind, identity, [=](const Record &record) { return value_of(record.*place); },
           [=](Record &record, const Value &value) {
             std::optional<T> given = read(value);
-            if (given)
-              record.*place = *std::move(given);
-            return given.has_value();
+            if (!given)
+              return false;
+            record.*place = *std::move(given);
+            return true;
           }};
 }
 

@@ -107,8 +107,8 @@ const Block &Schedule::Edit::block(BlockRef handle) const {
   return *found;
 }
 
-Stmt Schedule::Edit::replace_loop(const For &loop, Stmt changed) const {
-  return replace(body(), path_to(body(), loop.var).back(), std::move(changed));
+Stmt Schedule::Edit::replace_loop(const For &loop, const Stmt &changed) const {
+  return replace(body(), path_to(body(), loop.var).back(), changed);
 }
 
 void Schedule::Edit::require_serial(const char *requirement, const For &loop) const {

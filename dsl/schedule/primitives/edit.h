@@ -55,7 +55,7 @@ public:
   Stmt nest_of(const BlockId &block) const { return top_level(path_to(body(), block)); }
   Stmt nest_of(const Var &loop) const { return top_level(path_to(body(), loop)); }
   /// The body of the program with `changed` in place of the loop.
-  Stmt replace_loop(const For &loop, Stmt changed) const;
+  Stmt replace_loop(const For &loop, const Stmt &changed) const;
   Stmt replace_loop(const For &loop, For changed) const {
     return replace_loop(loop, make_for(std::move(changed)));
   }
