@@ -124,6 +124,18 @@ enum class SyncScope : std::uint8_t { block, warp };
 
 /// Two accesses to shared memory by different threads that must execute in program order. The buffers and the
 /// loop are those of the program, like origins, so that no pass needs to rewrite them.
+///
+/// Example: the certificates of the two barriers of a tile, as hazards.
+///
+///     for k_outer < 11:
+///       A_shared[tid] = …
+///       barrier              // {read_after_write, A_shared, reader AB}
+///       AB += A_shared[…]
+///       barrier              // {write_after_read, A_shared, reader AB, loop k_outer, distance 1}
+///
+/// The first barrier orders the store of one thread before the loads of the others. The second orders these
+/// loads before the store of the next iteration. With one iteration of k_outer, no store would follow the
+/// loads, so there would be no second barrier. If a barrier is removed, the simulator reports its hazards.
 struct Hazard {
   enum class Kind : std::uint8_t { read_after_write, write_after_read, write_after_write };
   Kind kind = Kind::read_after_write;
