@@ -7,6 +7,7 @@
 #include "dsl/ir/tensor.h"
 #include "dsl/schedule/schedule.h"
 #include "dsl/schedule/trace.h"
+#include "tests/contains.h"
 
 #include <gtest/gtest.h>
 
@@ -134,10 +135,6 @@ inline testing::AssertionResult same_meaning(const Schedule &schedule) {
       return testing::AssertionFailure() << "after " << to_cpp(schedule.trace()[n - 1]) << " " << *what << "\n"
                                          << print(schedule.step(n));
   return testing::AssertionSuccess();
-}
-
-inline bool contains(const std::string &text, const std::string &part) {
-  return text.find(part) != std::string::npos;
 }
 
 /// Returns whether the line of the loop or block `name` is underlined in the marked IR.

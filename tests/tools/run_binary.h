@@ -1,6 +1,7 @@
 #pragma once
 /// Runs build/bin/nestsmith as a user does.
 
+#include "tests/contains.h"
 #include "tests/files.h"
 
 #include <cstdlib>
@@ -45,12 +46,6 @@ inline std::vector<std::string> commands() {
       names.push_back(line.substr(2, line.find(' ', 2) - 2));
   EXPECT_GE(names.size(), 12U);
   return names;
-}
-
-inline testing::AssertionResult contains(const std::string &text, const std::string &part) {
-  if (text.find(part) != std::string::npos)
-    return testing::AssertionSuccess() << "'" << part << "' is in:\n" << text;
-  return testing::AssertionFailure() << "'" << part << "' is not in:\n" << text;
 }
 
 /// Matches a POSIX extended expression, in which `.` does not match a newline.
