@@ -215,8 +215,8 @@ void walk_exprs(const Stmt &stmt, FunctionRef<void(const Expr &)> f);
 /// one dynamic array instead: the host must opt in to its size and pass the size at launch.
 inline constexpr std::int64_t static_shared_limit = 49152;
 
-/// What a buffer inside the kernel holds, for a comment: elements of `of`, which a copy brings from there
-/// (`tile`) or takes there (`part`), or other results.
+/// Describes the elements of a buffer inside the kernel, for a comment: they are copied from `of` (`tile`),
+/// copied to `of` (`part`), or other results.
 struct Content {
   enum class Kind : std::uint8_t { results, tile, part };
   Kind kind = Kind::results;

@@ -90,7 +90,7 @@ Schedule built(const ChosenRung &rung, const Shape &shape, DType dtype, const Ta
   }
 }
 
-/// What the table is asked for.
+/// The problem for which the table is searched: GPU, dtype and shape.
 records::Problem problem_of(const ChosenRung &rung, const Shape &shape, DType dtype, const Target &target) {
   std::string type = dtype_in(*rung.table, dtype);
   return {serving_gpu(*rung.table, type, target), type, shape, shape.stated.has_value()};

@@ -27,10 +27,11 @@ private:
   std::map<std::string, std::size_t> buffers_;
 };
 
-/// The number of the last directive that changed what `property` returns of the program, from 1; 0: none did.
+/// The number of the last directive that changed the value of `property(program)`, from 1; 0: none did.
 template <class F> std::size_t last_change(const Schedule &schedule, const F &property) {
   std::size_t n = schedule.trace().size();
-  while (n > 0 && property(schedule.step(n)) == property(schedule.step(n - 1)))
+  const auto last = property(schedule.step(n));
+  while (n > 0 && property(schedule.step(n - 1)) == last)
     --n;
   return n;
 }

@@ -31,7 +31,7 @@ std::string impossible_field(const Record &record);
 
 /// All fields, in the order of the columns.
 std::span<const Field> fields();
-/// Those of `Measurement`.
+/// The fields of `Measurement`, the part of a record that a measurement fills.
 std::span<const Field> fields_of_measurement();
 /// Whether two records are about the same kernel on the same machine.
 bool same_identity(const Record &a, const Record &b);

@@ -53,7 +53,8 @@ inline std::vector<Argument> buffers_read_by(const Schedule &schedule, const Blo
   return buffers;
 }
 
-/// What the small world tries for a parameter: each loop and block, and a few values of the other kinds. `of`
+/// Returns the arguments that the small world tries for a parameter: each loop and block, and a few values of
+/// the other kinds. `of`
 /// is the argument that the parameter refers to, or null.
 inline std::vector<Argument> choices_of(const Schedule &schedule, const primitives::Parameter &parameter,
                                         const Argument *of) {

@@ -66,7 +66,7 @@ Owed used_in_nests(const Schedule &schedule, const std::vector<Stmt> &nests, con
   auto age = [&](const Block *block) { // of two blocks that one directive changed, the one that it made
     std::size_t made = last_change(
         schedule, [&](const Program &program) { return find_block(program.body, block->id) != nullptr; });
-    return std::pair(about_block(schedule, block->id, "").directive, made);
+    return std::pair(last_to_set_scope(schedule, block->id), made);
   };
   const Block *latest = *std::ranges::max_element(users, {}, age);
   return about_block(

@@ -77,12 +77,15 @@ std::vector<Expr> written_element(const NestFacts &nest, const Block &block) {
   return indices;
 }
 
-Obligation about_block(const Schedule &schedule, const BlockId &block, std::string message) {
-  std::size_t directive = last_change(schedule, [&](const Program &program) {
+std::size_t last_to_set_scope(const Schedule &schedule, const BlockId &block) {
+  return last_change(schedule, [&](const Program &program) {
     const Block *found = find_block(program.body, block);
     return found ? std::optional(found->body.buffer->scope) : std::nullopt;
   });
-  return {std::move(message), directive, block ? block->name : ""};
+}
+
+Obligation about_block(const Schedule &schedule, const BlockId &block, std::string message) {
+  return {std::move(message), last_to_set_scope(schedule, block), block ? block->name : ""};
 }
 
 Obligation about_loop(const Schedule &schedule, const Var &loop, std::string message) {

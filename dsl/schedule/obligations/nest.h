@@ -50,12 +50,15 @@ bool is_around(const std::vector<const For *> &loops, Axis axis);
 /// The element that the block writes, in terms of the loops.
 std::vector<Expr> written_element(const NestFacts &nest, const Block &block);
 
-/// An obligation about the block, which may be null, by the directive that made the block or that last changed
-/// the scope of its result.
-Obligation about_block(const Schedule &schedule, const BlockId &block, std::string message);
-/// An obligation about the loop, by the directive that bound, vectorized or tensorized it.
-Obligation about_loop(const Schedule &schedule, const Var &loop, std::string message);
-/// The number of this directive.
+/// The number of the directive that made the block, which may be null, or that last changed the scope of its
+/// result.
+std::size_t last_to_set_scope(const Schedule &schedule, const BlockId &block);
+/// The number of the directive that last bound, vectorized or tensorized the loop.
 std::size_t last_to_annotate(const Schedule &schedule, const Var &loop);
+
+/// An obligation about the block, by the directive `last_to_set_scope`.
+Obligation about_block(const Schedule &schedule, const BlockId &block, std::string message);
+/// An obligation about the loop, by the directive `last_to_annotate`.
+Obligation about_loop(const Schedule &schedule, const Var &loop, std::string message);
 
 } // namespace nestsmith::owed

@@ -9,7 +9,7 @@
 
 namespace nestsmith::owed {
 
-/// What a rule about one thing returns: the requirement that does not hold yet.
+/// The obligation that a rule finds for one buffer or block; none if its requirement holds.
 using Owed = std::optional<Obligation>;
 
 // between_nests.cpp: each nest becomes a kernel, at whose end shared memory and registers are lost.
