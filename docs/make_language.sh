@@ -21,11 +21,11 @@ head_comment() {
     END { if (code) print "```" }' "$1"
 }
 
-# The method of Schedule of this name, without its last parameter, the line of the caller. A form that is a template, or
+# The method of Schedule of this name, without its last parameter, what the caller chooses. A form that is a template, or
 # that is defined in the class, is for literals.
 signature() {
   tr '\n' ' ' <"$root/dsl/schedule/schedule.h" | tr -s ' ' |
-    grep -oE "[A-Za-z:<>]+ $1\([^()]*, Where where = Where::current\(\)\);" | sed 's/, Where where = .*/)/'
+    grep -oE "[A-Za-z:<>]+ $1\([^()]*, Caller caller = Where::current\(\)\);" | sed 's/, Caller caller = .*/)/'
 }
 
 # The comment of one primitive, after the signature.
@@ -117,6 +117,10 @@ These terms are used below:
 - A *digit* of a loop is a part `loop // div % mod` of its variable. A binding is a sum of digits with factors. After `fuse`
   and `split`, a digit can use several loops, as in `(outer*32 + inner) // 4 % 8`.
 - An *obligation* is a condition that must hold when the schedule is complete. Lowering checks all obligations.
+
+A directive names the loops and the block that it makes after those from which it makes them, such as `i_outer`. The last argument
+of each directive chooses other names: `auto [block, thread] = s.split(i, {infer, 256}, named("block", "thread"));`. A kernel uses
+chosen names as they are. It shortens derived names of more than 13 letters: `n_outer` is a part of a loop that `fuse` made.
 
 Every primitive requires:
 

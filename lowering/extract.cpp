@@ -170,7 +170,7 @@ private:
     }
     if (loop.axis())
       return emit(loop.body);
-    Var var = make_var(loop.var->name);
+    Var var = make_var(name_in_kernel(*loop.var));
     bounds_.set_extent(var, loop.extent);
     kernel::Loop made{var, loop.extent, form_of(loop), nullptr};
     if (!loop.pipeline().empty())
@@ -184,7 +184,7 @@ private:
   /// The body of a loop that runs backwards in odd iterations of an outer loop.
   /// [rule.snake] 0 <= e - 1 - x, e - 1 - x < e, e - 1 - (e - 1 - x) = x where 0 <= x, x < e
   kernel::Stmt emit_reversed(const For &loop, const Var &var) {
-    Var turned = make_var(loop.var->name);
+    Var turned = make_var(name_in_kernel(*loop.var));
     bounds_.set_extent(turned, loop.extent);
     loops_[loop.var] = turned;
     Expr forwards = equal(floormod(loops_.at(loop.reversed_by()), Expr(2)), Expr(0));
@@ -271,7 +271,7 @@ private:
       const Expr &binding = bindings[iter.var] = substitute(iter.binding, loops_);
       Expr value = simplify(binding, bounds_);
       if (!value.as<Var>() && !as_int(value)) {
-        Var var = make_var(iter.var->name);
+        Var var = make_var(name_in_kernel(*iter.var));
         bounds_.set(var, range_of(value, bounds_).value());
         stmts.push_back(kernel::make(kernel::Declare{var, value}, origin));
         value = var;

@@ -48,7 +48,7 @@ public:
 
 private:
   std::string name_of(Axis axis, const std::vector<const For *> &loops) const {
-    if (loops.size() == 1)
+    if (loops.size() == 1 && name_in_kernel(*loops.front()->var) == loops.front()->var->name)
       return loops.front()->var->name;
     bool flat = !bound_.count(Axis::thread_y) && !bound_.count(Axis::thread_z);
     if (axis == Axis::thread_x && flat)

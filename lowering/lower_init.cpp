@@ -28,7 +28,7 @@ void lower_init(Unit &unit) {
     auto init = std::make_shared<const BlockSymbol>(BlockSymbol{block->id->name + "_init", block->id});
     Var at = place_of_init(unit.program().body, *block);
     unit.program().body = primitives::decompose(unit.program().body, block->id, at, init, [&](const Var &loop) {
-      Var copy = make_var(loop->name);
+      Var copy = make_var_like(*loop);
       unit.copied_from[copy] = loop;
       return copy;
     });

@@ -116,7 +116,7 @@ private:
     if (std::int64_t n = last_differs ? whole - 1 : whole; n == 1)
       emit_one(Expr(0), false, stmts);
     else if (n > 1) {
-      kernel::Loop made{make_var(inner.var->name), Expr(n), kernel::Unrolled{}, nullptr};
+      kernel::Loop made{make_var(name_in_kernel(*inner.var)), Expr(n), kernel::Unrolled{}, nullptr};
       bounds_.set_extent(made.var, made.extent);
       std::vector<kernel::Stmt> body;
       emit_one(Expr(made.var), false, body);
@@ -132,7 +132,7 @@ private:
                  FunctionRef<kernel::Stmt()> emit_body) {
     std::int64_t count = as_int(spread.extent).value();
     std::int64_t each = (count + steps - 1) / steps, distance = std::max<std::int64_t>(steps / count, 1);
-    kernel::Loop several{make_var(spread.var->name), Expr(each), kernel::Unrolled{}, nullptr};
+    kernel::Loop several{make_var(name_in_kernel(*spread.var)), Expr(each), kernel::Unrolled{}, nullptr};
     bounds_.set_extent(several.var, several.extent);
     Expr number = each == 1 ? floordiv(at, Expr(distance)) : at * Expr(each) + Expr(several.var);
     Expr exists = simplify(number < Expr(count) && equal(floormod(at, Expr(distance)), Expr(0)), bounds_);
@@ -143,7 +143,7 @@ private:
     Origin origin = origin_of(std::vector{&spread});
     loops_[spread.var] = number;
     if (!as_int(number)) {
-      Var var = make_var(spread.var->name);
+      Var var = make_var(name_in_kernel(*spread.var));
       bounds_.set_extent(var, spread.extent);
       body.push_back(kernel::make(kernel::Declare{var, number}, origin));
       loops_[spread.var] = var;

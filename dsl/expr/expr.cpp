@@ -217,6 +217,18 @@ Var make_var(std::string name, DType dtype, int lanes) {
   return std::make_shared<const Symbol>(Symbol{std::move(name), dtype, lanes});
 }
 
+Var make_derived_var(std::string name, std::string brief) {
+  Symbol symbol{std::move(name), DType::i64};
+  symbol.brief = std::move(brief);
+  return std::make_shared<const Symbol>(std::move(symbol));
+}
+
+Var make_var_like(const Symbol &var) { return make_derived_var(var.name, var.brief); }
+
+const std::string &name_in_kernel(const Symbol &var) {
+  return var.brief.empty() || var.name.size() <= longest_name_in_kernel ? var.name : var.brief;
+}
+
 Var make_size(std::string name, Size size, DType dtype) {
   return std::make_shared<const Symbol>(Symbol{std::move(name), dtype, 1, size});
 }

@@ -49,6 +49,7 @@ struct Symbol {
   std::optional<Size> size = std::nullopt; ///< set exactly for sizes, whose value is fixed for a launch
   bool data = false; ///< a scalar parameter or a loaded value: integer arithmetic on it wraps
   SerialNumber serial = {};
+  std::string brief = {}; ///< in a derived name: what `name_in_kernel` gives if `name` is long
 };
 using Var = std::shared_ptr<const Symbol>;
 /// Orders symbols by the order in which they were made, null first, so that maps and sets of symbols have the
@@ -57,6 +58,14 @@ inline std::strong_ordering operator<=>(const Var &a, const Var &b) {
   return a && b ? a->serial <=> b->serial : (a != nullptr) <=> (b != nullptr);
 }
 Var make_var(std::string name, DType dtype = DType::i64, int lanes = 1);
+/// A variable whose name a directive derived from others, with a brief name for kernels.
+Var make_derived_var(std::string name, std::string brief);
+/// A new variable with the names of `var`.
+Var make_var_like(const Symbol &var);
+/// A derived name of at most this many letters is used in kernels as it is.
+inline constexpr std::size_t longest_name_in_kernel = 13;
+/// The name of the variable in kernels: the brief name in place of a long derived name.
+const std::string &name_in_kernel(const Symbol &var);
 Var make_size(std::string name, Size size, DType dtype = DType::i64);
 Var make_data(std::string name, DType dtype, int lanes = 1); ///< with `Symbol::data`
 

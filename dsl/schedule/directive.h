@@ -4,8 +4,10 @@
 
 #include "dsl/expr/where.h"
 
+#include <concepts>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -35,12 +37,36 @@ using Argument = std::variant<LoopName, BlockName, Word, std::int64_t, std::vect
 struct Directive {
   std::string op;
   std::vector<Argument> arguments;
-  std::vector<std::string> results; ///< names of the new loops, or of the new block
-  Where where = {};                 ///< the line that states it; no part of its meaning, and not in traces
+  std::vector<std::string> results;    ///< names of the new loops, or of the new block
+  std::vector<std::string> named = {}; ///< the results, if the user chose their names (`named`)
+  Where where = {};                    ///< the line that states it; no part of its meaning, and not in traces
   bool operator==(const Directive &other) const {
-    return op == other.op && arguments == other.arguments && results == other.results;
+    return op == other.op && arguments == other.arguments && results == other.results && named == other.named;
   }
 };
+
+/// What the caller of a directive states beside its arguments: the line of its source, and the names that it
+/// chooses for the results.
+struct Caller {
+  Where where;
+  std::vector<std::string> names; ///< empty: the directive derives names
+
+  Caller(Where line = {}, std::vector<std::string> chosen = {}) : where(line), names(std::move(chosen)) {}
+};
+
+/// The first name of `named`, which also has the line of the call.
+struct FirstName {
+  std::string text;
+  Where where;
+
+  template <std::convertible_to<std::string> Text>
+  FirstName(Text name, Where line = Where::current()) : text(std::move(name)), where(line) {}
+};
+/// Chooses the names of the loops or of the block that a directive makes:
+/// `auto [block, thread] = s.split(i, {infer, 256}, named("block", "thread"));`. A kernel uses these names.
+template <class... More> Caller named(FirstName first, const More &...more) {
+  return {first.where, {std::move(first.text), std::string(more)...}};
+}
 
 /// The C++ variable that holds the loop or block of this name: the name itself. If the name is a keyword or a
 /// name that every trace uses (`s`, `infer`), the name with the suffix `_`.

@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace nestsmith {
@@ -68,59 +69,61 @@ public:
   /// The trip count. Throws if it depends on sizes.
   std::int64_t extent(Loop loop) const;
 
-  // Directives. `where` is the line of the caller's source that states the directive, for `emit --line-info`.
+  // Directives. `caller` has the line of the source that states the directive, for `emit --line-info`, and the
+  // names that `named("block", "thread")` chooses for the results [any.named].
   // Loops.
   template <std::size_t N>
-  std::array<Loop, N> split(Loop loop, const std::int64_t (&factors)[N], Where where = Where::current()) {
-    return to_array<N>(split(loop, std::vector<std::int64_t>(factors, factors + N), where));
+  std::array<Loop, N> split(Loop loop, const std::int64_t (&factors)[N], Caller caller = Where::current()) {
+    return to_array<N>(split(loop, std::vector<std::int64_t>(factors, factors + N), std::move(caller)));
   }
-  std::vector<Loop> split(Loop loop, std::vector<std::int64_t> factors, Where where = Where::current());
-  Loop fuse(Loop outer, Loop inner, Where where = Where::current());
-  void reorder(std::vector<Loop> order, Where where = Where::current());
-  std::array<Loop, 4> tile(Loop i, Loop j, const std::int64_t (&factors)[2], Where where = Where::current()) {
-    return to_array<4>(tile(i, j, std::vector<std::int64_t>(factors, factors + 2), where));
+  std::vector<Loop> split(Loop loop, std::vector<std::int64_t> factors, Caller caller = Where::current());
+  Loop fuse(Loop outer, Loop inner, Caller caller = Where::current());
+  void reorder(std::vector<Loop> order, Caller caller = Where::current());
+  std::array<Loop, 4> tile(Loop i, Loop j, const std::int64_t (&factors)[2], Caller caller = Where::current()) {
+    return to_array<4>(tile(i, j, std::vector<std::int64_t>(factors, factors + 2), std::move(caller)));
   }
-  std::vector<Loop> tile(Loop i, Loop j, std::vector<std::int64_t> factors, Where where = Where::current());
-  void bind(Loop loop, Axis axis, Where where = Where::current());
-  void unroll(Loop loop, Where where = Where::current());
-  void unroll_by(Loop loop, std::int64_t factor, Where where = Where::current());
-  void vectorize(Loop loop, Where where = Where::current());
-  void snake(Loop outer, Loop inner, Where where = Where::current());
-  void partition(Loop loop, Where where = Where::current());
-  void last_block(Loop loop, Where where = Where::current());
+  std::vector<Loop> tile(Loop i, Loop j, std::vector<std::int64_t> factors, Caller caller = Where::current());
+  void bind(Loop loop, Axis axis, Caller caller = Where::current());
+  void unroll(Loop loop, Caller caller = Where::current());
+  void unroll_by(Loop loop, std::int64_t factor, Caller caller = Where::current());
+  void vectorize(Loop loop, Caller caller = Where::current());
+  void snake(Loop outer, Loop inner, Caller caller = Where::current());
+  void partition(Loop loop, Caller caller = Where::current());
+  void last_block(Loop loop, Caller caller = Where::current());
 
   // Data.
-  BlockRef cache_read(BlockRef reader, const std::string &buffer, Scope scope, Where where = Where::current());
-  BlockRef cache_write(BlockRef writer, Scope scope, Where where = Where::current());
-  void set_scope(BlockRef writer, Scope scope, Where where = Where::current());
-  void compute_at(BlockRef producer, Loop loop, Where where = Where::current());
-  void reverse_compute_at(BlockRef consumer, Loop loop, Where where = Where::current());
-  void compute_inline(BlockRef block, Where where = Where::current());
-  void reverse_compute_inline(BlockRef consumer, Where where = Where::current());
+  BlockRef cache_read(BlockRef reader, const std::string &buffer, Scope scope,
+                      Caller caller = Where::current());
+  BlockRef cache_write(BlockRef writer, Scope scope, Caller caller = Where::current());
+  void set_scope(BlockRef writer, Scope scope, Caller caller = Where::current());
+  void compute_at(BlockRef producer, Loop loop, Caller caller = Where::current());
+  void reverse_compute_at(BlockRef consumer, Loop loop, Caller caller = Where::current());
+  void compute_inline(BlockRef block, Caller caller = Where::current());
+  void reverse_compute_inline(BlockRef consumer, Caller caller = Where::current());
 
   // Storage.
-  void transform_layout(BlockRef writer, const IndexMap &map, Where where = Where::current());
+  void transform_layout(BlockRef writer, const IndexMap &map, Caller caller = Where::current());
   void storage_align(BlockRef writer, std::int64_t dim, std::int64_t factor, std::int64_t offset,
-                     Where where = Where::current());
+                     Caller caller = Where::current());
   void swizzle(BlockRef writer, std::int64_t bits, std::int64_t base, std::int64_t shift,
-               Where where = Where::current());
+               Caller caller = Where::current());
 
   // Launch.
-  void launch_bounds(std::int64_t min_blocks, Where where = Where::current());
+  void launch_bounds(std::int64_t min_blocks, Caller caller = Where::current());
 
   // Time.
-  void async_copy(BlockRef copy, Where where = Where::current());
-  void pipeline(Loop loop, std::vector<Stage> stages, Where where = Where::current());
-  void double_buffer(Loop loop, Where where = Where::current());
-  void join_pipelines(Loop inner, Where where = Where::current());
-  void spread(Loop loop, Where where = Where::current());
+  void async_copy(BlockRef copy, Caller caller = Where::current());
+  void pipeline(Loop loop, std::vector<Stage> stages, Caller caller = Where::current());
+  void double_buffer(Loop loop, Caller caller = Where::current());
+  void join_pipelines(Loop inner, Caller caller = Where::current());
+  void spread(Loop loop, Caller caller = Where::current());
 
   // Reductions.
-  BlockRef decompose_reduction(BlockRef block, Loop loop, Where where = Where::current());
-  BlockRef rfactor(Loop loop, Where where = Where::current());
+  BlockRef decompose_reduction(BlockRef block, Loop loop, Caller caller = Where::current());
+  BlockRef rfactor(Loop loop, Caller caller = Where::current());
 
   // Intrinsics.
-  void tensorize(Loop loop, const std::string &intrinsic, Where where = Where::current());
+  void tensorize(Loop loop, const std::string &intrinsic, Caller caller = Where::current());
 
   // Results.
   const Program &program() const { return steps_.back(); }

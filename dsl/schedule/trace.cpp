@@ -124,6 +124,8 @@ Directive parse_directive(const json::Value &value, const std::string &where) {
   if (const json::Array *arguments = object->getArray("args"))
     for (const json::Value &argument : *arguments)
       directive.arguments.push_back(parse_argument(argument, where));
+  if (auto named = object->getBoolean("named"); named && *named)
+    directive.named = directive.results;
   return directive;
 }
 
@@ -181,7 +183,7 @@ std::string trace_to_cpp(const Schedule &schedule) {
     const auto &results = directive.results;
     if (std::any_of(results.begin(), results.end(),
                     [&](const auto &name) { return handles.count(name) > 0; })) {
-      text += to_cpp(Directive{directive.op, directive.arguments, {}}) + "\n";
+      text += to_cpp(Directive{directive.op, directive.arguments, {}, directive.named}) + "\n";
       continue;
     }
     text += to_cpp(directive) + "\n";
@@ -209,14 +211,16 @@ static json::Value to_json(const Directive &directive) {
   json::Object object{{"op", directive.op}, {"args", std::move(arguments)}};
   if (!directive.results.empty())
     object["results"] = json::Array(directive.results);
+  if (!directive.named.empty())
+    object["named"] = true;
   return object;
 }
 
 /// The keys of an object in the order in which a reader expects them.
 static std::string in_one_line(const json::Value &value) {
-  constexpr std::array keys = {"op",      "args",   "results",     "name", "dtype", "role",
-                               "min",     "max",    "multiple_of", "axes", "sum",   "shape",
-                               "leading", "extent", "values",      "value"};
+  constexpr std::array keys = {"op",    "args",    "results", "named",       "name", "dtype",
+                               "role",  "min",     "max",     "multiple_of", "axes", "sum",
+                               "shape", "leading", "extent",  "values",      "value"};
   const json::Object *object = value.getAsObject();
   std::string text;
   llvm::raw_string_ostream out(text);
@@ -360,8 +364,8 @@ void apply(Schedule &schedule, const Directive &directive, const std::string &wh
         throw;
       // A loop or a block that is not in the program: the trace has names, and so no handles that can be
       // refused.
-      throw ScheduleError("any.handle", to_cpp({directive.op, directive.arguments, {}}, ""), error.what(),
-                          print(schedule.program()), error.schedule());
+      throw ScheduleError("any.handle", to_cpp({directive.op, directive.arguments, {}, directive.named}, ""),
+                          error.what(), print(schedule.program()), error.schedule());
     }
   std::vector<std::string> known;
   for (const Primitive &primitive : all_primitives())

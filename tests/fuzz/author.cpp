@@ -8,6 +8,7 @@
 #include "dsl/schedule/trace.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 namespace nestsmith::fuzz {
 
@@ -135,8 +136,24 @@ void Author::go_on(std::size_t arbitrary) {
   mend();
 }
 
+/// Names for the results of a directive, which nothing has.
+static std::vector<std::string> names_for(const Directive &directive, std::size_t number) {
+  const std::vector<std::int64_t> *factors = nullptr;
+  for (const Argument &argument : directive.arguments)
+    if (const auto *list = std::get_if<std::vector<std::int64_t>>(&argument))
+      factors = list;
+  std::size_t results = directive.op == "split" && factors ? factors->size() : 1;
+  std::vector<std::string> names;
+  for (std::size_t n = 0; n < results; ++n)
+    names.push_back(fmt::format("chosen_{}_{}", number, n));
+  return names;
+}
+
 bool Author::go(const std::string &op, std::vector<Argument> arguments) {
-  return go(Directive{op, std::move(arguments), {}});
+  Directive directive{op, std::move(arguments), {}};
+  if ((op == "split" || op == "fuse" || op == "cache_read") && chance(5))
+    directive.named = names_for(directive, s_.trace().size());
+  return go(directive);
 }
 
 bool Author::go(const Directive &directive) {

@@ -49,16 +49,14 @@ gemm(const float *__restrict__ A, const float *__restrict__ B, float *__restrict
     }
   }
   #pragma unroll
-  for (int ax_A_i_ax_A_k_outer = 0; ax_A_i_ax_A_k_outer < 8; ++ax_A_i_ax_A_k_outer) {
-    const int A_i = i_0 * 128 + ax_A_i_ax_A_k_outer * 16 + tid / 16;
-    copy_async_4(&A_shared[tid % 16 * 132 + ax_A_i_ax_A_k_outer * 16 + tid / 16],
-        &A[A_i * 1024 + A_k]);
+  for (int n_outer = 0; n_outer < 8; ++n_outer) {
+    const int A_i = i_0 * 128 + n_outer * 16 + tid / 16;
+    copy_async_4(&A_shared[tid % 16 * 132 + n_outer * 16 + tid / 16], &A[A_i * 1024 + A_k]);
   }
   #pragma unroll
-  for (int ax_B_k_ax_B_j_outer_outer = 0; ax_B_k_ax_B_j_outer_outer < 2;
-      ++ax_B_k_ax_B_j_outer_outer) {
-    const int B_k = ax_B_k_ax_B_j_outer_outer * 8 + tid / 32;
-    copy_async_16(&B_shared[ax_B_k_ax_B_j_outer_outer * 1024 + tid * 4], &B[B_k * 1024 + B_j]);
+  for (int n_outer = 0; n_outer < 2; ++n_outer) {
+    const int B_k = n_outer * 8 + tid / 32;
+    copy_async_16(&B_shared[n_outer * 1024 + tid * 4], &B[B_k * 1024 + B_j]);
   }
   commit_copies();  // A_shared, B_shared
   for (int k_outer = 0; k_outer < 64; ++k_outer) {
@@ -68,41 +66,40 @@ gemm(const float *__restrict__ A, const float *__restrict__ B, float *__restrict
     __syncthreads();
     if (k_outer + 1 < 64) {  // not in the last iteration of k_outer
       #pragma unroll
-      for (int ax_A_i_ax_A_k_outer = 0; ax_A_i_ax_A_k_outer < 8; ++ax_A_i_ax_A_k_outer) {
-        const int A_i = i_0 * 128 + ax_A_i_ax_A_k_outer * 16 + tid / 16;
-        copy_async_4(&A_shared[(k_outer + 1) % 2 * 2112 + tid % 16 * 132 +
-            ax_A_i_ax_A_k_outer * 16 + tid / 16], &A[A_i * 1024 + A_k_1]);
+      for (int n_outer = 0; n_outer < 8; ++n_outer) {
+        const int A_i = i_0 * 128 + n_outer * 16 + tid / 16;
+        copy_async_4(&A_shared[(k_outer + 1) % 2 * 2112 + tid % 16 * 132 + n_outer * 16 + tid / 16],
+            &A[A_i * 1024 + A_k_1]);
       }
       #pragma unroll
-      for (int ax_B_k_ax_B_j_outer_outer = 0; ax_B_k_ax_B_j_outer_outer < 2;
-          ++ax_B_k_ax_B_j_outer_outer) {
-        const int B_k = k_outer * 16 + ax_B_k_ax_B_j_outer_outer * 8 + tid / 32 + 16;
-        copy_async_16(&B_shared[(k_outer + 1) % 2 * 2048 + ax_B_k_ax_B_j_outer_outer * 1024 +
-            tid * 4], &B[B_k * 1024 + B_j]);
+      for (int n_outer = 0; n_outer < 2; ++n_outer) {
+        const int B_k = k_outer * 16 + n_outer * 8 + tid / 32 + 16;
+        copy_async_16(&B_shared[(k_outer + 1) % 2 * 2048 + n_outer * 1024 + tid * 4],
+            &B[B_k * 1024 + B_j]);
       }
     }
     commit_copies();  // A_shared, B_shared
     #pragma unroll
     for (int k_inner = 0; k_inner < 16; ++k_inner) {
       #pragma unroll
-      for (int ax_A_shared_i_0 = 0; ax_A_shared_i_0 < 2; ++ax_A_shared_i_0) {
+      for (int i_0_1 = 0; i_0_1 < 2; ++i_0_1) {
         const float4 A_shared_v =
             *reinterpret_cast<const float4 *>(&A_shared[k_outer % 2 * 2112 + k_inner * 132 +
-            ax_A_shared_i_0 * 64 + tid / 64 * 16 + tid / 8 % 4 * 4]);
-        A_shared_local[ax_A_shared_i_0 * 4] = A_shared_v.x;
-        A_shared_local[ax_A_shared_i_0 * 4 + 1] = A_shared_v.y;
-        A_shared_local[ax_A_shared_i_0 * 4 + 2] = A_shared_v.z;
-        A_shared_local[ax_A_shared_i_0 * 4 + 3] = A_shared_v.w;
+            i_0_1 * 64 + tid / 64 * 16 + tid / 8 % 4 * 4]);
+        A_shared_local[i_0_1 * 4] = A_shared_v.x;
+        A_shared_local[i_0_1 * 4 + 1] = A_shared_v.y;
+        A_shared_local[i_0_1 * 4 + 2] = A_shared_v.z;
+        A_shared_local[i_0_1 * 4 + 3] = A_shared_v.w;
       }
       #pragma unroll
-      for (int ax_B_shared_j_0 = 0; ax_B_shared_j_0 < 2; ++ax_B_shared_j_0) {
+      for (int j_0_1 = 0; j_0_1 < 2; ++j_0_1) {
         const float4 B_shared_v =
             *reinterpret_cast<const float4 *>(&B_shared[k_outer % 2 * 2048 + k_inner * 128 +
-            ax_B_shared_j_0 * 64 + tid / 32 % 2 * 32 + tid % 8 * 4]);
-        B_shared_local[ax_B_shared_j_0 * 4] = B_shared_v.x;
-        B_shared_local[ax_B_shared_j_0 * 4 + 1] = B_shared_v.y;
-        B_shared_local[ax_B_shared_j_0 * 4 + 2] = B_shared_v.z;
-        B_shared_local[ax_B_shared_j_0 * 4 + 3] = B_shared_v.w;
+            j_0_1 * 64 + tid / 32 % 2 * 32 + tid % 8 * 4]);
+        B_shared_local[j_0_1 * 4] = B_shared_v.x;
+        B_shared_local[j_0_1 * 4 + 1] = B_shared_v.y;
+        B_shared_local[j_0_1 * 4 + 2] = B_shared_v.z;
+        B_shared_local[j_0_1 * 4 + 3] = B_shared_v.w;
       }
       #pragma unroll
       for (int i_1 = 0; i_1 < 2; ++i_1) {

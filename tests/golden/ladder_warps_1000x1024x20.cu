@@ -64,24 +64,24 @@ gemm(const float *__restrict__ A, const float *__restrict__ B, float *__restrict
     #pragma unroll
     for (int k_inner = 0; k_inner < 8; ++k_inner) {
       #pragma unroll
-      for (int ax_A_shared_i_0 = 0; ax_A_shared_i_0 < 2; ++ax_A_shared_i_0) {
+      for (int i_0_1 = 0; i_0_1 < 2; ++i_0_1) {
         const float4 A_shared_v =
-            *reinterpret_cast<const float4 *>(&A_shared[k_inner * 132 + ax_A_shared_i_0 * 64 +
-            tid / 64 * 16 + tid / 8 % 4 * 4]);
-        A_shared_local[ax_A_shared_i_0 * 4] = A_shared_v.x;
-        A_shared_local[ax_A_shared_i_0 * 4 + 1] = A_shared_v.y;
-        A_shared_local[ax_A_shared_i_0 * 4 + 2] = A_shared_v.z;
-        A_shared_local[ax_A_shared_i_0 * 4 + 3] = A_shared_v.w;
+            *reinterpret_cast<const float4 *>(&A_shared[k_inner * 132 + i_0_1 * 64 + tid / 64 * 16 +
+            tid / 8 % 4 * 4]);
+        A_shared_local[i_0_1 * 4] = A_shared_v.x;
+        A_shared_local[i_0_1 * 4 + 1] = A_shared_v.y;
+        A_shared_local[i_0_1 * 4 + 2] = A_shared_v.z;
+        A_shared_local[i_0_1 * 4 + 3] = A_shared_v.w;
       }
       #pragma unroll
-      for (int ax_B_shared_j_0 = 0; ax_B_shared_j_0 < 2; ++ax_B_shared_j_0) {
+      for (int j_0_1 = 0; j_0_1 < 2; ++j_0_1) {
         const float4 B_shared_v =
-            *reinterpret_cast<const float4 *>(&B_shared[k_inner * 128 + ax_B_shared_j_0 * 64 +
+            *reinterpret_cast<const float4 *>(&B_shared[k_inner * 128 + j_0_1 * 64 +
             tid / 32 % 2 * 32 + tid % 8 * 4]);
-        B_shared_local[ax_B_shared_j_0 * 4] = B_shared_v.x;
-        B_shared_local[ax_B_shared_j_0 * 4 + 1] = B_shared_v.y;
-        B_shared_local[ax_B_shared_j_0 * 4 + 2] = B_shared_v.z;
-        B_shared_local[ax_B_shared_j_0 * 4 + 3] = B_shared_v.w;
+        B_shared_local[j_0_1 * 4] = B_shared_v.x;
+        B_shared_local[j_0_1 * 4 + 1] = B_shared_v.y;
+        B_shared_local[j_0_1 * 4 + 2] = B_shared_v.z;
+        B_shared_local[j_0_1 * 4 + 3] = B_shared_v.w;
       }
       #pragma unroll
       for (int i_1 = 0; i_1 < 2; ++i_1) {
@@ -128,24 +128,24 @@ gemm(const float *__restrict__ A, const float *__restrict__ B, float *__restrict
       #pragma unroll
       for (int k_inner = 0; k_inner < 8; ++k_inner) {
         #pragma unroll
-        for (int ax_A_shared_i_0 = 0; ax_A_shared_i_0 < 2; ++ax_A_shared_i_0) {
+        for (int i_0_1 = 0; i_0_1 < 2; ++i_0_1) {
           const float4 A_shared_v =
               *reinterpret_cast<const float4 *>(&A_shared[(k_outer + 1) % 2 * 1056 + k_inner * 132 +
-              ax_A_shared_i_0 * 64 + tid / 64 * 16 + tid / 8 % 4 * 4]);
-          A_shared_local[ax_A_shared_i_0 * 4] = A_shared_v.x;
-          A_shared_local[ax_A_shared_i_0 * 4 + 1] = A_shared_v.y;
-          A_shared_local[ax_A_shared_i_0 * 4 + 2] = A_shared_v.z;
-          A_shared_local[ax_A_shared_i_0 * 4 + 3] = A_shared_v.w;
+              i_0_1 * 64 + tid / 64 * 16 + tid / 8 % 4 * 4]);
+          A_shared_local[i_0_1 * 4] = A_shared_v.x;
+          A_shared_local[i_0_1 * 4 + 1] = A_shared_v.y;
+          A_shared_local[i_0_1 * 4 + 2] = A_shared_v.z;
+          A_shared_local[i_0_1 * 4 + 3] = A_shared_v.w;
         }
         #pragma unroll
-        for (int ax_B_shared_j_0 = 0; ax_B_shared_j_0 < 2; ++ax_B_shared_j_0) {
+        for (int j_0_1 = 0; j_0_1 < 2; ++j_0_1) {
           const float4 B_shared_v =
               *reinterpret_cast<const float4 *>(&B_shared[(k_outer + 1) % 2 * 1024 + k_inner * 128 +
-              ax_B_shared_j_0 * 64 + tid / 32 % 2 * 32 + tid % 8 * 4]);
-          B_shared_local[ax_B_shared_j_0 * 4] = B_shared_v.x;
-          B_shared_local[ax_B_shared_j_0 * 4 + 1] = B_shared_v.y;
-          B_shared_local[ax_B_shared_j_0 * 4 + 2] = B_shared_v.z;
-          B_shared_local[ax_B_shared_j_0 * 4 + 3] = B_shared_v.w;
+              j_0_1 * 64 + tid / 32 % 2 * 32 + tid % 8 * 4]);
+          B_shared_local[j_0_1 * 4] = B_shared_v.x;
+          B_shared_local[j_0_1 * 4 + 1] = B_shared_v.y;
+          B_shared_local[j_0_1 * 4 + 2] = B_shared_v.z;
+          B_shared_local[j_0_1 * 4 + 3] = B_shared_v.w;
         }
         #pragma unroll
         for (int i_1 = 0; i_1 < 2; ++i_1) {
@@ -240,24 +240,24 @@ gemm(const float *__restrict__ A, const float *__restrict__ B, float *__restrict
     #pragma unroll
     for (int k_inner = 0; k_inner < 8; ++k_inner) {
       #pragma unroll
-      for (int ax_A_shared_i_0 = 0; ax_A_shared_i_0 < 2; ++ax_A_shared_i_0) {
+      for (int i_0_1 = 0; i_0_1 < 2; ++i_0_1) {
         const float4 A_shared_v =
-            *reinterpret_cast<const float4 *>(&A_shared[k_inner * 132 + ax_A_shared_i_0 * 64 +
-            tid / 64 * 16 + tid / 8 % 4 * 4]);
-        A_shared_local[ax_A_shared_i_0 * 4] = A_shared_v.x;
-        A_shared_local[ax_A_shared_i_0 * 4 + 1] = A_shared_v.y;
-        A_shared_local[ax_A_shared_i_0 * 4 + 2] = A_shared_v.z;
-        A_shared_local[ax_A_shared_i_0 * 4 + 3] = A_shared_v.w;
+            *reinterpret_cast<const float4 *>(&A_shared[k_inner * 132 + i_0_1 * 64 + tid / 64 * 16 +
+            tid / 8 % 4 * 4]);
+        A_shared_local[i_0_1 * 4] = A_shared_v.x;
+        A_shared_local[i_0_1 * 4 + 1] = A_shared_v.y;
+        A_shared_local[i_0_1 * 4 + 2] = A_shared_v.z;
+        A_shared_local[i_0_1 * 4 + 3] = A_shared_v.w;
       }
       #pragma unroll
-      for (int ax_B_shared_j_0 = 0; ax_B_shared_j_0 < 2; ++ax_B_shared_j_0) {
+      for (int j_0_1 = 0; j_0_1 < 2; ++j_0_1) {
         const float4 B_shared_v =
-            *reinterpret_cast<const float4 *>(&B_shared[k_inner * 128 + ax_B_shared_j_0 * 64 +
+            *reinterpret_cast<const float4 *>(&B_shared[k_inner * 128 + j_0_1 * 64 +
             tid / 32 % 2 * 32 + tid % 8 * 4]);
-        B_shared_local[ax_B_shared_j_0 * 4] = B_shared_v.x;
-        B_shared_local[ax_B_shared_j_0 * 4 + 1] = B_shared_v.y;
-        B_shared_local[ax_B_shared_j_0 * 4 + 2] = B_shared_v.z;
-        B_shared_local[ax_B_shared_j_0 * 4 + 3] = B_shared_v.w;
+        B_shared_local[j_0_1 * 4] = B_shared_v.x;
+        B_shared_local[j_0_1 * 4 + 1] = B_shared_v.y;
+        B_shared_local[j_0_1 * 4 + 2] = B_shared_v.z;
+        B_shared_local[j_0_1 * 4 + 3] = B_shared_v.w;
       }
       #pragma unroll
       for (int i_1 = 0; i_1 < 2; ++i_1) {
@@ -304,24 +304,24 @@ gemm(const float *__restrict__ A, const float *__restrict__ B, float *__restrict
       #pragma unroll
       for (int k_inner = 0; k_inner < 8; ++k_inner) {
         #pragma unroll
-        for (int ax_A_shared_i_0 = 0; ax_A_shared_i_0 < 2; ++ax_A_shared_i_0) {
+        for (int i_0_1 = 0; i_0_1 < 2; ++i_0_1) {
           const float4 A_shared_v =
               *reinterpret_cast<const float4 *>(&A_shared[(k_outer + 1) % 2 * 1056 + k_inner * 132 +
-              ax_A_shared_i_0 * 64 + tid / 64 * 16 + tid / 8 % 4 * 4]);
-          A_shared_local[ax_A_shared_i_0 * 4] = A_shared_v.x;
-          A_shared_local[ax_A_shared_i_0 * 4 + 1] = A_shared_v.y;
-          A_shared_local[ax_A_shared_i_0 * 4 + 2] = A_shared_v.z;
-          A_shared_local[ax_A_shared_i_0 * 4 + 3] = A_shared_v.w;
+              i_0_1 * 64 + tid / 64 * 16 + tid / 8 % 4 * 4]);
+          A_shared_local[i_0_1 * 4] = A_shared_v.x;
+          A_shared_local[i_0_1 * 4 + 1] = A_shared_v.y;
+          A_shared_local[i_0_1 * 4 + 2] = A_shared_v.z;
+          A_shared_local[i_0_1 * 4 + 3] = A_shared_v.w;
         }
         #pragma unroll
-        for (int ax_B_shared_j_0 = 0; ax_B_shared_j_0 < 2; ++ax_B_shared_j_0) {
+        for (int j_0_1 = 0; j_0_1 < 2; ++j_0_1) {
           const float4 B_shared_v =
               *reinterpret_cast<const float4 *>(&B_shared[(k_outer + 1) % 2 * 1024 + k_inner * 128 +
-              ax_B_shared_j_0 * 64 + tid / 32 % 2 * 32 + tid % 8 * 4]);
-          B_shared_local[ax_B_shared_j_0 * 4] = B_shared_v.x;
-          B_shared_local[ax_B_shared_j_0 * 4 + 1] = B_shared_v.y;
-          B_shared_local[ax_B_shared_j_0 * 4 + 2] = B_shared_v.z;
-          B_shared_local[ax_B_shared_j_0 * 4 + 3] = B_shared_v.w;
+              j_0_1 * 64 + tid / 32 % 2 * 32 + tid % 8 * 4]);
+          B_shared_local[j_0_1 * 4] = B_shared_v.x;
+          B_shared_local[j_0_1 * 4 + 1] = B_shared_v.y;
+          B_shared_local[j_0_1 * 4 + 2] = B_shared_v.z;
+          B_shared_local[j_0_1 * 4 + 3] = B_shared_v.w;
         }
         #pragma unroll
         for (int i_1 = 0; i_1 < 2; ++i_1) {

@@ -34,24 +34,24 @@ gemm(const float *__restrict__ A, const float *__restrict__ B, float *__restrict
     #pragma unroll
     for (int k_inner = 0; k_inner < 8; ++k_inner) {
       #pragma unroll
-      for (int ax_A_shared_i_outer = 0; ax_A_shared_i_outer < 2; ++ax_A_shared_i_outer) {
+      for (int i_outer = 0; i_outer < 2; ++i_outer) {
         const float4 A_shared_v =
             *reinterpret_cast<const float4 *>(&A_shared[k_inner * 128 + tid / 16 * 8 +
-            ax_A_shared_i_outer * 4]);
-        A_shared_local[ax_A_shared_i_outer * 4] = A_shared_v.x;
-        A_shared_local[ax_A_shared_i_outer * 4 + 1] = A_shared_v.y;
-        A_shared_local[ax_A_shared_i_outer * 4 + 2] = A_shared_v.z;
-        A_shared_local[ax_A_shared_i_outer * 4 + 3] = A_shared_v.w;
+            i_outer * 4]);
+        A_shared_local[i_outer * 4] = A_shared_v.x;
+        A_shared_local[i_outer * 4 + 1] = A_shared_v.y;
+        A_shared_local[i_outer * 4 + 2] = A_shared_v.z;
+        A_shared_local[i_outer * 4 + 3] = A_shared_v.w;
       }
       #pragma unroll
-      for (int ax_B_shared_j_outer = 0; ax_B_shared_j_outer < 2; ++ax_B_shared_j_outer) {
+      for (int j_outer = 0; j_outer < 2; ++j_outer) {
         const float4 B_shared_v =
-            *reinterpret_cast<const float4 *>(&B_shared[k_inner * 128 + ax_B_shared_j_outer * 64 +
+            *reinterpret_cast<const float4 *>(&B_shared[k_inner * 128 + j_outer * 64 +
             tid % 16 * 4]);
-        B_shared_local[ax_B_shared_j_outer * 4] = B_shared_v.x;
-        B_shared_local[ax_B_shared_j_outer * 4 + 1] = B_shared_v.y;
-        B_shared_local[ax_B_shared_j_outer * 4 + 2] = B_shared_v.z;
-        B_shared_local[ax_B_shared_j_outer * 4 + 3] = B_shared_v.w;
+        B_shared_local[j_outer * 4] = B_shared_v.x;
+        B_shared_local[j_outer * 4 + 1] = B_shared_v.y;
+        B_shared_local[j_outer * 4 + 2] = B_shared_v.z;
+        B_shared_local[j_outer * 4 + 3] = B_shared_v.w;
       }
       #pragma unroll
       for (int i_2 = 0; i_2 < 8; ++i_2) {

@@ -11,8 +11,8 @@ namespace nestsmith {
 constinit const Primitive primitives::async_copy =
     primitive<&Schedule::async_copy>("async_copy", {block("copy")});
 
-void Schedule::async_copy(BlockRef handle, Where where) {
-  Edit edit(*this, where, primitives::async_copy, handle);
+void Schedule::async_copy(BlockRef handle, Caller caller) {
+  Edit edit(*this, caller, primitives::async_copy, handle);
   const Block &block = edit.block(handle);
   if (std::string missing = why_not(Feature::cp_async, target().arch); !missing.empty())
     edit.refuse("async_copy.feature",

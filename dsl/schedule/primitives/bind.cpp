@@ -214,8 +214,8 @@ void check_nested(const Schedule::Edit &edit, const For &outer, const For &inner
 
 constinit const Primitive primitives::bind = primitive<&Schedule::bind>("bind", {loop("loop"), axis("axis")});
 
-void Schedule::bind(Loop handle, Axis axis, Where where) {
-  Edit edit(*this, where, primitives::bind, handle, axis);
+void Schedule::bind(Loop handle, Axis axis, Caller caller) {
+  Edit edit(*this, caller, primitives::bind, handle, axis);
   const For &loop = edit.loop(handle);
   edit.require_serial("bind.serial", loop);
   check_reductions(edit, loop);

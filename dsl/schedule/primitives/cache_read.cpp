@@ -76,8 +76,8 @@ Cached cached_read(Schedule::Edit &edit, const Block &reader, const Load &access
 constinit const Primitive primitives::cache_read = primitive<&Schedule::cache_read>(
     "cache_read", {block("reader"), buffer("buffer", "reader"), scope("scope")});
 
-BlockRef Schedule::cache_read(BlockRef handle, const std::string &buffer_name, Scope scope, Where where) {
-  Edit edit(*this, where, primitives::cache_read, handle, buffer_name, scope);
+BlockRef Schedule::cache_read(BlockRef handle, const std::string &buffer_name, Scope scope, Caller caller) {
+  Edit edit(*this, caller, primitives::cache_read, handle, buffer_name, scope);
   const Block &reader = edit.block(handle);
   const Load &access = find_read(edit, reader, buffer_name);
   Buffer buffer = access.buffer;
@@ -101,7 +101,7 @@ BlockRef Schedule::cache_read(BlockRef handle, const std::string &buffer_name, S
     for (const Block *writer : writers_of(edit.body(), buffer))
       require_whole(edit, "cache_read.whole", *writer);
 
-  std::string cache_name = edit.name(fmt::format("{}_{}", buffer_name, nestsmith::name(scope)));
+  std::string cache_name = edit.result_name(0, fmt::format("{}_{}", buffer_name, nestsmith::name(scope)));
   Cached cached = cached_read(edit, reader, access, cache_name, scope);
   BlockId copy_id = blocks_of(cached.copy).front()->id;
   Stmt body = replace(edit.body(), path_to(edit.body(), reader.id).back(), cached.reader);

@@ -9,8 +9,8 @@ namespace nestsmith {
 constinit const Primitive primitives::cache_write =
     primitive<&Schedule::cache_write>("cache_write", {block("writer"), scope("scope")});
 
-BlockRef Schedule::cache_write(BlockRef handle, Scope scope, Where where) {
-  Edit edit(*this, where, primitives::cache_write, handle, scope);
+BlockRef Schedule::cache_write(BlockRef handle, Scope scope, Caller caller) {
+  Edit edit(*this, caller, primitives::cache_write, handle, scope);
   const Block &writer = edit.block(handle);
   Buffer buffer = writer.body.buffer;
   if (scope == Scope::global)
@@ -39,7 +39,7 @@ BlockRef Schedule::cache_write(BlockRef handle, Scope scope, Where where) {
   require_whole(edit, "cache_write.whole", writer);
 
   std::string cache_name = edit.name(fmt::format("{}_{}", buffer->name, nestsmith::name(scope)));
-  std::string copy_name = edit.name(fmt::format("{}_writeback", buffer->name));
+  std::string copy_name = edit.result_name(0, fmt::format("{}_writeback", buffer->name));
   auto cache = std::make_shared<const BufferNode>(
       BufferNode{cache_name, buffer->dtype, buffer->shape, scope, Role::temporary});
   Stmt copy = copy_nest(edit, cache, buffer, copy_name, axis_names(writer, buffer, writer.body.indices));

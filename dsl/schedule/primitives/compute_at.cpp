@@ -128,8 +128,8 @@ Span cut(const Span &span, const Expr &shape, const Bounds &bounds) {
 constinit const Primitive primitives::compute_at =
     primitive<&Schedule::compute_at>("compute_at", {block("producer"), near_loop("loop", "producer")});
 
-void Schedule::compute_at(BlockRef handle, Loop at, Where where) {
-  Edit edit(*this, where, primitives::compute_at, handle, at);
+void Schedule::compute_at(BlockRef handle, Loop at, Caller caller) {
+  Edit edit(*this, caller, primitives::compute_at, handle, at);
   const Block &producer = edit.block(handle);
   const For &loop = edit.loop(at);
   const Buffer &buffer = producer.body.buffer;

@@ -108,8 +108,8 @@ void check_intrinsics(const Schedule::Edit &edit, const Stmt &body, const Block 
 constinit const Primitive primitives::compute_inline =
     primitive<&Schedule::compute_inline>("compute_inline", {block("block")});
 
-void Schedule::compute_inline(BlockRef handle, Where where) {
-  Edit edit(*this, where, primitives::compute_inline, handle);
+void Schedule::compute_inline(BlockRef handle, Caller caller) {
+  Edit edit(*this, caller, primitives::compute_inline, handle);
   const Block &block = edit.block(handle);
   check_definition(edit, block);
   Stmt body = inlined(edit, remove_block(edit.body(), block.id), block);

@@ -1,5 +1,6 @@
 #include "dsl/schedule/primitives/decompose_reduction.h"
 
+#include "dsl/schedule/primitives/loop_names.h"
 #include "dsl/schedule/primitives/move.h"
 
 #include <algorithm>
@@ -91,8 +92,8 @@ Stmt primitives::decompose(const Stmt &root, const BlockId &id, const Var &at, c
 constinit const Primitive primitives::decompose_reduction = primitive<&Schedule::decompose_reduction>(
     "decompose_reduction", {block("block"), near_loop("loop", "block")});
 
-BlockRef Schedule::decompose_reduction(BlockRef handle, Loop at, Where where) {
-  Edit edit(*this, where, primitives::decompose_reduction, handle, at);
+BlockRef Schedule::decompose_reduction(BlockRef handle, Loop at, Caller caller) {
+  Edit edit(*this, caller, primitives::decompose_reduction, handle, at);
   const Block &block = edit.block(handle);
   const For &loop = edit.loop(at);
   if (!block.init)
@@ -128,11 +129,10 @@ BlockRef Schedule::decompose_reduction(BlockRef handle, Loop at, Where where) {
                               "to the same elements again; decompose at a loop inside of {}",
                               block.id->name, var->name, var->name),
                   {var->name, block.id->name});
-  auto init =
-      std::make_shared<const BlockSymbol>(BlockSymbol{edit.name(fmt::format("{}_init", block.id->name))});
-  Stmt body = primitives::decompose(edit.body(), block.id, loop.var, init, [&](const Var &copied) {
-    return make_var(edit.name(copied->name + "_init"));
-  });
+  auto init = std::make_shared<const BlockSymbol>(
+      BlockSymbol{edit.result_name(0, fmt::format("{}_init", block.id->name))});
+  Stmt body = primitives::decompose(edit.body(), block.id, loop.var, init,
+                                    [&](const Var &copied) { return loop_of_init(edit, copied); });
   require_kept_order(edit, "decompose_reduction.order", block.id, body, init, loop.var->name);
   edit.commit(body, {init->name});
   return {init};

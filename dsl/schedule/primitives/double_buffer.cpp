@@ -47,8 +47,8 @@ std::vector<NestInLoop> staged(const For &loop) {
 constinit const Primitive primitives::double_buffer =
     primitive<&Schedule::double_buffer>("double_buffer", {loop("loop")});
 
-void Schedule::double_buffer(Loop handle, Where where) {
-  Edit edit(*this, where, primitives::double_buffer, handle);
+void Schedule::double_buffer(Loop handle, Caller caller) {
+  Edit edit(*this, caller, primitives::double_buffer, handle);
   const For &loop = edit.loop(handle);
   if (!loop.is<Unrolled>() || !loop.pipeline().empty())
     edit.require_serial("double_buffer.serial", loop);

@@ -1,11 +1,13 @@
 #include "dsl/schedule/primitives/edit.h"
 
 #include "dsl/expr/identifier.h"
+#include "dsl/expr/printable.h"
 #include "dsl/hardware/vector_access.h"
 #include "dsl/hardware/verify.h"
 #include "dsl/ir/pipeline.h"
 #include "dsl/ir/printer.h"
 #include "dsl/ir/snake.h"
+#include "dsl/schedule/primitives/loop_names.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -45,17 +47,37 @@ void Schedule::Edit::refuse(const char *requirement, const std::string &message,
                       print_marked(program(), culprits), std::make_shared<const Schedule>(schedule_));
 }
 
-std::string Schedule::Edit::name(const std::string &wanted) {
+bool Schedule::Edit::is_taken(const std::string &name) {
   if (!present_)
     present_ = names_in(program());
-  auto taken = [&](const std::string &name) {
-    bool present = std::find(present_->begin(), present_->end(), name) != present_->end();
-    return given_.count(name) || (present && !released_.count(name));
-  };
+  bool present = std::find(present_->begin(), present_->end(), name) != present_->end();
+  return given_.count(name) || (present && !released_.count(name));
+}
+
+void Schedule::Edit::check_chosen_names() {
+  for (const std::string &name : chosen_names()) {
+    std::string shown = printable(name.substr(0, 40));
+    if (!is_identifier(name) || is_cpp_keyword(name) || name.size() > most_identifier_length)
+      refuse("any.named",
+             fmt::format(
+                 "got the name '{}', expected an identifier of at most {} letters that is no keyword of C++",
+                 shown, most_identifier_length));
+    if (is_taken(name))
+      refuse("any.named",
+             fmt::format("the name '{}' is taken; choose one that no loop, block or buffer has", shown));
+    given_.insert(name);
+  }
+}
+
+std::string Schedule::Edit::result_name(std::size_t n, const std::string &wanted) {
+  return n < chosen_names().size() ? chosen_names()[n] : name(wanted);
+}
+
+std::string Schedule::Edit::name(const std::string &wanted) {
   // Names derive from names: each split and fusion of the same loops would double their length.
   std::string base = wanted.substr(0, most_identifier_length);
   std::string result = base;
-  for (int n = 1; taken(result); ++n)
+  for (int n = 1; is_taken(result); ++n)
     result = fmt::format("{}_{}", base, n);
   given_.insert(result);
   return result;
@@ -73,6 +95,10 @@ void Schedule::Edit::commit(Stmt body, std::vector<std::string> results) {
 }
 
 void Schedule::Edit::commit(Program next, std::vector<std::string> results) {
+  if (!chosen_names().empty() && chosen_names() != results)
+    refuse("any.named",
+           fmt::format("number of names: got {}, expected {}, the number of loops or blocks that {} makes",
+                       chosen_names().size(), results.size(), directive_.op));
   if (const For *lanes = crowded_lanes(next))
     refuse(
         "any.lanes",
@@ -168,7 +194,7 @@ Stmt with_guards(const Stmt &stmt, const For &loop, const std::vector<BlockId> &
     return map_children(stmt, [&](const Stmt &child) { return with_guards(child, loop, blocks); });
   if (std::ranges::find(blocks, block->id) == blocks.end())
     return stmt;
-  IterVar guard{make_var(loop.var->name), loop.extent, IterKind::spatial, Expr(loop.var)};
+  IterVar guard{make_var_like(*loop.var), loop.extent, IterKind::spatial, Expr(loop.var)};
   if (is_loop_of_sum(*block, loop.var))
     guard.kind = IterKind::reduction;
   Block copy = *block;
@@ -333,8 +359,7 @@ Stmt nest_over(Schedule::Edit &edit, Block block, const Region &region, const Bo
     iter.binding = span.min;
     bool whole = span.runs.empty();
     for (std::size_t n = 0; n < (whole ? 1 : span.runs.size()); ++n) {
-      std::string wanted = "ax_" + iter.var->name + (span.runs.size() > 1 ? fmt::format("_{}", n) : "");
-      Var var = make_var(edit.name(wanted));
+      Var var = loop_of_axis(edit, iter.var->name, span.runs.size() > 1 ? fmt::format("_{}", n) : "");
       Expr count = whole ? span.extent : Expr(span.runs[n].count);
       inner.set_extent(var, count);
       iter.binding = iter.binding + Expr(var) * Expr(whole ? steps.size : span.runs[n].step);

@@ -18,12 +18,15 @@ namespace nestsmith {
 /// Requires [any.handle]: a handle names a loop or a block of the current program of the schedule.
 /// Requires [any.lanes]: a vectorized loop still contains exactly one block and no other loop, and a tensorized
 ///   loop exactly one block and the serial loops of its nest.
+/// Requires [any.named]: there is one name for each result, or none; each is an identifier that nothing in the
+///   program has.
 class Schedule::Edit {
 public:
   template <class... Arguments>
-  Edit(Schedule &schedule, Where where, const Primitive &primitive, const Arguments &...arguments)
-      : schedule_(schedule),
-        primitive_(primitive), directive_{std::string(primitive.name), {to_argument(arguments)...}, {}, where} {
+  Edit(Schedule &schedule, const Caller &caller, const Primitive &primitive, const Arguments &...arguments)
+      : schedule_(schedule), primitive_(primitive),
+        directive_{std::string(primitive.name), {to_argument(arguments)...}, {}, caller.names, caller.where} {
+    check_chosen_names();
   }
 
   const Schedule &schedule() const { return schedule_; }
@@ -36,6 +39,10 @@ public:
                            const std::vector<std::string> &culprits = {}) const;
   /// Returns a name that no loop, block or buffer of the new program has: `wanted`, or `wanted` with a suffix.
   std::string name(const std::string &wanted);
+  /// The name of result number n: the one that the user chose, or else `name(wanted)`.
+  std::string result_name(std::size_t n, const std::string &wanted);
+  /// The names that the user chose for the results; empty: none.
+  const std::vector<std::string> &chosen_names() const { return directive_.named; }
   /// Frees the name of a loop that the new program will not contain.
   void release(const Stmt &loop);
   /// Verifies the new program and appends it to the schedule. Refuses a program in which a pipeline violates a
@@ -66,6 +73,9 @@ public:
 
 private:
   static Stmt top_level(const Path &path) { return path.size() > 1 && as<Seq>(path[0]) ? path[1] : path[0]; }
+
+  bool is_taken(const std::string &name);
+  void check_chosen_names();
 
   Schedule &schedule_;
   const Primitive &primitive_;

@@ -1,6 +1,6 @@
 #include "dsl/schedule/primitives/fuse.h"
 
-#include "dsl/schedule/primitives/edit.h"
+#include "dsl/schedule/primitives/loop_names.h"
 
 #include <fmt/format.h>
 
@@ -24,8 +24,8 @@ static std::string remedy(const Schedule::Edit &edit, const For &outer, const Fo
 constinit const Primitive primitives::fuse =
     primitive<&Schedule::fuse>("fuse", {outer_loop("outer"), inner_loop("inner", "outer")});
 
-Loop Schedule::fuse(Loop outer_handle, Loop inner_handle, Where where) {
-  Edit edit(*this, where, primitives::fuse, outer_handle, inner_handle);
+Loop Schedule::fuse(Loop outer_handle, Loop inner_handle, Caller caller) {
+  Edit edit(*this, caller, primitives::fuse, outer_handle, inner_handle);
   const For &outer = edit.loop(outer_handle);
   const For &inner = edit.loop(inner_handle);
   edit.require_serial("fuse.serial", outer);
@@ -48,7 +48,7 @@ Loop Schedule::fuse(Loop outer_handle, Loop inner_handle, Where where) {
         {outer.var->name, inner.var->name});
 
   Expr extent = simplify(outer.extent * inner.extent);
-  Loop fused{make_var(edit.name(fmt::format("{}_{}", outer.var->name, inner.var->name)))};
+  Loop fused{fused_loop(edit, outer.var, inner.var)};
   Bounds bounds = loop_bounds(edit.body());
   bounds.set_extent(fused.var, extent);
   Stmt nest = substitute_loops(inner.body, [&](const Var &var) {

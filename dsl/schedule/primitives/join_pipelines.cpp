@@ -10,8 +10,8 @@ namespace nestsmith {
 constinit const Primitive primitives::join_pipelines =
     primitive<&Schedule::join_pipelines>("join_pipelines", {loop("inner")});
 
-void Schedule::join_pipelines(Loop handle, Where where) {
-  Edit edit(*this, where, primitives::join_pipelines, handle);
+void Schedule::join_pipelines(Loop handle, Caller caller) {
+  Edit edit(*this, caller, primitives::join_pipelines, handle);
   const For &loop = edit.loop(handle);
   if (!loop.is<Unrolled>() || loop.pipeline().empty() || loop.joined())
     edit.refuse(

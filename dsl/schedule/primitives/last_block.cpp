@@ -37,8 +37,8 @@ void check_around(const Schedule::Edit &edit, const For &loop, const std::vector
 constinit const Primitive primitives::last_block =
     primitive<&Schedule::last_block>("last_block", {loop("loop")});
 
-void Schedule::last_block(Loop handle, Where where) {
-  Edit edit(*this, where, primitives::last_block, handle);
+void Schedule::last_block(Loop handle, Caller caller) {
+  Edit edit(*this, caller, primitives::last_block, handle);
   const For &loop = edit.loop(handle);
   if (!is_bound_to_block(loop))
     edit.refuse("last_block.axis",

@@ -10,8 +10,8 @@ namespace nestsmith {
 constinit const Primitive primitives::launch_bounds =
     primitive<&Schedule::launch_bounds>("launch_bounds", {integer("min_blocks", 2)});
 
-void Schedule::launch_bounds(std::int64_t min_blocks, Where where) {
-  Edit edit(*this, where, primitives::launch_bounds, min_blocks);
+void Schedule::launch_bounds(std::int64_t min_blocks, Caller caller) {
+  Edit edit(*this, caller, primitives::launch_bounds, min_blocks);
   if (min_blocks < 1 || min_blocks > target_.blocks_per_sm)
     edit.refuse("launch_bounds.count", fmt::format("got {} blocks on an SM, expected 1 to {}, the limit of {}",
                                                    min_blocks, target_.blocks_per_sm, to_string(target_.arch)));

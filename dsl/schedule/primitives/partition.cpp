@@ -39,8 +39,8 @@ bool guards(const For &loop) {
 
 constinit const Primitive primitives::partition = primitive<&Schedule::partition>("partition", {loop("loop")});
 
-void Schedule::partition(Loop handle, Where where) {
-  Edit edit(*this, where, primitives::partition, handle);
+void Schedule::partition(Loop handle, Caller caller) {
+  Edit edit(*this, caller, primitives::partition, handle);
   const For &loop = edit.loop(handle);
   if (loop.partitioned())
     edit.refuse("partition.kind",

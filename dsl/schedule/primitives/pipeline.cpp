@@ -68,8 +68,8 @@ void check_stages(const Schedule::Edit &edit, const For &loop, const std::vector
 constinit const Primitive primitives::pipeline =
     primitive<&Schedule::pipeline>("pipeline", {loop_of_nests("loop"), stages("stages", "loop")});
 
-void Schedule::pipeline(Loop handle, std::vector<Stage> stages, Where where) {
-  Edit edit(*this, where, primitives::pipeline, handle, stages);
+void Schedule::pipeline(Loop handle, std::vector<Stage> stages, Caller caller) {
+  Edit edit(*this, caller, primitives::pipeline, handle, stages);
   const For &loop = edit.loop(handle);
   if (!loop.is<Unrolled>() || !loop.pipeline().empty())
     edit.require_serial("pipeline.serial", loop);

@@ -59,6 +59,8 @@ std::string to_cpp(const Primitive &primitive, const Directive &directive, const
         argument_to_cpp(directive.arguments[n], n < primitive.count ? &primitive.slots[n] : nullptr));
   for (const std::string &name : directive.results)
     results.push_back(handle_name(name));
+  if (!directive.named.empty())
+    arguments.push_back(fmt::format("named(\"{}\")", fmt::join(directive.named, "\", \"")));
   std::string call = fmt::format("s.{}({}){}", directive.op, fmt::join(arguments, ", "), end);
   if (results.empty())
     return call;
@@ -101,7 +103,7 @@ template <class T> const T &ArgumentReader::next(const char *expected) {
 }
 
 /// A trace does not state where its directives were written.
-template <> Where ArgumentReader::read() { return {}; }
+template <> Caller ArgumentReader::read() { return {{}, directive_.named}; }
 template <> Loop ArgumentReader::read() { return schedule_.loop(next<LoopName>("a loop").name); }
 template <> BlockRef ArgumentReader::read() { return schedule_.block(next<BlockName>("a block").name); }
 template <> std::int64_t ArgumentReader::read() { return next<std::int64_t>("a whole number"); }

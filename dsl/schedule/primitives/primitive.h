@@ -107,7 +107,7 @@ private:
   std::size_t at_ = 0;
 };
 
-template <> Where ArgumentReader::read();
+template <> Caller ArgumentReader::read();
 template <> Loop ArgumentReader::read();
 template <> BlockRef ArgumentReader::read();
 template <> std::int64_t ArgumentReader::read();
@@ -199,7 +199,7 @@ constexpr bool may_refer(ParameterKind kind, ParameterKind of) {
   }
 }
 
-/// A method of Schedule. Its last parameter is a Where.
+/// A method of Schedule. Its last parameter is a Caller.
 template <class Method> struct MethodOf;
 template <class Result, class... Arguments> struct MethodOf<Result (Schedule::*)(Arguments...)> {
   static constexpr std::size_t parameters = sizeof...(Arguments) - 1;
@@ -219,7 +219,7 @@ template <class Result, class... Arguments> struct MethodOf<Result (Schedule::*)
 };
 
 /// Selects the form of an overloaded method that traces use.
-template <class Result, class... Arguments> using Method = Result (Schedule::*)(Arguments..., Where);
+template <class Result, class... Arguments> using Method = Result (Schedule::*)(Arguments..., Caller);
 
 /// Not a constant: what calls it does not compile.
 inline void declaration_differs_from_the_method() {}

@@ -132,8 +132,8 @@ void check_order(const Schedule::Edit &edit, const std::vector<const For *> &bef
 
 constinit const Primitive primitives::reorder = primitive<&Schedule::reorder>("reorder", {loops("order")});
 
-void Schedule::reorder(std::vector<Loop> order, Where where) {
-  Edit edit(*this, where, primitives::reorder, order);
+void Schedule::reorder(std::vector<Loop> order, Caller caller) {
+  Edit edit(*this, caller, primitives::reorder, order);
   if (order.size() < 2)
     edit.refuse("reorder.distinct", fmt::format("got {} loops, expected at least 2", order.size()));
   for (std::size_t n = 0; n < order.size(); ++n) {

@@ -250,8 +250,8 @@ Stmt nest_at(Schedule::Edit &edit, const Block &consumer, const For &loop, const
 constinit const Primitive primitives::reverse_compute_at = primitive<&Schedule::reverse_compute_at>(
     "reverse_compute_at", {block("consumer"), near_loop("loop", "consumer")});
 
-void Schedule::reverse_compute_at(BlockRef handle, Loop at, Where where) {
-  Edit edit(*this, where, primitives::reverse_compute_at, handle, at);
+void Schedule::reverse_compute_at(BlockRef handle, Loop at, Caller caller) {
+  Edit edit(*this, caller, primitives::reverse_compute_at, handle, at);
   const Block &consumer = edit.block(handle);
   const For &loop = edit.loop(at);
   std::vector<Buffer> links = links_of(edit, consumer, loop);

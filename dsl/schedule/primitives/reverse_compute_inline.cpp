@@ -147,8 +147,8 @@ Block with_axes_of(const Block &consumer, const Load &link, const Block &produce
 constinit const Primitive primitives::reverse_compute_inline =
     primitive<&Schedule::reverse_compute_inline>("reverse_compute_inline", {block("consumer")});
 
-void Schedule::reverse_compute_inline(BlockRef handle, Where where) {
-  Edit edit(*this, where, primitives::reverse_compute_inline, handle);
+void Schedule::reverse_compute_inline(BlockRef handle, Caller caller) {
+  Edit edit(*this, caller, primitives::reverse_compute_inline, handle);
   const Block &consumer = edit.block(handle);
   const Load &link = find_link(edit, consumer);
   const Block &producer = find_producer(edit, consumer, link.buffer);

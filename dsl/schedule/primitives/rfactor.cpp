@@ -112,7 +112,7 @@ Block partial_sums(const Schedule::Edit &edit, const Block &sum, const For &loop
                    const BlockId &id) {
   Block block = sum;
   block.id = id;
-  IterVar part{make_var(loop.var->name), loop.extent, IterKind::spatial, Expr(loop.var)};
+  IterVar part{make_var_like(*loop.var), loop.extent, IterKind::spatial, Expr(loop.var)};
   std::vector<Expr> starts = starts_of(edit, loop, sum, part.var);
   for (std::size_t n = 0; n < starts.size(); ++n)
     if (IterVar &axis = block.iters[n]; as_int(starts[n]) != 0)
@@ -134,7 +134,7 @@ Block sum_of_parts(const Block &sum, const For &loop, const Buffer &parts) {
       block.iters.push_back({make_var(iter.var->name), iter.extent, IterKind::spatial, Expr(0)});
       renamed[iter.var] = block.iters.back().var;
     }
-  Var part = make_var(loop.var->name);
+  Var part = make_var_like(*loop.var);
   block.iters.push_back({part, loop.extent, IterKind::reduction, Expr(0)});
   std::vector<Expr> element, from{Expr(part)};
   for (const Expr &index : sum.body.indices) {
@@ -151,8 +151,8 @@ Block sum_of_parts(const Block &sum, const For &loop, const Buffer &parts) {
 
 constinit const Primitive primitives::rfactor = primitive<&Schedule::rfactor>("rfactor", {loop("loop")});
 
-BlockRef Schedule::rfactor(Loop handle, Where where) {
-  Edit edit(*this, where, primitives::rfactor, handle);
+BlockRef Schedule::rfactor(Loop handle, Caller caller) {
+  Edit edit(*this, caller, primitives::rfactor, handle);
   const For &loop = edit.loop(handle);
   const Block &sum = find_sum(edit, loop);
   edit.require_serial("rfactor.serial", loop);
@@ -160,7 +160,7 @@ BlockRef Schedule::rfactor(Loop handle, Where where) {
   require_whole(edit, "rfactor.whole", sum);
 
   const Buffer &buffer = sum.body.buffer;
-  std::string name = edit.name(buffer->name + "_rf");
+  std::string name = edit.result_name(0, buffer->name + "_rf");
   std::vector<Expr> shape{loop.extent};
   shape.insert(shape.end(), buffer->shape.begin(), buffer->shape.end());
   auto parts = std::make_shared<const BufferNode>(

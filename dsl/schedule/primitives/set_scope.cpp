@@ -9,8 +9,8 @@ namespace nestsmith {
 constinit const Primitive primitives::set_scope =
     primitive<&Schedule::set_scope>("set_scope", {block("writer"), scope("scope")});
 
-void Schedule::set_scope(BlockRef handle, Scope scope, Where where) {
-  Edit edit(*this, where, primitives::set_scope, handle, scope);
+void Schedule::set_scope(BlockRef handle, Scope scope, Caller caller) {
+  Edit edit(*this, caller, primitives::set_scope, handle, scope);
   Buffer old = edit.block(handle).body.buffer;
   if (old->role != Role::temporary)
     edit.refuse(

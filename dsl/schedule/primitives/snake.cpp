@@ -9,8 +9,8 @@ namespace nestsmith {
 constinit const Primitive primitives::snake =
     primitive<&Schedule::snake>("snake", {outer_loop("outer"), inner_loop("inner", "outer")});
 
-void Schedule::snake(Loop outer_handle, Loop inner_handle, Where where) {
-  Edit edit(*this, where, primitives::snake, outer_handle, inner_handle);
+void Schedule::snake(Loop outer_handle, Loop inner_handle, Caller caller) {
+  Edit edit(*this, caller, primitives::snake, outer_handle, inner_handle);
   const For &outer = edit.loop(outer_handle), &inner = edit.loop(inner_handle);
   for (const For *loop : {&outer, &inner})
     if (!loop->is<Unrolled>())

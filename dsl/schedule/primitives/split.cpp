@@ -1,7 +1,7 @@
 #include "dsl/schedule/primitives/split.h"
 
 #include "dsl/expr/expr_text.h"
-#include "dsl/schedule/primitives/edit.h"
+#include "dsl/schedule/primitives/loop_names.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -111,8 +111,8 @@ constinit const Primitive primitives::split =
     primitive<Method<std::vector<Loop>, Loop, std::vector<std::int64_t>>{&Schedule::split}>(
         "split", {loop("loop"), factors("factors")});
 
-std::vector<Loop> Schedule::split(Loop handle, std::vector<std::int64_t> given, Where where) {
-  Edit edit(*this, where, primitives::split, handle, given);
+std::vector<Loop> Schedule::split(Loop handle, std::vector<std::int64_t> given, Caller caller) {
+  Edit edit(*this, caller, primitives::split, handle, given);
   const For &loop = edit.loop(handle);
   edit.require_serial("split.serial", loop);
   std::vector<Expr> factors = complete(edit, loop, given);
@@ -145,11 +145,9 @@ std::vector<Loop> Schedule::split(Loop handle, std::vector<std::int64_t> given, 
   std::vector<std::string> names;
   Expr index = 0;
   for (std::size_t n = 0; n < factors.size(); ++n) {
-    const char *side = n == 0 ? "outer" : "inner";
-    std::string wanted = factors.size() == 2 ? fmt::format("{}_{}", loop.var->name, side)
-                                             : fmt::format("{}_{}", loop.var->name, n);
-    names.push_back(edit.name(wanted));
-    handles.push_back({make_var(names.back())});
+    std::string suffix = factors.size() != 2 ? fmt::format("_{}", n) : n == 0 ? "_outer" : "_inner";
+    handles.push_back({part_of_loop(edit, loop.var, suffix, n)});
+    names.push_back(handles.back().var->name);
     bounds.set_extent(handles.back().var, factors[n]);
     index = index * factors[n] + Expr(handles.back().var);
   }

@@ -9,8 +9,8 @@ namespace nestsmith {
 
 constinit const Primitive primitives::spread = primitive<&Schedule::spread>("spread", {loop("loop")});
 
-void Schedule::spread(Loop handle, Where where) {
-  Edit edit(*this, where, primitives::spread, handle);
+void Schedule::spread(Loop handle, Caller caller) {
+  Edit edit(*this, caller, primitives::spread, handle);
   const For &loop = edit.loop(handle);
   if (!loop.is<Unrolled>() || !loop.pipeline().empty() || loop.spread() || loop.reversed_by())
     edit.refuse(

@@ -10,8 +10,8 @@ constinit const Primitive primitives::storage_align = primitive<&Schedule::stora
     "storage_align", {block("writer"), integer("dim", 0, 3), integer("factor", 4), integer("offset", 3)});
 
 void Schedule::storage_align(BlockRef handle, std::int64_t dim, std::int64_t factor, std::int64_t offset,
-                             Where where) {
-  Edit edit(*this, where, primitives::storage_align, handle, dim, factor, offset);
+                             Caller caller) {
+  Edit edit(*this, caller, primitives::storage_align, handle, dim, factor, offset);
   const Block &writer = edit.block(handle);
   const Buffer &buffer = require_temporary(edit, "storage_align.temporary", writer);
   require_shared(edit, "storage_align.shared", writer, "padding");

@@ -9,8 +9,9 @@ namespace nestsmith {
 constinit const Primitive primitives::swizzle = primitive<&Schedule::swizzle>(
     "swizzle", {block("writer"), integer("bits", 1, 5), integer("base", 1, 5), integer("shift", 2, 7)});
 
-void Schedule::swizzle(BlockRef handle, std::int64_t bits, std::int64_t base, std::int64_t shift, Where where) {
-  Edit edit(*this, where, primitives::swizzle, handle, bits, base, shift);
+void Schedule::swizzle(BlockRef handle, std::int64_t bits, std::int64_t base, std::int64_t shift,
+                       Caller caller) {
+  Edit edit(*this, caller, primitives::swizzle, handle, bits, base, shift);
   const Block &writer = edit.block(handle);
   const Buffer &buffer = require_temporary(edit, "swizzle.temporary", writer);
   require_shared(edit, "swizzle.shared", writer, "a swizzle");

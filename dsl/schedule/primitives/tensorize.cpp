@@ -130,8 +130,8 @@ void check_meaning(const Schedule::Edit &edit, const For &loop, const Block &blo
 constinit const Primitive primitives::tensorize =
     primitive<&Schedule::tensorize>("tensorize", {loop("loop"), intrinsic("intrinsic")});
 
-void Schedule::tensorize(Loop handle, const std::string &name, Where where) {
-  Edit edit(*this, where, primitives::tensorize, handle, name);
+void Schedule::tensorize(Loop handle, const std::string &name, Caller caller) {
+  Edit edit(*this, caller, primitives::tensorize, handle, name);
   const For &loop = edit.loop(handle);
   edit.require_serial("tensorize.serial", loop);
   const Block &block = block_below(edit, loop, name);

@@ -10,8 +10,8 @@ constinit const Primitive primitives::tile =
     primitive<Method<std::vector<Loop>, Loop, Loop, std::vector<std::int64_t>>{&Schedule::tile}>(
         "tile", {outer_loop("i"), next_loop("j", "i"), factors("factors", 2)});
 
-std::vector<Loop> Schedule::tile(Loop i, Loop j, std::vector<std::int64_t> factors, Where where) {
-  Edit edit(*this, where, primitives::tile, i, j, factors);
+std::vector<Loop> Schedule::tile(Loop i, Loop j, std::vector<std::int64_t> factors, Caller caller) {
+  Edit edit(*this, caller, primitives::tile, i, j, factors);
   edit.loop(i);
   edit.loop(j);
   if (factors.size() != 2)
@@ -24,7 +24,12 @@ std::vector<Loop> Schedule::tile(Loop i, Loop j, std::vector<std::int64_t> facto
   std::vector<Loop> handles;
   try {
     Schedule scratch = *this;
-    auto outer = scratch.split(i, {infer, factors[0]}), inner = scratch.split(j, {infer, factors[1]});
+    auto split = [&](Loop loop, std::size_t n) {
+      const std::vector<std::string> &chosen = edit.chosen_names();
+      return scratch.split(loop, {infer, factors[n]},
+                           chosen.size() == 4 ? named(chosen[n], chosen[n + 2]) : Caller());
+    };
+    auto outer = split(i, 0), inner = split(j, 1);
     handles = {outer[0], inner[0], outer[1], inner[1]};
     scratch.reorder(handles);
     std::vector<std::string> names;

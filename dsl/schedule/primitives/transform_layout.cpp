@@ -11,8 +11,8 @@ namespace nestsmith {
 constinit const Primitive primitives::transform_layout =
     primitive<&Schedule::transform_layout>("transform_layout", {block("writer"), index_map("map")});
 
-void Schedule::transform_layout(BlockRef handle, const IndexMap &map, Where where) {
-  Edit edit(*this, where, primitives::transform_layout, handle, map);
+void Schedule::transform_layout(BlockRef handle, const IndexMap &map, Caller caller) {
+  Edit edit(*this, caller, primitives::transform_layout, handle, map);
   const Block &writer = edit.block(handle);
   const Buffer &buffer = require_temporary(edit, "transform_layout.temporary", writer);
   Layout layout = layout_of(buffer);

@@ -8,8 +8,8 @@ namespace nestsmith {
 
 constinit const Primitive primitives::unroll = primitive<&Schedule::unroll>("unroll", {loop("loop")});
 
-void Schedule::unroll(Loop handle, Where where) {
-  Edit edit(*this, where, primitives::unroll, handle);
+void Schedule::unroll(Loop handle, Caller caller) {
+  Edit edit(*this, caller, primitives::unroll, handle);
   const For &loop = edit.loop(handle);
   edit.require_serial("unroll.serial", loop);
   std::int64_t extent = edit.require_constant("unroll.constant", loop, "unrolled");

@@ -9,8 +9,8 @@ namespace nestsmith {
 constinit const Primitive primitives::unroll_by =
     primitive<&Schedule::unroll_by>("unroll_by", {loop("loop"), integer("factor", 2)});
 
-void Schedule::unroll_by(Loop handle, std::int64_t factor, Where where) {
-  Edit edit(*this, where, primitives::unroll_by, handle, factor);
+void Schedule::unroll_by(Loop handle, std::int64_t factor, Caller caller) {
+  Edit edit(*this, caller, primitives::unroll_by, handle, factor);
   const For &loop = edit.loop(handle);
   if (!loop.is<Serial>())
     edit.refuse(

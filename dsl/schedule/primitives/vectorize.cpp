@@ -67,8 +67,8 @@ void check_memory(const Schedule::Edit &edit, const For &loop, const Block &bloc
 
 constinit const Primitive primitives::vectorize = primitive<&Schedule::vectorize>("vectorize", {loop("loop")});
 
-void Schedule::vectorize(Loop handle, Where where) {
-  Edit edit(*this, where, primitives::vectorize, handle);
+void Schedule::vectorize(Loop handle, Caller caller) {
+  Edit edit(*this, caller, primitives::vectorize, handle);
   const For &loop = edit.loop(handle);
   edit.require_serial("vectorize.serial", loop);
   const Block *block = only_block(loop);
