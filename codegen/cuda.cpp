@@ -269,7 +269,7 @@ void KernelWriter::store(const kernel::Store &store) {
 
 void KernelWriter::call(const kernel::Call &call) {
   std::vector<std::string> operands;
-  for (const kernel::Place &place : call.places)
+  for (const kernel::OperandAddress &place : call.places)
     operands.push_back("&" + access(place.buffer, {place.offset}));
   out_.call(call.intrinsic.get().name, operands, ";");
 }

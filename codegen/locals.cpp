@@ -56,7 +56,7 @@ LocalScalars place_scalars(const kernel::Kernel &kernel) {
   std::set<Buffer> called; // a call takes the address of an array
   kernel::walk(kernel.body, [&](const kernel::Stmt &stmt) {
     if (const auto *call = kernel::as<kernel::Call>(stmt))
-      for (const kernel::Place &place : call->places)
+      for (const kernel::OperandAddress &place : call->places)
         called.insert(place.buffer);
   });
   for (const kernel::Allocation &allocation : kernel.local) {

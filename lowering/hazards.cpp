@@ -46,7 +46,7 @@ bool meet(const SearchedBuffers &searched, const SharedAccess &first, const Shar
 
 } // namespace
 
-Accesses Accesses::guarded(const Until &until) const {
+Accesses Accesses::guarded(const FirstIterations &until) const {
   return changed(*this, [&](SharedAccess &access) {
     access.until = access.until.value_or(until);
     return true;
@@ -59,15 +59,15 @@ Accesses Accesses::later(const Var &loop, std::int64_t distance) const {
       access.slot->at += distance;
     if (!access.until || access.until->loop != loop)
       return true;
-    access.until->at -= distance;
-    return access.until->at >= 0;
+    access.until->last -= distance;
+    return access.until->last >= 0;
   });
 }
 
 Accesses Accesses::outside(const Var &loop, std::optional<std::int64_t> at) const {
   return changed(*this, [&](SharedAccess &access) {
     if (access.until && access.until->loop == loop) {
-      if (at && access.until->at < *at)
+      if (at && access.until->last < *at)
         return false;
       access.until.reset();
     }
@@ -80,7 +80,7 @@ Accesses Accesses::outside(const Var &loop, std::optional<std::int64_t> at) cons
 }
 
 std::vector<Hazard> hazards_between(const SearchedBuffers &searched, const Accesses &before,
-                                    const Accesses &after, const Later &later) {
+                                    const Accesses &after, const Distance &distance) {
   using Kind = Hazard::Kind;
   std::vector<Hazard> hazards;
   auto compare = [&](Kind kind, const std::vector<SharedAccess> &earlier,
@@ -91,7 +91,8 @@ std::vector<Hazard> hazards_between(const SearchedBuffers &searched, const Acces
         if (b.landing || (kind == Kind::write_after_write && same) || !meet(searched, a, b))
           continue;
         Buffer reader = kind == Kind::write_after_read ? a.by : kind == Kind::read_after_write ? b.by : nullptr;
-        add_hazards(hazards, {{kind, b.buffer, reader, later.loop, later.distance, same ? nullptr : a.buffer}});
+        add_hazards(hazards,
+                    {{kind, b.buffer, reader, distance.loop, distance.iterations, same ? nullptr : a.buffer}});
       }
   };
   compare(Kind::read_after_write, before.writes, after.reads);

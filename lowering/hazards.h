@@ -19,12 +19,12 @@ struct Slot {
   bool operator==(const Slot &) const = default;
 };
 
-/// The iterations 0, …, `at` of a loop for which a guard is true. If `at` is negative, the guard is false in
-/// every iteration.
-struct Until {
+/// The iterations 0, …, `last` of a loop, for which a guard is true. If `last` is negative, the guard is false
+/// in every iteration.
+struct FirstIterations {
   Var loop;
-  std::int64_t at;
-  bool operator==(const Until &) const = default;
+  std::int64_t last;
+  bool operator==(const FirstIterations &) const = default;
 };
 
 /// An access to a shared buffer. `slot` is the accessed copy, or none if the copy is unknown. `by` is the
@@ -34,7 +34,7 @@ struct SharedAccess {
   std::optional<Slot> slot;
   Buffer by;
   /// The access occurs only in these iterations; none: in every iteration.
-  std::optional<Until> until = std::nullopt;
+  std::optional<FirstIterations> until = std::nullopt;
   /// A write by an asynchronous copy, at the wait for it. The copy may write from the moment when it is issued,
   /// so a hazard with an earlier read is one of that store, and not of the wait.
   bool landing = false;
@@ -51,7 +51,7 @@ struct Accesses {
   void join(const Accesses &other);
   /// The accesses if they are under the guard `until`. If an access has a guard already, it keeps this inner
   /// guard only.
-  Accesses guarded(const Until &until) const;
+  Accesses guarded(const FirstIterations &until) const;
   /// The same accesses, shifted by `distance` iterations of `loop`.
   Accesses later(const Var &loop, std::int64_t distance) const;
   /// The accesses for code outside of the loop: the accesses in iteration `at` of the loop, or in any iteration
@@ -60,9 +60,9 @@ struct Accesses {
 };
 
 /// The dependence distance from the first region to the second region: a loop and a number of its iterations.
-struct Later {
+struct Distance {
   Var loop; ///< null: the same iteration of all enclosing loops
-  std::int64_t distance = 0;
+  std::int64_t iterations = 0;
 };
 
 /// The shared buffers whose hazards are searched.
@@ -76,7 +76,7 @@ struct SearchedBuffers {
 /// for the same elements, or each element is written only once. Writes to two buffers that share memory are a
 /// hazard.
 std::vector<Hazard> hazards_between(const SearchedBuffers &searched, const Accesses &before,
-                                    const Accesses &after, const Later &later = {});
+                                    const Accesses &after, const Distance &distance = {});
 
 /// Adds the hazards of `more` to `known`. If `known` already has a hazard with the same kind, buffers and
 /// reader, this hazard is not replaced. So callers add the hazard with the smallest distance first.

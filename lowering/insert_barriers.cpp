@@ -230,16 +230,16 @@ private:
   }
 
   /// The last iteration in which the condition holds, if the condition has the form `loop + c < n`.
-  static std::optional<Until> until_of(const Expr &condition) {
+  static std::optional<FirstIterations> until_of(const Expr &condition) {
     const auto *less = condition.as<Binary>();
     auto end = less && less->op == BinaryOp::lt ? as_int(less->b) : std::nullopt;
     if (!end)
       return std::nullopt;
     auto sum = as_shifted_var(less->a);
-    return sum ? std::optional(Until{sum->var, *end - sum->shift - 1}) : std::nullopt;
+    return sum ? std::optional(FirstIterations{sum->var, *end - sum->shift - 1}) : std::nullopt;
   }
 
-  static void limit(Segment &body, const Until &until) {
+  static void limit(Segment &body, const FirstIterations &until) {
     body.head = body.head.guarded(until);
     body.tail = body.tail.guarded(until);
     for (auto *list : {&body.front, &body.back})
@@ -320,8 +320,9 @@ private:
     return result;
   }
 
-  void certify(const Stmt &barrier, const Accesses &before, const Accesses &after, const Later &later = {}) {
-    add_hazards(certificates_[barrier], hazards_between(searched_, before, after, later));
+  void certify(const Stmt &barrier, const Accesses &before, const Accesses &after,
+               const Distance &distance = {}) {
+    add_hazards(certificates_[barrier], hazards_between(searched_, before, after, distance));
   }
 
   Stmt with_certificates(const Stmt &stmt) const {

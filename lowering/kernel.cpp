@@ -97,7 +97,7 @@ Stmt map_exprs(const Stmt &stmt, FunctionRef<Expr(const Expr &)> f) {
                                 [&](const Call &call) {
                                   Call copy = call;
                                   bool changed = false;
-                                  for (Place &place : copy.places) {
+                                  for (OperandAddress &place : copy.places) {
                                     Expr old = place.offset;
                                     place.offset = f(old);
                                     changed |= place.offset.get() != old.get();
@@ -142,7 +142,7 @@ void each_expr(const Stmt &stmt, FunctionRef<void(const Expr &)> f) {
                        f(index);
                    },
                    [&](const Call &call) {
-                     for (const Place &place : call.places)
+                     for (const OperandAddress &place : call.places)
                        f(place.offset);
                    },
                    [](const Barrier &) {}, [](const Commit &) {}, [](const Wait &) {},
@@ -210,7 +210,7 @@ std::int64_t Kernel::threads() const {
   return x * y * z;
 }
 
-const Place &Call::result() const {
+const OperandAddress &Call::result() const {
   const std::vector<Operand> &operands = intrinsic.get().operands;
   auto found = std::ranges::find(operands, intrinsic.get().meaning.body.buffer, &Operand::formal);
   return places.at(static_cast<std::size_t>(found - operands.begin()));
@@ -218,7 +218,7 @@ const Place &Call::result() const {
 
 std::string to_string(const Call &call) {
   std::string list;
-  for (const Place &place : call.places)
+  for (const OperandAddress &place : call.places)
     list += fmt::format("{}{}[{}]", list.empty() ? "" : ", ", place.buffer->name,
                         nestsmith::to_string(place.offset));
   return fmt::format("{}({})", call.intrinsic.get().name, list);

@@ -102,7 +102,7 @@ struct Store {
 };
 
 /// An operand of a call: the elements that start at this offset.
-struct Place {
+struct OperandAddress {
   Buffer buffer;
   Expr offset;
 };
@@ -111,9 +111,9 @@ struct Place {
 /// For rows, it is the address that the lane supplies.
 struct Call {
   std::reference_wrapper<const Intrinsic> intrinsic;
-  std::vector<Place> places; ///< one for each operand, in order
+  std::vector<OperandAddress> places; ///< one for each operand, in order
 
-  const Place &result() const; ///< the operand that the call writes
+  const OperandAddress &result() const; ///< the operand that the call writes
 };
 
 std::string to_string(const Call &call); ///< "mma_m16n8k16(C[8], A[0], B[4])"

@@ -128,7 +128,7 @@ void Printer::stmt(const Stmt &s, int depth) {
             },
             [&](const Call &call) {
               std::string list;
-              for (const Place &place : call.places)
+              for (const OperandAddress &place : call.places)
                 list += (list.empty() ? "" : ", ") + access(place.buffer, {place.offset});
               line(depth, fmt::format("{}({})", call.intrinsic.get().name, list), s->origin);
             },

@@ -169,7 +169,7 @@ private:
 
   void check_lifetimes(const Stmt &stmt) {
     if (const auto *call = as<Call>(stmt))
-      for (const Place &place : call->places)
+      for (const OperandAddress &place : call->places)
         check_alive(place.buffer);
     each_expr(stmt, [&](const Expr &e) {
       walk(e, [&](const Expr &node) {

@@ -17,26 +17,6 @@ namespace {
 
 template <class T> Expr make(T kind) { return Expr(new ExprNode(std::move(kind))); }
 
-/// The integer after conversion to `dtype`. A u64 is represented by the i64 with the same bits.
-std::int64_t truncate(DType dtype, std::int64_t value) {
-  switch (dtype) {
-  case DType::boolean:
-    return value != 0;
-  case DType::i8:
-    return static_cast<std::int8_t>(value);
-  case DType::i32:
-    return static_cast<std::int32_t>(value);
-  case DType::u8:
-    return static_cast<std::uint8_t>(value);
-  case DType::u16:
-    return static_cast<std::uint16_t>(value);
-  case DType::u32:
-    return static_cast<std::uint32_t>(value);
-  default:
-    return value;
-  }
-}
-
 template <class T> Expr fold_as(BinaryOp op, DType dtype, std::int64_t a, std::int64_t b) {
   auto x = static_cast<T>(a), y = static_cast<T>(b);
   return with_op(op, [&]<BinaryOp o>() -> Expr {
@@ -279,7 +259,7 @@ Expr int_imm(std::int64_t value, DType dtype) {
   // Indices often contain small constants, and proofs often contain booleans.
   static const std::vector<Expr> i64 = up_to(256, DType::i64), i32 = up_to(256, DType::i32),
                                  booleans = up_to(1, DType::boolean);
-  value = truncate(dtype, value);
+  value = wrapped(dtype, value);
   const auto *made = dtype == DType::i64       ? &i64
                      : dtype == DType::i32     ? &i32
                      : dtype == DType::boolean ? &booleans

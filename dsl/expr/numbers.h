@@ -163,6 +163,19 @@ template <class F> decltype(auto) with_arithmetic(DType type, F &&f) {
   internal_error("arithmetic in a type that has none");
 }
 
+/// The integer after conversion to `dtype`, as constants and uniform registers contain it: a u64 is the i64
+/// with the same bits.
+inline std::int64_t wrapped(DType dtype, std::int64_t value) {
+  if (dtype == DType::boolean)
+    return value != 0;
+  return with_number(dtype, [&]<class T>() -> std::int64_t {
+    if constexpr (std::is_integral_v<T>)
+      return static_cast<std::int64_t>(static_cast<T>(value));
+    else
+      return value;
+  });
+}
+
 /// `value` rounded to the float dtype `type`.
 inline double rounded(DType type, double value) {
   return with_number(type, [&]<class T>() -> double { return convert<double>(convert<T>(value)); });

@@ -23,14 +23,14 @@ public:
       return *known;
     Result result = make();
     if (!known_)
-      known_ = std::make_unique<Known>();
+      known_ = std::make_unique<KnownResults>();
     known_->try_emplace(e.get(), e, result);
     return result;
   }
 
 private:
   /// Most recursions without `least` keep only a few results, which then need no memory but that of the map.
-  using Known =
+  using KnownResults =
       std::conditional_t<least == 0, llvm::SmallDenseMap<const ExprNode *, std::pair<Expr, Result>, 8>,
                          llvm::DenseMap<const ExprNode *, std::pair<Expr, Result>>>;
 
@@ -41,7 +41,7 @@ private:
     return known == known_->end() ? nullptr : &known->second.second;
   }
 
-  std::unique_ptr<Known> known_; ///< null: no result is kept
+  std::unique_ptr<KnownResults> known_; ///< null: no result is kept
 };
 
 } // namespace nestsmith

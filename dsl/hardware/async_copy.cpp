@@ -41,7 +41,7 @@ std::optional<std::string> narrow_pieces(Placements &filled, const Block &block)
 }
 
 std::int64_t stage_of(const For &loop, const Block &block) {
-  auto staged = std::ranges::find(loop.pipeline(), block.id, &Staged::block);
+  auto staged = std::ranges::find(loop.pipeline(), block.id, &BlockStage::block);
   return staged == loop.pipeline().end() ? 0 : staged->stage;
 }
 

@@ -13,9 +13,9 @@ namespace nestsmith {
 
 namespace {
 
-const Staged *staged(const For &loop, const BlockId &block) {
+const BlockStage *stage_of(const For &loop, const BlockId &block) {
   auto it = std::find_if(loop.pipeline().begin(), loop.pipeline().end(),
-                         [&](const Staged &x) { return x.block == block; });
+                         [&](const BlockStage &x) { return x.block == block; });
   return it == loop.pipeline().end() ? nullptr : &*it;
 }
 
@@ -63,13 +63,13 @@ private:
 
   void check_blocks() {
     for (const Block *block : below_)
-      if (!staged(loop_, block->id))
+      if (!stage_of(loop_, block->id))
         fail("pipeline.blocks",
              fmt::format("block {} is below {} but has no stage; name every block below the loop once, and "
                          "move blocks there before pipeline",
                          block->id->name, name()),
              {block->id->name, name()});
-    for (const Staged &x : loop_.pipeline())
+    for (const BlockStage &x : loop_.pipeline())
       if (!find_block(loop_.body, x.block))
         fail_outside(x.block);
   }
@@ -107,9 +107,10 @@ private:
                               name(), name()),
                   {name()});
     for (const auto &blocks : nests_) {
-      const Staged &first = *staged(loop_, blocks.front()->id);
+      const BlockStage &first = *stage_of(loop_, blocks.front()->id);
       for (const Block *block : blocks)
-        if (const Staged &own = *staged(loop_, block->id); own.stage != first.stage || own.order != first.order)
+        if (const BlockStage &own = *stage_of(loop_, block->id);
+            own.stage != first.stage || own.order != first.order)
           fail("pipeline.together",
                fmt::format("the blocks {} and {} share a nest below {}, so they run together, but have the "
                            "stages {} and {} and the orders {} and {}; give both the same stage and order",
@@ -120,7 +121,7 @@ private:
   }
 
   Time time(std::size_t child, std::int64_t iteration) const {
-    const Staged &x = *staged(loop_, nests_[child].front()->id);
+    const BlockStage &x = *stage_of(loop_, nests_[child].front()->id);
     return {iteration + x.stage, x.order, child};
   }
 
@@ -172,7 +173,7 @@ private:
   /// Reports that the steps reverse two accesses. In the program, `early` comes first, and `late` follows
   /// `distance` iterations later.
   void fail_order(const Block &early, const Block &late, const Buffer &buffer, std::int64_t distance) {
-    const Staged &a = *staged(loop_, early.id), &b = *staged(loop_, late.id);
+    const BlockStage &a = *stage_of(loop_, early.id), &b = *stage_of(loop_, late.id);
     fail(distance == 0 ? "pipeline.order" : "pipeline.carried",
          fmt::format(
              "block {} {} {} in the iteration {} = 0 before block {} {} it in {} = {}, but stage {}, order {} "
@@ -240,7 +241,7 @@ private:
 std::vector<StagedNest> staged_nests(const For &loop) {
   std::vector<StagedNest> nests;
   for (const Stmt &child : nests_of(loop.body)) {
-    const Staged *x = staged(loop, blocks_of(child).front()->id);
+    const BlockStage *x = stage_of(loop, blocks_of(child).front()->id);
     internal_check(x != nullptr, "a nest of a pipelined loop has no stage");
     nests.push_back({child, x->stage, x->order});
   }
@@ -281,11 +282,11 @@ Slots slots_of(const Buffer &buffer, const std::vector<const For *> &loops) {
   if (loops.empty() || loops.back()->pipeline().empty())
     return {};
   const For &loop = *loops.back();
-  const Staged *first = nullptr;
-  std::vector<const Staged *> users;
+  const BlockStage *first = nullptr;
+  std::vector<const BlockStage *> users;
   for (const Block *block : blocks_of(loop.body))
     if (touches(*block, buffer)) {
-      const Staged *x = staged(loop, block->id);
+      const BlockStage *x = stage_of(loop, block->id);
       internal_check(x != nullptr, "a block of a pipelined loop has no stage");
       users.push_back(x);
       if (block->body.buffer == buffer &&
@@ -293,7 +294,7 @@ Slots slots_of(const Buffer &buffer, const std::vector<const For *> &loops) {
         first = x;
     }
   std::int64_t count = 1;
-  for (const Staged *x : users) {
+  for (const BlockStage *x : users) {
     std::int64_t distance = x->stage - first->stage;
     bool one_more = buffer->scope == Scope::shared || first->order <= x->order;
     count = std::max(count, distance + (distance > 0 && one_more ? 1 : 0));

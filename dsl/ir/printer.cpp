@@ -18,12 +18,12 @@ struct Line {
 };
 
 /// " pipelined [A_shared: 0, AB: 1]": the stages in the order in which a step runs them.
-std::string text(std::vector<Staged> stages) {
+std::string text(std::vector<BlockStage> stages) {
   if (stages.empty())
     return "";
   std::stable_sort(stages.begin(), stages.end(), [](auto &a, auto &b) { return a.order < b.order; });
   std::string list;
-  for (const Staged &x : stages)
+  for (const BlockStage &x : stages)
     list += fmt::format("{}{}: {}", list.empty() ? "" : ", ", x.block->name, x.stage);
   return " pipelined [" + list + "]";
 }

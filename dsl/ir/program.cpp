@@ -84,8 +84,8 @@ const Intrinsic *For::intrinsic() const {
   return tensorized ? &tensorized->intrinsic.get() : nullptr;
 }
 
-const std::vector<Staged> &For::pipeline() const {
-  static const std::vector<Staged> none;
+const std::vector<BlockStage> &For::pipeline() const {
+  static const std::vector<BlockStage> none;
   if (const auto *unrolled = std::get_if<Unrolled>(&form))
     return unrolled->pipeline;
   const auto *serial = std::get_if<Serial>(&form);

@@ -55,7 +55,7 @@ struct BlockSymbol {
 using BlockId = std::shared_ptr<const BlockSymbol>;
 
 /// Stage and order of a block of a pipelined loop (dsl/ir/pipeline.h).
-struct Staged {
+struct BlockStage {
   BlockId block;
   std::int64_t stage, order;
 };
@@ -65,7 +65,7 @@ struct Staged {
 /// and is empty for any other loop. Full tiles and partial tiles of a `partitioned` loop get separate code. The
 /// CUDA compiler writes `copies` copies of the body one after the other.
 struct Serial {
-  std::vector<Staged> pipeline = {};
+  std::vector<BlockStage> pipeline = {};
   bool partitioned = false;
   std::int64_t copies = 1;
 };
@@ -74,7 +74,7 @@ struct Serial {
 /// `joined`: the pipeline is one with that of the loop directly around it (dsl/ir/pipeline.h).
 /// `spread`: the iterations are spread over the steps of the joined loop beside this one.
 struct Unrolled {
-  std::vector<Staged> pipeline = {};
+  std::vector<BlockStage> pipeline = {};
   Var reversed_by = {};
   bool joined = false, spread = false;
 };
@@ -108,9 +108,9 @@ struct For {
   Stmt body;
 
   template <class Form> bool is() const { return std::holds_alternative<Form>(form); }
-  std::optional<Axis> axis() const;            ///< none if the loop is not bound
-  const Intrinsic *intrinsic() const;          ///< null if the loop is not tensorized
-  const std::vector<Staged> &pipeline() const; ///< empty if the loop is not pipelined
+  std::optional<Axis> axis() const;                ///< none if the loop is not bound
+  const Intrinsic *intrinsic() const;              ///< null if the loop is not tensorized
+  const std::vector<BlockStage> &pipeline() const; ///< empty if the loop is not pipelined
   bool partitioned() const;
   bool last_block() const;
   bool joined() const;

@@ -26,14 +26,14 @@ namespace nestsmith::cuda {
 namespace {
 
 /// Folders that are searched together and have one name in messages.
-struct Place {
+struct SearchPlace {
   std::string name;
   std::vector<fs::path> folders;
   /// The user named these folders, so their files are used without the check of runtime/cuda/trust.h.
   bool named = false;
   std::optional<uid_t> owner = std::nullopt; ///< trusted in addition: the owner of this program
 };
-using Places = std::vector<Place>;
+using SearchPlaces = std::vector<SearchPlace>;
 
 /// Finds the folders of a place that hold the wanted files: libraries or headers.
 using Expand = std::function<std::vector<fs::path>(const fs::path &root)>;
@@ -90,8 +90,8 @@ std::vector<fs::path> header_folders(const fs::path &root) {
   return folders;
 }
 
-Place place(std::string name, const std::vector<fs::path> &roots, const Expand &expand) {
-  Place result{std::move(name), {}};
+SearchPlace place(std::string name, const std::vector<fs::path> &roots, const Expand &expand) {
+  SearchPlace result{std::move(name), {}};
   for (const fs::path &root : roots) {
     if (!root.is_absolute()) // it would depend on the current folder
       continue;
@@ -103,13 +103,13 @@ Place place(std::string name, const std::vector<fs::path> &roots, const Expand &
 }
 
 /// The folders that an environment variable names.
-Place named_place(const std::string &variable, const std::string &value, const std::vector<fs::path> &roots,
-                  const Expand &expand) {
+SearchPlace named_place(const std::string &variable, const std::string &value,
+                        const std::vector<fs::path> &roots, const Expand &expand) {
   std::string name = fmt::format("{}={}", variable, value);
   for (const fs::path &root : roots)
     if (!root.is_absolute())
       name += fmt::format(" (without '{}', which is not an absolute path)", root.string());
-  Place result = place(std::move(name), roots, expand);
+  SearchPlace result = place(std::move(name), roots, expand);
   result.named = true;
   return result;
 }
@@ -128,7 +128,7 @@ std::vector<fs::path> split(const std::string &text, char separator) {
   return parts;
 }
 
-Places override_places(const Expand &expand) {
+SearchPlaces override_places(const Expand &expand) {
   std::string value = environment("NESTSMITH_CUDA_PATH");
   if (value.empty())
     return {};
@@ -137,14 +137,14 @@ Places override_places(const Expand &expand) {
 
 /// `wheels/` and the wheels unpacked in it, either all in one folder or each in its own. The owner of this
 /// program may be another user than the one who runs it, such as an administrator of shared software.
-Places wheel_places(const Expand &expand) {
+SearchPlaces wheel_places(const Expand &expand) {
   std::error_code error;
   struct stat program {};
   std::optional<uid_t> owner;
   if (::stat("/proc/self/exe", &program) == 0)
     owner = program.st_uid;
   fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
-  Places places;
+  SearchPlaces places;
   for (int level = 0; level < 2 && folder.has_relative_path(); ++level) {
     folder = folder.parent_path();
     fs::path wheels = folder / "wheels";
@@ -156,8 +156,8 @@ Places wheel_places(const Expand &expand) {
   return places;
 }
 
-Places environment_places(const Expand &expand) {
-  Places places;
+SearchPlaces environment_places(const Expand &expand) {
+  SearchPlaces places;
   for (const char *variable : {"CUDA_HOME", "CUDA_PATH"})
     if (std::string value = environment(variable); !value.empty())
       places.push_back(named_place(variable, value, {value}, expand));
@@ -179,7 +179,7 @@ std::vector<int> version_in_name(const fs::path &path) {
   return numbers;
 }
 
-Places toolkit_places(const Expand &expand) {
+SearchPlaces toolkit_places(const Expand &expand) {
   std::vector<fs::path> versions;
   for (const fs::path &folder : subfolders("/usr/local"))
     if (folder.filename().string().starts_with("cuda-"))
@@ -206,12 +206,12 @@ std::vector<fs::path> python_path() {
   return split(text, '\n');
 }
 
-Places python_places(const Expand &expand) {
+SearchPlaces python_places(const Expand &expand) {
   std::vector<fs::path> roots;
   for (const fs::path &folder : python_path())
     if (is_folder(folder / "nvidia"))
       roots.push_back(folder);
-  Places places = {place("packages of python3", roots, expand)};
+  SearchPlaces places = {place("packages of python3", roots, expand)};
   roots = {"/usr/lib/python3/dist-packages"};
   for (const char *prefix : {"/usr/local/lib", "/usr/lib"})
     for (const fs::path &folder : subfolders(prefix))
@@ -224,14 +224,14 @@ Places python_places(const Expand &expand) {
 }
 
 /// The rules of the header comment as functions, so that a later rule costs nothing if an earlier one succeeds.
-std::vector<std::function<Places(const Expand &)>> rules() {
+std::vector<std::function<SearchPlaces(const Expand &)>> rules() {
   if (!environment("NESTSMITH_CUDA_PATH").empty())
     return {override_places};
   return {wheel_places, environment_places, toolkit_places, python_places};
 }
 
-Places driver_places() {
-  Places places = override_places(library_folders);
+SearchPlaces driver_places() {
+  SearchPlaces places = override_places(library_folders);
   std::vector<fs::path> system = {"/usr/lib/wsl/lib", "/usr/local/nvidia/lib64", "/usr/lib64-nvidia",
                                   "/run/opengl-driver/lib"};
   places.push_back(place("the driver folders of WSL and containers", system, library_folders));
@@ -240,7 +240,7 @@ Places driver_places() {
 
 /// The reason why a file of a place is not used, or an empty string. The loader also looks for other libraries
 /// in the folder of a library, so others must not create files there, even if it has the sticky bit.
-std::string why_not_of(const Place &place, const fs::path &file) {
+std::string why_not_of(const SearchPlace &place, const fs::path &file) {
   if (place.named)
     return "";
   std::string why = why_untrusted(file, place.owner);
@@ -264,8 +264,8 @@ public:
   Finder(LibraryKind kind, const std::function<std::string(const Library &)> &refuse)
       : kind_(kind), refuse_(refuse) {}
 
-  bool try_places(const Places &places) {
-    for (const Place &place : places) {
+  bool try_places(const SearchPlaces &places) {
+    for (const SearchPlace &place : places) {
       looked.push_back(place.name);
       for (const fs::path &folder : place.folders)
         for (const std::string &file : file_names(kind_)) {
@@ -297,7 +297,7 @@ public:
 
 private:
   /// Opening a library executes its constructors, so this check precedes it.
-  bool is_safe(const Place &place, const fs::path &file) {
+  bool is_safe(const SearchPlace &place, const fs::path &file) {
     std::string why = why_not_of(place, file);
     if (!why.empty())
       looked.push_back(fmt::format("{} is not loaded: {}; if you trust it, name its folder with "
@@ -306,7 +306,7 @@ private:
     return why.empty();
   }
 
-  bool try_open(const std::string &file, const Place &place) {
+  bool try_open(const std::string &file, const SearchPlace &place) {
     bool is_path = file.find('/') != std::string::npos;
     // cuBLAS needs the cublasLt of its own version: open that one before the loader finds another.
     if (kind_ == LibraryKind::cublas && is_path) {
@@ -341,8 +341,8 @@ private:
 
 bool run_rules(LibraryKind kind, Finder &finder) {
   if (kind == LibraryKind::driver || kind == LibraryKind::nvml) {
-    Places places = driver_places();
-    Place system = places.back();
+    SearchPlaces places = driver_places();
+    SearchPlace system = places.back();
     places.pop_back();
     return finder.try_places(places) || finder.try_loader() || finder.try_places({system});
   }
@@ -377,7 +377,7 @@ std::optional<fs::path> find_headers(const fs::path &library) {
       return beside;
   }
   for (const auto &rule : rules())
-    for (const Place &place : rule(header_folders))
+    for (const SearchPlace &place : rule(header_folders))
       for (const fs::path &folder : place.folders)
         if (has_header(folder) && why_not_of(place, folder / "cuda_fp16.h").empty())
           return folder;

@@ -64,7 +64,7 @@ private:
 
   /// The registers of an operand, and the lanes that hold its elements.
   struct Held {
-    const kernel::Place *place;
+    const kernel::OperandAddress *place;
     ValueId first = 0; ///< of a fragment: its first element in the local array
     std::vector<std::uint32_t> registers;
     const LanesOfOperand *lanes = nullptr;
@@ -72,7 +72,7 @@ private:
   /// The indices of an element, one for each loop of the meaning.
   using Point = std::map<Var, std::int64_t>;
 
-  Held operand(const Operand &operand, const kernel::Place &place) {
+  Held operand(const Operand &operand, const kernel::OperandAddress &place) {
     Held held{&place, 0, {}, &lanes_of(operand)};
     if (operand.as<InRegisters>())
       hold_fragment(operand, held);

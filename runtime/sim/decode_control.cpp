@@ -50,7 +50,7 @@ bool selects_registers(const kernel::Stmt &stmt) {
   bool found = false;
   kernel::walk(stmt, [&](const kernel::Stmt &inner) {
     if (const auto *call = kernel::as<kernel::Call>(inner))
-      for (const kernel::Place &place : call->places)
+      for (const kernel::OperandAddress &place : call->places)
         found = found || (place.buffer->scope == Scope::local && !as_int(place.offset));
   });
   return found;

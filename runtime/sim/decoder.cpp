@@ -1,6 +1,7 @@
 #include "runtime/sim/decoder.h"
 
 #include "dsl/expr/error.h"
+#include "dsl/expr/numbers.h"
 
 #include <algorithm>
 #include <numeric>
@@ -30,12 +31,9 @@ void Decoder::bind_scalars(std::span<const Scalar> scalars) {
   for (std::size_t n = 0; n < scalars.size(); ++n) {
     internal_check(scalars[n].dtype == kernel_.scalars[n]->dtype,
                    "a scalar of another dtype than the kernel's");
-    auto bits = static_cast<std::int64_t>(scalars[n].bits);
-    if (scalars[n].dtype == DType::i8)
-      bits = static_cast<std::int8_t>(bits);
-    if (scalars[n].dtype == DType::i32)
-      bits = static_cast<std::int32_t>(bits);
-    variables_[kernel_.scalars[n]] = values_.constant(scalars[n].dtype, bits);
+    DType dtype = scalars[n].dtype;
+    variables_[kernel_.scalars[n]] =
+        values_.constant(dtype, wrapped(dtype, static_cast<std::int64_t>(scalars[n].bits)));
   }
 }
 

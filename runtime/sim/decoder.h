@@ -112,7 +112,7 @@ private:
   std::map<const Access *, std::pair<DType, Sum>> uniform_parts_;
   std::set<std::pair<Buffer, std::int64_t>> written_; ///< local elements that all active lanes have written
   /// The loads that calls make, by operand and element, and the last one.
-  std::map<std::pair<const kernel::Place *, std::int64_t>, Expr> made_loads_;
+  std::map<std::pair<const kernel::OperandAddress *, std::int64_t>, Expr> made_loads_;
   Expr made_;
   /// The lanes of the operands of called intrinsics. Unrolling makes many copies of a call.
   std::map<const Operand *, LanesOfOperand> lanes_of_operands_;

@@ -1,5 +1,6 @@
 #include "runtime/sim/memory.h"
 
+#include "dsl/expr/numbers.h"
 #include "runtime/sim/access_checks.h"
 #include "runtime/sim/report.h"
 
@@ -49,15 +50,6 @@ void count(const Access &access, Machine &m, Mask mask) {
     (access.is_store ? m.masked.stores_global : m.masked.loads_global) += threads;
   else if (access.buffer->scope == Scope::shared)
     (access.is_store ? m.masked.stores_shared : m.masked.loads_shared) += threads;
-}
-
-/// The bits as a uniform register holds them: signed integers are sign-extended.
-std::uint64_t sign_extended(DType dtype, std::uint64_t bits) {
-  if (dtype == DType::i8)
-    return static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int8_t>(bits)));
-  if (dtype == DType::i32)
-    return static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(bits)));
-  return bits;
 }
 
 } // namespace
@@ -167,7 +159,8 @@ const Instr *slow_load(const Instr *ip, Warp &w) {
       set_lane(w, dtype, access.value.at, lane, bits);
   }
   if (access.value.uniform)
-    reg<std::uint64_t>(w, access.value.at) = sign_extended(dtype, last);
+    reg<std::uint64_t>(w, access.value.at) =
+        static_cast<std::uint64_t>(wrapped(dtype, static_cast<std::int64_t>(last)));
   return ip + 1;
 }
 

@@ -1,6 +1,7 @@
 #include "runtime/sim/values.h"
 
 #include "dsl/expr/error.h"
+#include "dsl/expr/numbers.h"
 
 #include <algorithm>
 #include <cstring>
@@ -10,26 +11,6 @@ namespace nestsmith::sim {
 namespace {
 
 using Wide = __int128;
-
-/// The integer in the form in which a uniform register of `dtype` contains it.
-std::int64_t wrap(DType dtype, std::int64_t value) {
-  switch (dtype) {
-  case DType::boolean:
-    return value != 0;
-  case DType::i8:
-    return static_cast<std::int8_t>(value);
-  case DType::i32:
-    return static_cast<std::int32_t>(value);
-  case DType::u8:
-    return static_cast<std::uint8_t>(value);
-  case DType::u16:
-    return static_cast<std::uint16_t>(value);
-  case DType::u32:
-    return static_cast<std::uint32_t>(value);
-  default:
-    return value;
-  }
-}
 
 std::int64_t times(std::int64_t a, std::int64_t b) { return arithmetic<BinaryOp::mul>(a, b); }
 std::int64_t plus(std::int64_t a, std::int64_t b) { return arithmetic<BinaryOp::add>(a, b); }
@@ -278,9 +259,9 @@ ValueId Values::sum(DType dtype, Sum s) {
       std::vector<std::int64_t> &part = parts[v.uniform];
       part.resize(v.table.size());
       for (std::size_t t = 0; t < part.size(); ++t)
-        part[t] = wrap(dtype, plus(part[t], times(coefficient, v.table[t])));
-    } else if (wrap(dtype, coefficient) != 0) {
-      rest.terms[term] = wrap(dtype, coefficient);
+        part[t] = wrapped(dtype, plus(part[t], times(coefficient, v.table[t])));
+    } else if (wrapped(dtype, coefficient) != 0) {
+      rest.terms[term] = wrapped(dtype, coefficient);
     }
   }
   for (std::vector<std::int64_t> &part : parts) {
@@ -292,7 +273,7 @@ ValueId Values::sum(DType dtype, Sum s) {
     else
       rest.terms[id] = 1;
   }
-  rest.constant = wrap(dtype, rest.constant);
+  rest.constant = wrapped(dtype, rest.constant);
   if (rest.terms.empty())
     return constant(dtype, rest.constant);
   if (rest.terms.size() == 1 && rest.constant == 0 && rest.terms.begin()->second == 1)
@@ -396,11 +377,11 @@ ValueId Values::cast(DType dtype, ValueId a) {
     return a;
   if (is_index(dtype) && is_index(v.dtype)) {
     if (v.constant)
-      return constant(dtype, wrap(dtype, *v.constant));
+      return constant(dtype, wrapped(dtype, *v.constant));
     if (!v.table.empty()) {
       std::vector<std::int64_t> content = v.table;
       for (std::int64_t &element : content)
-        element = wrap(dtype, element);
+        element = wrapped(dtype, element);
       return table(dtype, std::move(content));
     }
     // Narrowing commutes with sums. Widening commutes with a sum if the sum provably did not wrap.

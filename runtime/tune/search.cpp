@@ -64,10 +64,10 @@ std::vector<double> ranks(const std::vector<double> &values) {
 
 } // namespace
 
-Search::Search(std::vector<KnobValues> candidates, Way way, std::uint64_t seed)
+Search::Search(std::vector<KnobValues> candidates, SearchMethod way, std::uint64_t seed)
     : candidates_(std::move(candidates)), way_(way), order_(candidates_.size()), proposed_(candidates_.size()) {
   std::iota(order_.begin(), order_.end(), std::size_t{0});
-  if (way_ == Way::exhaustive || order_.empty())
+  if (way_ == SearchMethod::exhaustive || order_.empty())
     return;
   std::vector<std::uint64_t> keys;
   for (const KnobValues &knobs : candidates_)
@@ -78,7 +78,7 @@ Search::Search(std::vector<KnobValues> candidates, Way way, std::uint64_t seed)
 
 std::vector<std::size_t> Search::propose(std::size_t count) {
   std::vector<std::size_t> list;
-  if (way_ == Way::learn && measured_.size() >= first_random && count > 0)
+  if (way_ == SearchMethod::learn && measured_.size() >= first_random && count > 0)
     list = suggested(count);
   for (std::size_t n = 0; n < order_.size() && list.size() < count; ++n)
     if (!proposed_[order_[n]] && std::ranges::find(list, order_[n]) == list.end())

@@ -11,19 +11,19 @@
 
 namespace nestsmith::tune {
 
-enum class Way : std::uint8_t {
+enum class SearchMethod : std::uint8_t {
   exhaustive, ///< in the order of the candidates
   random,     ///< in a random order, which depends only on the seed
   learn       ///< points that the measured ones suggest
 };
 
-/// Proposes candidates for measurement. With `Way::learn`, the first points are random. After that, a Gaussian
-/// process over the logarithms of the measured times predicts the time of each other candidate, with its
-/// uncertainty, and the candidates with the lowest optimistic time are proposed. Two points are similar if
+/// Proposes candidates for measurement. With `SearchMethod::learn`, the first points are random. After that, a
+/// Gaussian process over the logarithms of the measured times predicts the time of each other candidate, with
+/// its uncertainty, and the candidates with the lowest optimistic time are proposed. Two points are similar if
 /// most of their knobs are equal, or have numbers of a similar size.
 class Search {
 public:
-  Search(std::vector<KnobValues> candidates, Way way, std::uint64_t seed);
+  Search(std::vector<KnobValues> candidates, SearchMethod way, std::uint64_t seed);
 
   /// Positions of up to `count` candidates that were not proposed before; empty if all were. The first
   /// candidate is always in the first proposal.
@@ -44,7 +44,7 @@ private:
   std::vector<std::size_t> suggested(std::size_t count);
 
   std::vector<KnobValues> candidates_;
-  Way way_;
+  SearchMethod way_;
   std::vector<std::size_t> order_; ///< the first candidate, and the others in random or in their own order
   std::vector<bool> proposed_;
   std::map<std::size_t, std::optional<double>> measured_;

@@ -23,7 +23,7 @@ namespace {
 
 /// The memory that the processes of a campaign share.
 struct Shared {
-  Tally tally;
+  CampaignCounts tally;
   std::bitset<std::size_t{1} << 20> drawn; ///< generated computations that were drawn, by a hash of the name
   std::uint64_t next = 0;                  ///< the seed being judged, or the next one
   std::uint64_t seed = 0;                  ///< the seed whose schedule broke a promise
@@ -49,7 +49,7 @@ std::size_t number_of(const std::string &op) {
 void count_computation(const Draft &made, const Verdict &verdict, Shared &shared) {
   if (made.setting.computation)
     return;
-  Tally &tally = shared.tally;
+  CampaignCounts &tally = shared.tally;
   std::uint64_t has = features_of(made.setting.source);
   auto drawn = shared.drawn[std::hash<std::string>()(made.setting.source.name) % shared.drawn.size()];
   bool exact = verdict.kind == Kind::exact;
@@ -63,7 +63,7 @@ void count_computation(const Draft &made, const Verdict &verdict, Shared &shared
   drawn = true;
 }
 
-void count(const Draft &made, const Verdict &verdict, Tally &tally) {
+void count(const Draft &made, const Verdict &verdict, CampaignCounts &tally) {
   tally.directives += made.schedule.trace().size();
   for (const auto &[op, attempts] : made.attempts) {
     tally.tried[number_of(op)] += attempts.tried;
@@ -82,7 +82,7 @@ void count(const Draft &made, const Verdict &verdict, Tally &tally) {
   tally.fragment += verdict.fragment;
   tally.call += verdict.call;
   tally.warp_barrier += verdict.warp_barrier;
-  tally.texts[std::min(verdict.architecture, Tally::most_architectures - 1)] += verdict.texts;
+  tally.texts[std::min(verdict.architecture, CampaignCounts::most_architectures - 1)] += verdict.texts;
   std::set<std::size_t> parts;
   for (const Directive &directive : made.schedule.trace())
     parts.insert(number_of(directive.op));
@@ -130,12 +130,14 @@ Failure examine(std::uint64_t seed, Kind kind, const Plan &plan) {
 
 } // namespace
 
-std::uint64_t Tally::broken() const {
+std::uint64_t CampaignCounts::broken() const {
   return std::accumulate(kinds.begin() + static_cast<std::ptrdiff_t>(Kind::wrong_program), kinds.end(),
                          std::uint64_t{0});
 }
 
-std::uint64_t Tally::compiled() const { return std::accumulate(texts.begin(), texts.end(), std::uint64_t{0}); }
+std::uint64_t CampaignCounts::compiled() const {
+  return std::accumulate(texts.begin(), texts.end(), std::uint64_t{0});
+}
 
 Outcome run(const Plan &plan) {
   using Clock = std::chrono::steady_clock;
@@ -175,7 +177,7 @@ Outcome run(const Plan &plan) {
   return outcome;
 }
 
-std::string report(const Tally &tally) {
+std::string report(const CampaignCounts &tally) {
   auto share = [](std::uint64_t part, std::uint64_t whole) {
     return whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
   };

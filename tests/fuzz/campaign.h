@@ -13,7 +13,7 @@
 namespace nestsmith::fuzz {
 
 /// The counts of a campaign. They are plain numbers, so that processes can share them.
-struct Tally {
+struct CampaignCounts {
   static constexpr std::size_t most_primitives = 40, most_architectures = 64, most_features = 64;
   std::uint64_t schedules = 0, directives = 0; ///< accepted directives only
   std::array<std::uint64_t, 16> kinds = {};    ///< by Kind
@@ -55,12 +55,12 @@ struct Plan {
   std::uint64_t everything = 0;
   std::size_t failures = 20; ///< the campaign stops after this number
   bool shrink = true;
-  std::function<void(std::uint64_t next_seed, const Tally &)> progress = {};
+  std::function<void(std::uint64_t next_seed, const CampaignCounts &)> progress = {};
   std::function<void(const Failure &)> found = {};
 };
 
 struct Outcome {
-  Tally tally;
+  CampaignCounts tally;
   std::vector<Failure> failures;
   std::uint64_t next_seed = 0; ///< the first seed of a run that continues this one
 };
@@ -69,7 +69,7 @@ struct Outcome {
 Outcome run(const Plan &plan);
 
 /// Returns the counts as text.
-std::string report(const Tally &tally);
+std::string report(const CampaignCounts &tally);
 /// Returns the verdict, the command that reproduces the failure, and the trace to add to tests/pinned.
 std::string report(const Failure &failure);
 

@@ -29,7 +29,7 @@ TEST(Fuzz, TwoThousandSchedulesAreRefusedOrExact) {
   Outcome outcome = run({.first_seed = 1, .count = 2000, .compile = 100});
   for (const Failure &failure : outcome.failures)
     ADD_FAILURE() << report(failure);
-  const Tally &tally = outcome.tally;
+  const CampaignCounts &tally = outcome.tally;
   std::string figures = report(tally);
   EXPECT_EQ(tally.schedules, 2000U);
   EXPECT_GT(tally.of(Kind::exact), 1000U) << figures;
@@ -41,7 +41,7 @@ TEST(Fuzz, TwoThousandSchedulesAreRefusedOrExact) {
   EXPECT_GT(tally.infinite, 200U) << figures;
   EXPECT_GE(tally.compiled(), nvrtc_is_here() ? 10U : 0U) << figures;
   const std::vector<Primitive> &primitives = all_primitives();
-  ASSERT_LE(primitives.size(), Tally::most_primitives);
+  ASSERT_LE(primitives.size(), CampaignCounts::most_primitives);
   for (std::size_t n = 0; n < primitives.size(); ++n)
     EXPECT_GT(tally.took_part[n], 5U) << primitives[n].name << " takes no part\n" << figures;
 }

@@ -345,7 +345,7 @@ void Generator::add_update(InPlace &target, bool sums) {
     result = {cast(type, result.expr), result.magnitude, result.bits, result.given};
   if (sums_.empty() && chance(65)) {
     std::vector<Expr> own;
-    for (const Place &place : places_)
+    for (const StageAxis &place : places_)
       own.push_back(place.at);
     Value element{load(target.tensor.buffer(), own), old.magnitude, 0, !is_float(type)};
     BinaryOp op = chance(50) ? BinaryOp::add : BinaryOp::mul;

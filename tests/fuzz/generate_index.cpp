@@ -77,7 +77,7 @@ Value Generator::read_of(const Source &source) {
 Value Generator::read_of_new(DType type) {
   std::vector<Extent> shape;
   std::vector<Expr> indices;
-  std::vector<Place> places = places_;
+  std::vector<StageAxis> places = places_;
   random_.shuffle(places);
   std::int64_t elements = 1;
   for (std::size_t n = std::min(places.size(), 1 + random_.below(3)); n-- > 0;) {
@@ -135,13 +135,13 @@ Expr Generator::index_below(const Extent &extent, Expr &mask) {
   if (chance(6))
     if (auto index = index_below_another(any_place(), extent, mask))
       return *index;
-  std::vector<Place> fitting;
-  for (const Place &place : places_)
+  std::vector<StageAxis> fitting;
+  for (const StageAxis &place : places_)
     if (place.extent.is(extent))
       fitting.push_back(place);
   if (!fitting.empty() && chance(70))
     return random_.pick(fitting).at;
-  Place place = any_place();
+  StageAxis place = any_place();
   if (!fitting.empty() && chance(70))
     place = random_.pick(fitting);
   if (nested_ == 0 && chance(15))
@@ -158,7 +158,7 @@ Expr Generator::index_below(const Extent &extent, Expr &mask) {
 }
 
 /// Returns an index that is in bounds because of the extents alone, or none.
-std::optional<Expr> Generator::direct_index(const Place &place, const Extent &extent) {
+std::optional<Expr> Generator::direct_index(const StageAxis &place, const Extent &extent) {
   const Expr &at = place.at;
   if (place.extent.is(extent))
     return chance(60) ? extent.size - 1 - at : at;
@@ -167,7 +167,7 @@ std::optional<Expr> Generator::direct_index(const Place &place, const Extent &ex
   if (!extent.fixed() || !place.extent.fixed())
     return std::nullopt;
   std::int64_t own = place.extent.value, all = extent.value;
-  const Place &other = any_place();
+  const StageAxis &other = any_place();
   if (other.extent.fixed() && own > 1 && other.extent.value > 1 && *other.at.as<Var>() != *at.as<Var>()) {
     if (own * other.extent.value <= all && chance(60))
       return at * other.extent.value + other.at;
@@ -183,7 +183,7 @@ std::optional<Expr> Generator::direct_index(const Place &place, const Extent &ex
   return chance(60) ? floordiv(at, parts) : floormod(at, all);
 }
 
-Expr Generator::masked_index(const Place &place, const Extent &extent, Expr &mask) {
+Expr Generator::masked_index(const StageAxis &place, const Extent &extent, Expr &mask) {
   auto require = [&](const Expr &condition) { mask = mask.exists() ? mask && condition : condition; };
   if (place.extent.is(extent) && chance(60)) { // read an adjacent element, if it exists
     std::int64_t by = random_.pick({1, 1, 2});
@@ -201,7 +201,7 @@ Expr Generator::masked_index(const Place &place, const Extent &extent, Expr &mas
   return index;
 }
 
-Expr Generator::clamped_index(const Place &place, const Extent &extent) {
+Expr Generator::clamped_index(const StageAxis &place, const Extent &extent) {
   const Expr &at = place.at;
   Expr last = extent.size - 1;
   switch (random_.below(3)) {
@@ -214,9 +214,9 @@ Expr Generator::clamped_index(const Place &place, const Extent &extent) {
   }
 }
 
-std::optional<Expr> Generator::index_below_another(const Place &place, const Extent &extent, Expr &mask) {
-  std::vector<Place> others;
-  for (const Place &other : places_)
+std::optional<Expr> Generator::index_below_another(const StageAxis &place, const Extent &extent, Expr &mask) {
+  std::vector<StageAxis> others;
+  for (const StageAxis &other : places_)
     if (other.extent.is(extent) && *other.at.as<Var>() != *place.at.as<Var>())
       others.push_back(other);
   if (others.empty())
@@ -240,8 +240,8 @@ std::optional<Expr> Generator::index_below_another(const Place &place, const Ext
   }
 }
 
-Expr Generator::divided_index(const Place &place) {
-  const Place &other = any_place();
+Expr Generator::divided_index(const StageAxis &place) {
+  const StageAxis &other = any_place();
   Expr dividend = place.at * random_.pick({1, 1, 3}) + random_.pick({0, 1, -5});
   Expr divisor = chance(30)   ? other.at
                  : chance(40) ? other.at - random_.pick({1, 2, 7})
@@ -258,7 +258,7 @@ Expr Generator::gathered_index(const Extent &extent) {
   return cast(DType::i64, floormod(position.expr, size));
 }
 
-std::pair<Expr, Extent> Generator::index_of_new(const Place &place) {
+std::pair<Expr, Extent> Generator::index_of_new(const StageAxis &place) {
   const Expr &at = place.at;
   const Extent &own = place.extent;
   if (chance(60))
@@ -277,11 +277,11 @@ std::pair<Expr, Extent> Generator::index_of_new(const Place &place) {
   case 2:
     return {own.size - 1 - at, own};
   case 3: {
-    const Place &other = any_place();
+    const StageAxis &other = any_place();
     return {at + other.at, {own.size + other.extent.size - 1, own.value + other.extent.value - 1}};
   }
   case 4: {
-    const Place &other = any_place();
+    const StageAxis &other = any_place();
     if (other.extent.fixed() && own.value * other.extent.value <= 2000)
       return {at * other.extent.size + other.at,
               {own.size * other.extent.size, own.value * other.extent.value}};

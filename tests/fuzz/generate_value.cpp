@@ -126,7 +126,7 @@ Expr Generator::condition(int depth) {
 }
 
 Expr Generator::index_condition() {
-  const Place &a = any_place(), &b = any_place();
+  const StageAxis &a = any_place(), &b = any_place();
   switch (random_.below(5)) {
   case 0:
     return equal(floormod(a.at, random_.pick({2, 3, 4})), 0);

@@ -31,7 +31,7 @@ struct Extent {
 };
 
 /// An axis of the current stage.
-struct Place {
+struct StageAxis {
   Expr at;
   Extent extent;
 };
@@ -123,16 +123,16 @@ private:
   /// Returns an index in [0, extent). If the function sets `mask`, the index is valid only where the mask
   /// holds.
   Expr index_below(const Extent &extent, Expr &mask);
-  std::optional<Expr> direct_index(const Place &place, const Extent &extent);
-  Expr masked_index(const Place &place, const Extent &extent, Expr &mask);
-  Expr clamped_index(const Place &place, const Extent &extent);
+  std::optional<Expr> direct_index(const StageAxis &place, const Extent &extent);
+  Expr masked_index(const StageAxis &place, const Extent &extent, Expr &mask);
+  Expr clamped_index(const StageAxis &place, const Extent &extent);
   Expr gathered_index(const Extent &extent);
   /// Returns an index that is in bounds because of a mask that compares two axes.
-  std::optional<Expr> index_below_another(const Place &place, const Extent &extent, Expr &mask);
+  std::optional<Expr> index_below_another(const StageAxis &place, const Extent &extent, Expr &mask);
   /// Returns a quotient or a remainder by a divisor that may be negative or 0.
-  Expr divided_index(const Place &place);
+  Expr divided_index(const StageAxis &place);
   /// Returns an index and an extent of a dimension for which it is in bounds.
-  std::pair<Expr, Extent> index_of_new(const Place &place);
+  std::pair<Expr, Extent> index_of_new(const StageAxis &place);
 
   // ---- expressions (generate_value.cpp)
 
@@ -148,7 +148,7 @@ private:
   /// Returns null if the conversion is not exact.
   std::optional<Value> converted(const Value &value, DType type);
   Value rounded(Value value, DType narrow);
-  const Place &any_place() { return places_[random_.below(places_.size())]; }
+  const StageAxis &any_place() { return places_[random_.below(places_.size())]; }
 
   Random random_;
   Workload work_;
@@ -173,7 +173,7 @@ private:
   std::vector<InPlace> inouts_;
   std::vector<Value> scalars_;
   std::vector<Fit> fits_;
-  std::vector<Place> places_; ///< the axes of the current stage, followed by those of its sum
+  std::vector<StageAxis> places_; ///< the axes of the current stage, followed by those of its sum
   std::vector<Reduce> sums_;
 };
 

@@ -101,7 +101,7 @@ std::optional<std::string> fault_of_registers(const kernel::Plan &plan) {
         loops.emplace_back(loop->var, as_int(loop->extent).value_or(2));
     });
     std::optional<std::string> fault;
-    auto check = [&](const kernel::Place &place, std::int64_t word) {
+    auto check = [&](const kernel::OperandAddress &place, std::int64_t word) {
       std::int64_t bytes = byte_size(place.buffer->dtype);
       if (bytes >= word || place.buffer->scope == Scope::shared || reads_memory(place.offset))
         return;

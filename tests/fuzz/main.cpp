@@ -128,7 +128,7 @@ int fuzz_for(const cli::Arguments &arguments) {
   plan.failures = number("failures", 20);
   plan.shrink = !arguments.has("no-shrink");
   plan.seconds = static_cast<double>(number("seconds", 0));
-  plan.progress = [](std::uint64_t next, const Tally &tally) {
+  plan.progress = [](std::uint64_t next, const CampaignCounts &tally) {
     fmt::print(stderr, "{} schedules, {} exact, {} broken; next is the seed {}\n", tally.schedules,
                tally.of(Kind::exact), tally.broken(), next);
   };

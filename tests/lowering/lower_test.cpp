@@ -53,13 +53,13 @@ Schedule one_thread_an_element(std::int64_t m, std::int64_t n, std::int64_t k) {
   return s;
 }
 
-struct Counts {
+struct StatementCounts {
   int guards = 0, masks = 0, barriers = 0;
   std::vector<std::string> notes; ///< the notes of the barriers
 };
 
-Counts count(const kernel::Kernel &kernel) {
-  Counts counts;
+StatementCounts count(const kernel::Kernel &kernel) {
+  StatementCounts counts;
   kernel::walk(kernel.body, [&](const kernel::Stmt &stmt) {
     counts.guards += kernel::as<kernel::If>(stmt) != nullptr;
     if (kernel::as<kernel::Barrier>(stmt)) {
@@ -123,7 +123,7 @@ TEST(LowerInit, PutsEveryInitBeforeItsSum) {
 
 TEST(Tails, OfAlignedShapesNeedNothing) {
   for (const Schedule &s : {shared_tiles(8, 4, 12), one_thread_an_element(3, 8, 5)}) {
-    Counts counts = count(lower(s).only());
+    StatementCounts counts = count(lower(s).only());
     EXPECT_EQ(counts.guards, 0) << kernel::print(lower(s));
     EXPECT_EQ(counts.masks, 0);
   }
@@ -266,14 +266,14 @@ TEST(Tails, OfAnAxisInTheMaskOfATemporaryKeepTheirGuard) {
 }
 
 TEST(Barriers, AreTwoATile) {
-  Counts counts = count(lower(shared_tiles(8, 8, 12)).only());
+  StatementCounts counts = count(lower(shared_tiles(8, 8, 12)).only());
   EXPECT_EQ(counts.notes, (std::vector<std::string>{
                               "A_shared, B_shared: written above, read below by AB",
                               "A_shared, B_shared: read above by AB, overwritten by the next k_outer"}));
 }
 
 TEST(Barriers, AreOneWhereThereIsOneTile) {
-  Counts counts = count(lower(shared_tiles(8, 8, 4)).only());
+  StatementCounts counts = count(lower(shared_tiles(8, 8, 4)).only());
   EXPECT_EQ(counts.notes, std::vector<std::string>{"A_shared, B_shared: written above, read below by AB"});
 }
 
@@ -291,7 +291,7 @@ TEST(Barriers, SeparateASumFromTheThreadsThatReadIt) {
   s.reverse_compute_at(s.block("C"), i);
   s.bind(s.loop("j"), Axis::thread_x);
   s.bind(s.loops(s.block("C")).back(), Axis::thread_x);
-  Counts counts = count(lower(s).only());
+  StatementCounts counts = count(lower(s).only());
   EXPECT_EQ(counts.notes, (std::vector<std::string>{"AB: written above, read below by C",
                                                     "AB: read above by C, overwritten by the next i"}));
 }

@@ -92,7 +92,7 @@ void wrong_lane(Kernel &kernel, Chooser &chooser) {
         values[declare->var] = value;
   });
   on_exprs(kernel, chooser, [&](const Expr &e, const Spot &spot) {
-    bool offset = spot.place == Place::load_offset || spot.place == Place::store_offset;
+    bool offset = spot.place == SeedPlace::load_offset || spot.place == SeedPlace::store_offset;
     if (!offset || !spot.root || spot.buffer->scope == Scope::local)
       return std::vector<Expr>{};
     Expr changed = substitute(e, values);

@@ -20,7 +20,7 @@ bool of_scalars(const Expr &condition) {
 using NodeBug = std::function<std::vector<Expr>(const Expr &)>;
 
 /// Returns a bug in a condition of a guard or of a mask. Conditions on scalars are skipped.
-std::function<void(Kernel &, Chooser &)> in(Place place, const NodeBug &bug) {
+std::function<void(Kernel &, Chooser &)> in(SeedPlace place, const NodeBug &bug) {
   return [place, bug](Kernel &kernel, Chooser &chooser) {
     on_exprs(kernel, chooser, [&](const Expr &e, const Spot &spot) {
       return spot.place == place && e.dtype() == DType::boolean && !of_scalars(e) ? bug(e)
@@ -140,20 +140,21 @@ std::vector<Kind> guard_kinds() {
        drop_guard},
       {"guards", "guard_never", "the body of a guard is never executed", lost, never},
       {"guards", "guard_sides_swapped", "the sides of an if/else are swapped", outside, swap_sides},
-      {"guards", "guard_weakened", "< becomes <= in a guard", outside, in(Place::guard, weaker)},
+      {"guards", "guard_weakened", "< becomes <= in a guard", outside, in(SeedPlace::guard, weaker)},
       {"guards", "guard_tightened", "x < n becomes x + 1 < n in a guard: the tail is cut", outside,
-       in(Place::guard, tighter)},
-      {"guards", "guard_half", "one side of && is dropped in a guard", outside, in(Place::guard, one_side)},
-      {"guards", "guard_or", "&& becomes || in a guard", outside, in(Place::guard, either)},
+       in(SeedPlace::guard, tighter)},
+      {"guards", "guard_half", "one side of && is dropped in a guard", outside, in(SeedPlace::guard, one_side)},
+      {"guards", "guard_or", "&& becomes || in a guard", outside, in(SeedPlace::guard, either)},
       {"guards", "guard_inverted", "x < n becomes its opposite in a guard", outside,
-       in(Place::guard, inverted)},
+       in(SeedPlace::guard, inverted)},
       {"masks", "mask_dropped", "a load has no mask", addresses, at_masked_load(false, unmasked)},
-      {"masks", "mask_weakened", "< becomes <= in a mask", addresses, in(Place::mask, weaker)},
+      {"masks", "mask_weakened", "< becomes <= in a mask", addresses, in(SeedPlace::mask, weaker)},
       {"masks", "mask_tightened", "x < n becomes x + 1 < n in a mask: the tail is cut", value,
-       in(Place::mask, tighter)},
-      {"masks", "mask_half", "one side of && is dropped in a mask", addresses, in(Place::mask, one_side)},
-      {"masks", "mask_or", "&& becomes || in a mask", addresses, in(Place::mask, either)},
-      {"masks", "mask_inverted", "x < n becomes its opposite in a mask", addresses, in(Place::mask, inverted)},
+       in(SeedPlace::mask, tighter)},
+      {"masks", "mask_half", "one side of && is dropped in a mask", addresses, in(SeedPlace::mask, one_side)},
+      {"masks", "mask_or", "&& becomes || in a mask", addresses, in(SeedPlace::mask, either)},
+      {"masks", "mask_inverted", "x < n becomes its opposite in a mask", addresses,
+       in(SeedPlace::mask, inverted)},
       {"masks", "filled_by_one", "masked elements of one load are 1, not 0", value,
        at_masked_load(false, filled_by_one)},
       {"masks", "all_filled_by_one", "masked elements are 1 in all tiles", value, all_filled_by_one},
@@ -164,11 +165,11 @@ std::vector<Kind> guard_kinds() {
        at_masked_load(true, inverted_scalar)},
       {"extraction", "extracted_guard_dropped", "extraction forgets a guard", outside, drop_guard},
       {"extraction", "extracted_guard_weakened", "extraction uses <= instead of < in a guard", outside,
-       in(Place::guard, weaker)},
+       in(SeedPlace::guard, weaker)},
       {"extraction", "extracted_mask_dropped", "a tail is not filled: the load has no mask", addresses,
        at_masked_load(false, unmasked)},
       {"extraction", "extracted_mask_weakened", "extraction uses <= instead of < in a mask", addresses,
-       in(Place::mask, weaker)},
+       in(SeedPlace::mask, weaker)},
       {"extraction", "extracted_fill_of_one", "the tail of one load is filled by 1", value,
        at_masked_load(false, filled_by_one)},
   };

@@ -12,9 +12,9 @@ using kernel::Stmt;
 namespace {
 
 bool is_offset(const Spot &spot) {
-  return spot.place == Place::load_offset || spot.place == Place::store_offset;
+  return spot.place == SeedPlace::load_offset || spot.place == SeedPlace::store_offset;
 }
-bool is_address(const Spot &spot) { return is_offset(spot) || spot.place == Place::declared; }
+bool is_address(const Spot &spot) { return is_offset(spot) || spot.place == SeedPlace::declared; }
 
 using NodeBug = std::function<std::vector<Expr>(const Expr &)>;
 
@@ -27,7 +27,7 @@ std::function<void(Kernel &, Chooser &)> in_addresses(const NodeBug &bug) {
 }
 
 /// Returns a bug that adds `by` to a whole scalar offset. vectors.cpp changes the offsets of vectors.
-std::function<void(Kernel &, Chooser &)> on_offset(Place place, std::int64_t by) {
+std::function<void(Kernel &, Chooser &)> on_offset(SeedPlace place, std::int64_t by) {
   return [place, by](Kernel &kernel, Chooser &chooser) {
     on_exprs(kernel, chooser, [&](const Expr &e, const Spot &spot) {
       return spot.root && spot.place == place && spot.lanes == 1 ? std::vector{plus(e, by)}
@@ -149,13 +149,13 @@ std::vector<Kind> index_kinds() {
   operands.insert(breach); // a divisor that may be negative, or a variable that is used outside of its scope
   std::vector<Kind> kinds = {
       {"indices", "load_offset_plus_1", "a load takes the next element", wrong,
-       on_offset(Place::load_offset, 1)},
+       on_offset(SeedPlace::load_offset, 1)},
       {"indices", "load_offset_minus_1", "a load takes the element before", wrong,
-       on_offset(Place::load_offset, -1)},
+       on_offset(SeedPlace::load_offset, -1)},
       {"indices", "store_offset_plus_1", "a store hits its neighbour", wrong,
-       on_offset(Place::store_offset, 1)},
+       on_offset(SeedPlace::store_offset, 1)},
       {"indices", "store_offset_minus_1", "a store hits the element before", wrong,
-       on_offset(Place::store_offset, -1)},
+       on_offset(SeedPlace::store_offset, -1)},
       {"indices", "stride_plus_1", "a stride is one too large", wrong,
        in_addresses(constant_off(BinaryOp::mul, 1))},
       {"indices", "stride_minus_1", "a stride is one too small", wrong,

@@ -14,7 +14,7 @@ using kernel::Stmt;
 
 namespace {
 
-const char *name(Place place) {
+const char *name(SeedPlace place) {
   static constexpr const char *names[] = {"offset of a load", "offset of a store", "guard", "mask", "fill",
                                           "extent",           "declared value",    "value"};
   return names[static_cast<std::size_t>(place)];
@@ -32,19 +32,19 @@ public:
 private:
   Stmt own(const Stmt &s) {
     if (const auto *x = kernel::as<kernel::Declare>(s)) {
-      Place place = x->var->lanes == 1 && is_index(x->var->dtype) ? Place::declared : Place::value;
+      SeedPlace place = x->var->lanes == 1 && is_index(x->var->dtype) ? SeedPlace::declared : SeedPlace::value;
       kernel::Declare copy = *x;
       copy.value = expr(x->value, {place, nullptr, 1, true});
       return copy.value.get() == x->value.get() ? s : kernel::make(copy);
     }
     if (const auto *x = kernel::as<kernel::If>(s)) {
       kernel::If copy = *x;
-      copy.condition = expr(x->condition, {Place::guard, nullptr, 1, true});
+      copy.condition = expr(x->condition, {SeedPlace::guard, nullptr, 1, true});
       return copy.condition.get() == x->condition.get() ? s : kernel::make(copy);
     }
     if (const auto *x = kernel::as<kernel::Loop>(s)) {
       kernel::Loop copy = *x;
-      copy.extent = expr(x->extent, {Place::extent, nullptr, 1, true});
+      copy.extent = expr(x->extent, {SeedPlace::extent, nullptr, 1, true});
       return copy.extent.get() == x->extent.get() ? s : kernel::make(copy);
     }
     if (const auto *x = kernel::as<kernel::Store>(s)) {
@@ -52,19 +52,19 @@ private:
       bool changed = false;
       for (Expr &index : copy.indices) {
         Expr old = index;
-        index = expr(old, {Place::store_offset, x->buffer, x->lanes, true});
+        index = expr(old, {SeedPlace::store_offset, x->buffer, x->lanes, true});
         changed = changed || index.get() != old.get();
       }
-      copy.value = expr(x->value, {Place::value, nullptr, 1, true});
+      copy.value = expr(x->value, {SeedPlace::value, nullptr, 1, true});
       return changed || copy.value.get() != x->value.get() ? kernel::make(copy) : s;
     }
     if (const auto *x = kernel::as<kernel::Call>(s)) {
       kernel::Call copy = *x;
       bool changed = false;
       for (std::size_t n = 0; n < copy.places.size(); ++n) {
-        kernel::Place &at = copy.places[n];
+        kernel::OperandAddress &at = copy.places[n];
         const auto *rows = x->intrinsic.get().operands[n].as<Rows>();
-        Place place = &x->places[n] == &x->result() ? Place::store_offset : Place::load_offset;
+        SeedPlace place = &x->places[n] == &x->result() ? SeedPlace::store_offset : SeedPlace::load_offset;
         Expr old = at.offset;
         at.offset = expr(old, {place, at.buffer, rows ? static_cast<int>(rows->count) : 1, true});
         changed = changed || at.offset.get() != old.get();
@@ -88,7 +88,7 @@ private:
     }
     Load copy = *access;
     bool changed = false;
-    auto part = [&](Expr &x, Place place) {
+    auto part = [&](Expr &x, SeedPlace place) {
       if (!x.exists())
         return;
       Expr old = x;
@@ -96,9 +96,9 @@ private:
       changed = changed || x.get() != old.get();
     };
     for (Expr &index : copy.indices)
-      part(index, Place::load_offset);
-    part(copy.mask, Place::mask);
-    part(copy.fill, Place::fill);
+      part(index, SeedPlace::load_offset);
+    part(copy.mask, SeedPlace::mask);
+    part(copy.fill, SeedPlace::fill);
     return changed ? load(copy.buffer, copy.indices, copy.mask, copy.fill, copy.lanes) : e;
   }
 
@@ -149,7 +149,7 @@ Stmt rewrite_offsets(const Stmt &body, const Buffer &buffer, Side side, const Of
     Stmt result = side == Side::stores ? stmt : kernel::map_exprs(stmt, in_loads);
     if (const auto *call = kernel::as<kernel::Call>(result); call && side != Side::stores) {
       kernel::Call copy = *call;
-      for (kernel::Place &place : copy.places)
+      for (kernel::OperandAddress &place : copy.places)
         if (place.buffer == buffer)
           place.offset = f(place.offset);
       result = kernel::make(std::move(copy));

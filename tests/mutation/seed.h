@@ -29,9 +29,9 @@ private:
 };
 
 /// The role of an expression.
-enum class Place : std::uint8_t { load_offset, store_offset, guard, mask, fill, extent, declared, value };
+enum class SeedPlace : std::uint8_t { load_offset, store_offset, guard, mask, fill, extent, declared, value };
 struct Spot {
-  Place place;
+  SeedPlace place;
   Buffer buffer; ///< the buffer of the offset, mask or fill; else null
   int lanes = 1; ///< lanes of the access
   bool root;     ///< whether the expression is the whole offset, mask, …, and not a part of it

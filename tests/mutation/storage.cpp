@@ -36,7 +36,7 @@ void replace_buffer(Kernel &kernel, const Buffer &from, const Buffer &to) {
     }
     if (const auto *call = kernel::as<kernel::Call>(result)) {
       kernel::Call copy = *call;
-      for (kernel::Place &place : copy.places)
+      for (kernel::OperandAddress &place : copy.places)
         place.buffer = place.buffer == from ? to : place.buffer;
       return kernel::make(std::move(copy));
     }

@@ -16,8 +16,8 @@ std::function<void(Kernel &, Chooser &)> on_data(BinaryOp op, const OpBug &bug) 
   return [op, bug](Kernel &kernel, Chooser &chooser) {
     on_exprs(kernel, chooser, [&](const Expr &e, const Spot &spot) {
       const auto *node = e.as<Binary>();
-      return spot.place == Place::value && node && node->op == op && is_data(e) ? bug(*node)
-                                                                                : std::vector<Expr>{};
+      return spot.place == SeedPlace::value && node && node->op == op && is_data(e) ? bug(*node)
+                                                                                    : std::vector<Expr>{};
     });
   };
 }
@@ -31,7 +31,7 @@ void constant_plus_1(Kernel &kernel, Chooser &chooser) {
   on_exprs(kernel, chooser, [](const Expr &e, const Spot &spot) {
     const auto *real = e.as<FloatImm>();
     const auto *whole = e.as<IntImm>();
-    bool fits = spot.place == Place::value && is_data(e) && (real || whole);
+    bool fits = spot.place == SeedPlace::value && is_data(e) && (real || whole);
     return fits ? std::vector{constant(e.dtype(), (real ? real->value : static_cast<double>(whole->value)) + 1)}
                 : std::vector<Expr>{};
   });
@@ -40,7 +40,7 @@ void constant_plus_1(Kernel &kernel, Chooser &chooser) {
 /// Rounds an operand to a narrower type. Integers lose their upper half.
 void rounded(Kernel &kernel, Chooser &chooser) {
   on_exprs(kernel, chooser, [](const Expr &e, const Spot &spot) {
-    if (spot.place != Place::value || !e.as<Load>() || !is_data(e) || e.as<Load>()->lanes > 1)
+    if (spot.place != SeedPlace::value || !e.as<Load>() || !is_data(e) || e.as<Load>()->lanes > 1)
       return std::vector<Expr>{};
     return std::vector{cast(e.dtype(), cast(is_float(e.dtype()) ? DType::bf16 : DType::u16, e))};
   });
@@ -49,7 +49,7 @@ void rounded(Kernel &kernel, Chooser &chooser) {
 void sides_swapped(Kernel &kernel, Chooser &chooser) {
   on_exprs(kernel, chooser, [](const Expr &e, const Spot &spot) {
     const auto *choice = e.as<Select>();
-    return spot.place == Place::value && choice
+    return spot.place == SeedPlace::value && choice
                ? std::vector{select(choice->condition, choice->when_false, choice->when_true)}
                : std::vector<Expr>{};
   });

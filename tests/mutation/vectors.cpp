@@ -11,7 +11,7 @@ namespace {
 
 void vector_off_alignment(Kernel &kernel, Chooser &chooser) {
   on_exprs(kernel, chooser, [](const Expr &e, const Spot &spot) {
-    bool offset = spot.place == Place::load_offset || spot.place == Place::store_offset;
+    bool offset = spot.place == SeedPlace::load_offset || spot.place == SeedPlace::store_offset;
     return offset && spot.root && spot.lanes > 1 ? std::vector{plus(e, 1)} : std::vector<Expr>{};
   });
 }

@@ -39,9 +39,9 @@ int count(const std::string &code, const char *pattern) {
   return static_cast<int>(std::distance(std::sregex_iterator(code.begin(), code.end(), regex), {}));
 }
 
-class Counts : public testing::TestWithParam<std::string> {};
+class CountsOfText : public testing::TestWithParam<std::string> {};
 
-TEST_P(Counts, BarriersAndAccessesAreThoseOfTheHandwrittenKernel) {
+TEST_P(CountsOfText, BarriersAndAccessesAreThoseOfTheHandwrittenKernel) {
   std::string hand = code_of(handwritten(GetParam()));
   for (const char *shape : {"1024x1024x1024", "1000x777x333"}) {
     std::string ours = code_of(generated(GetParam(), shape));
@@ -51,7 +51,7 @@ TEST_P(Counts, BarriersAndAccessesAreThoseOfTheHandwrittenKernel) {
   }
 }
 
-TEST_P(Counts, GuardsStandOnlyWhereThereIsATail) {
+TEST_P(CountsOfText, GuardsStandOnlyWhereThereIsATail) {
   std::string aligned = code_of(generated(GetParam(), "1024x1024x1024"));
   EXPECT_EQ(count(aligned, "\\bif\\b"), 0);
   EXPECT_EQ(count(aligned, "\\?"), 1) << "the one that keeps C unread where beta is 0";
@@ -68,7 +68,7 @@ std::string output_of(const std::string &command) {
 }
 
 /// The allowance is for what another release of the compiler makes of either.
-TEST_P(Counts, TheHottestLoopHasNoMoreInstructionsThanTheHandwrittenOne) {
+TEST_P(CountsOfText, TheHottestLoopHasNoMoreInstructionsThanTheHandwrittenOne) {
   if (std::system("nvcc --version >/dev/null 2>&1") != 0 ||
       std::system("python3 --version >/dev/null 2>&1") != 0)
     GTEST_SKIP() << "no nvcc or no python3 on this machine";
@@ -91,7 +91,7 @@ TEST_P(Counts, TheHottestLoopHasNoMoreInstructionsThanTheHandwrittenOne) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Rungs, Counts, testing::Values("naive", "coalesced", "shared", "tile1d"),
+INSTANTIATE_TEST_SUITE_P(Rungs, CountsOfText, testing::Values("naive", "coalesced", "shared", "tile1d"),
                          [](const auto &info) { return info.param; });
 
 } // namespace

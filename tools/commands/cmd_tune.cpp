@@ -114,9 +114,9 @@ TuneOptions chosen_options(const Context &context) {
   options.minutes = context.arguments.real("minutes");
   options.seed = static_cast<std::uint64_t>(context.arguments.number("seed").value_or(1));
   std::string way = context.arguments.value("search").value_or("learn");
-  options.way = way == "exhaustive" ? tune::Way::exhaustive
-                : way == "random"   ? tune::Way::random
-                                    : tune::Way::learn;
+  options.way = way == "exhaustive" ? tune::SearchMethod::exhaustive
+                : way == "random"   ? tune::SearchMethod::random
+                                    : tune::SearchMethod::learn;
   options.setting.launch = launch_mode(context.arguments.value("launch").value_or("back-to-back"));
   options.shard = chosen_shard(context.arguments.value("shard"), process_environment());
   options.setting.cold_l2 = context.arguments.value("l2") == "cold";

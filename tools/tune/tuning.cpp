@@ -334,7 +334,7 @@ void Tuning::search_points(tune::Search &search, TuneMeasurer &measurer, records
       learn(search, candidate);
     compiled = compiling.get();
     batch = std::move(next);
-    if (!space_.complete && options_.way == tune::Way::learn)
+    if (!space_.complete && options_.way == tune::SearchMethod::learn)
       add_neighbours(search);
     if (std::vector<std::size_t> best = search.best(); !best.empty()) {
       const records::Record &record = records_.at(search.candidate(best.front()));

@@ -21,7 +21,7 @@ struct TuneOptions {
   std::int64_t trials = 200;     ///< maximum number of points to compile
   std::optional<double> minutes; ///< maximum duration of the measurements
   std::uint64_t seed = 1;
-  tune::Way way = tune::Way::learn;
+  tune::SearchMethod way = tune::SearchMethod::learn;
   Shard shard;          ///< the points of this process
   BenchSetting setting; ///< of all measurements
 };

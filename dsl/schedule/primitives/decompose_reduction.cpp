@@ -20,9 +20,9 @@ Stmt with_stage_of(const Stmt &stmt, const BlockId &update, const BlockId &init)
                : stmt;
   For copy = *loop;
   copy.body = with_stage_of(loop->body, update, init);
-  for (const Staged &x : loop->pipeline())
+  for (const BlockStage &x : loop->pipeline())
     if (x.block == update) {
-      std::vector<Staged> stages = loop->pipeline();
+      std::vector<BlockStage> stages = loop->pipeline();
       stages.push_back({init, x.stage, x.order});
       return make_for(with_pipeline(std::move(copy), std::move(stages)));
     }

@@ -59,7 +59,7 @@ void Schedule::double_buffer(Loop handle, Caller caller) {
                             "nothing to prefetch; move shared caches below the loop with compute_at",
                             loop.var->name),
                 {loop.var->name});
-  std::vector<Staged> stages;
+  std::vector<BlockStage> stages;
   std::int64_t order = 0;
   auto add = [&](auto &&wanted) {
     for (const NestInLoop &nest : nests)

@@ -206,7 +206,7 @@ Stmt with_guards(const Stmt &stmt, const For &loop, const std::vector<BlockId> &
   return make_block(std::move(copy));
 }
 
-For with_pipeline(For loop, std::vector<Staged> stages) {
+For with_pipeline(For loop, std::vector<BlockStage> stages) {
   if (auto *serial = std::get_if<Serial>(&loop.form))
     serial->pipeline = std::move(stages);
   else

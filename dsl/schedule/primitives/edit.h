@@ -95,7 +95,7 @@ bool is_loop_of_sum(const Block &block, const Var &loop);
 /// loop.
 Stmt with_guards(const Stmt &stmt, const For &loop, const std::vector<BlockId> &blocks);
 /// A serial or unrolled loop with these stages.
-For with_pipeline(For loop, std::vector<Staged> stages);
+For with_pipeline(For loop, std::vector<BlockStage> stages);
 /// `writers_of` returns the blocks that write `buffer`. `readers_of` returns the blocks that read `buffer` and
 /// do not write it. Both are in program order.
 std::vector<const Block *> writers_of(const Stmt &root, const Buffer &buffer);

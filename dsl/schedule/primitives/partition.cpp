@@ -22,7 +22,7 @@ bool mask_compares(const Expr &mask, const Block &block, const Var &loop) {
 /// Whether the kernel has conditions on the loop: guards and masks of blocks, or the conditions by which a
 /// pipeline loads nothing in its last iterations.
 bool guards(const For &loop) {
-  if (std::ranges::any_of(loop.pipeline(), [](const Staged &staged) { return staged.stage > 0; }))
+  if (std::ranges::any_of(loop.pipeline(), [](const BlockStage &staged) { return staged.stage > 0; }))
     return true;
   for (const Block *block : blocks_of(loop.body)) {
     for (const IterVar &iter : block->iters)

@@ -74,7 +74,7 @@ void Schedule::pipeline(Loop handle, std::vector<Stage> stages, Caller caller) {
   if (!loop.is<Unrolled>() || !loop.pipeline().empty())
     edit.require_serial("pipeline.serial", loop);
   check_names(edit, stages);
-  std::vector<Staged> staged;
+  std::vector<BlockStage> staged;
   for (const Stage &stage : stages)
     staged.push_back({stage.block.id, stage.stage, stage.order});
   Program next = edit.program();

@@ -85,7 +85,7 @@ public:
   }
   void sync_warp() { add(kernel::make(kernel::Barrier{kernel::SyncScope::warp})); }
 
-  void call(const Intrinsic &intrinsic, std::vector<kernel::Place> places) {
+  void call(const Intrinsic &intrinsic, std::vector<kernel::OperandAddress> places) {
     for (std::size_t n = 0; n < places.size(); ++n)
       for (auto *list : {&kernel_.shared, &kernel_.local})
         for (kernel::Allocation &allocation : *list)

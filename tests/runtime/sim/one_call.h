@@ -33,7 +33,7 @@ struct OneCall {
   Expr t;
   const Intrinsic &x;
   std::vector<Buffer> params;
-  std::vector<kernel::Place> places;
+  std::vector<kernel::OperandAddress> places;
 
   OneCall(const Intrinsic &called, std::int64_t threads = 32)
       : t(b.axis(Axis::thread_x, "t", threads)), x(called) {

@@ -33,7 +33,7 @@ double time_of(const KnobValues &knobs) {
 }
 
 TEST(Search, ProposesEachCandidateOnce) {
-  for (Way way : {Way::exhaustive, Way::random, Way::learn}) {
+  for (SearchMethod way : {SearchMethod::exhaustive, SearchMethod::random, SearchMethod::learn}) {
     Search search(grid(), way, 1);
     std::set<std::size_t> seen;
     while (true) {
@@ -53,13 +53,15 @@ TEST(Search, ProposesEachCandidateOnce) {
 }
 
 TEST(Search, KeepsOrderOrSeed) {
-  EXPECT_THAT(Search(grid(), Way::exhaustive, 1).propose(4), ElementsAre(0, 1, 2, 3));
-  EXPECT_EQ(Search(grid(), Way::random, 5).propose(9), Search(grid(), Way::random, 5).propose(9));
-  EXPECT_NE(Search(grid(), Way::random, 5).propose(9), Search(grid(), Way::random, 6).propose(9));
+  EXPECT_THAT(Search(grid(), SearchMethod::exhaustive, 1).propose(4), ElementsAre(0, 1, 2, 3));
+  EXPECT_EQ(Search(grid(), SearchMethod::random, 5).propose(9),
+            Search(grid(), SearchMethod::random, 5).propose(9));
+  EXPECT_NE(Search(grid(), SearchMethod::random, 5).propose(9),
+            Search(grid(), SearchMethod::random, 6).propose(9));
 }
 
 /// Returns the best time after 64 trials.
-double best_after_64(Way way, std::uint64_t seed) {
+double best_after_64(SearchMethod way, std::uint64_t seed) {
   Search search(grid(), way, seed);
   for (int batch = 0; batch < 8; ++batch)
     for (std::size_t candidate : search.propose(8)) {
@@ -72,16 +74,16 @@ double best_after_64(Way way, std::uint64_t seed) {
 TEST(Search, FindsTheMinimumFromWhatItMeasured) {
   int found = 0, found_at_random = 0;
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
-    found += best_after_64(Way::learn, seed) == 1;
-    found_at_random += best_after_64(Way::random, seed) == 1;
+    found += best_after_64(SearchMethod::learn, seed) == 1;
+    found_at_random += best_after_64(SearchMethod::random, seed) == 1;
   }
   EXPECT_EQ(found, 10);
   EXPECT_LE(found_at_random, 5) << "the space is too small to show anything";
 }
 
 TEST(Search, OfNothingAndOfRefusedPointsEnds) {
-  EXPECT_TRUE(Search({}, Way::learn, 1).propose(8).empty());
-  Search search(grid(), Way::learn, 1);
+  EXPECT_TRUE(Search({}, SearchMethod::learn, 1).propose(8).empty());
+  Search search(grid(), SearchMethod::learn, 1);
   std::size_t proposed = 0;
   for (auto batch = search.propose(50); !batch.empty(); batch = search.propose(50))
     for (std::size_t candidate : batch) {
@@ -93,7 +95,7 @@ TEST(Search, OfNothingAndOfRefusedPointsEnds) {
 }
 
 TEST(Search, ProposesNoMoreThanAsked) {
-  for (Way way : {Way::exhaustive, Way::random, Way::learn}) {
+  for (SearchMethod way : {SearchMethod::exhaustive, SearchMethod::random, SearchMethod::learn}) {
     Search search(grid(), way, 1);
     for (std::size_t candidate : search.propose(20))
       search.learn(candidate, time_of(search.candidate(candidate)));
@@ -103,7 +105,7 @@ TEST(Search, ProposesNoMoreThanAsked) {
 }
 
 TEST(Search, ProposesAddedCandidates) {
-  Search search({{{"a", "1"}}}, Way::learn, 1);
+  Search search({{{"a", "1"}}}, SearchMethod::learn, 1);
   EXPECT_THAT(search.propose(8), ElementsAre(0));
   EXPECT_TRUE(search.propose(8).empty());
   search.add({{"a", "2"}});
