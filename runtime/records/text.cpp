@@ -28,7 +28,7 @@ constexpr JsonLimits text_limits = {.bytes = most_text_bytes,
 
 } // namespace
 
-std::string to_text(const std::vector<Record> &records) {
+std::string to_text(const std::vector<Record> &records, bool sorted) {
   std::vector<std::string> lines;
   for (const Record &record : records) {
     json::Object object;
@@ -36,7 +36,8 @@ std::string to_text(const std::vector<Record> &records) {
       object[field.name] = to_json(field.get(record));
     lines.push_back(fmt::format("    {}", llvm::formatv("{0}", json::Value(std::move(object))).str()));
   }
-  std::ranges::sort(lines);
+  if (!sorted)
+    std::ranges::sort(lines);
   std::string text = fmt::format("{{\n  \"nestsmith_records\": {},\n  \"records\": [", text_version);
   for (const std::string &line : lines)
     text += (&line == &lines.front() ? "\n" : ",\n") + line;

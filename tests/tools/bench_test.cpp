@@ -172,6 +172,18 @@ TEST_F(Benched, ARefusedRungHasARow) {
   EXPECT_TRUE(run({refused}).rows[0].times.empty());
 }
 
+TEST_F(Benched, ARungThatTakesTooLongIsNotMeasured) {
+  open_libraries();
+  options.most_ms = 1e-9;
+  BenchShape shape = run({planned("deep_dive/naive")});
+  EXPECT_TRUE(shape.rows[0].times.empty());
+  EXPECT_THAT(shape.rows[0].failure.message,
+              testing::MatchesRegex("one launch takes [0-9.e-]+ ms, expected at most 1e-09 ms"));
+  EXPECT_EQ(shape.rows[1].times.size(), 1U) << "peers have no limit";
+  options.most_ms = 1e9;
+  EXPECT_EQ(run({planned("deep_dive/naive")}).rows[0].times.size(), 1U);
+}
+
 TEST_F(Benched, RungsOfSeveralComputationsAreComparedWithTheirOwnPeers) {
   open_libraries();
   Planned transposed = planned("transposed/naive");

@@ -5,6 +5,7 @@
 #include "tools/scheduled.h"
 
 #include <algorithm>
+#include <chrono>
 #include <fmt/format.h>
 #include <list>
 #include <map>
@@ -187,6 +188,11 @@ private:
     for (const Computation &computation : computations_)
       for (std::size_t n = 0; n < copies; ++n)
         buffers[&computation].push_back(upload(device_, computation.random.arrays));
+    if (options_.most_ms > 0)
+      std::erase_if(entries_,
+                    [&](const Entry &entry) { return is_slow(entry, buffers[entry.computation].front()); });
+    if (entries_.empty())
+      return;
     std::vector<cuda::Competitor> competitors;
     for (const Entry &entry : entries_) {
       std::vector<std::vector<cuda::Address>> places;
@@ -200,6 +206,23 @@ private:
     for (const BenchSetting &setting : options_.settings)
       measure(setting, competitors, setting.cold_l2 ? copies : 1);
     measure_power(competitors);
+  }
+
+  /// Whether one launch of a rung takes more than the limit. Then its row has a failure.
+  bool is_slow(const Entry &entry, const Memories &memory) {
+    BenchRow &row = result_.rows[entry.row];
+    if (row.peer)
+      return false;
+    device_.synchronize(row.name + " failed");
+    auto begin = std::chrono::steady_clock::now();
+    entry.form.enqueue(addresses(memory, entry.form.workspaces), entry.computation->random.scalars);
+    device_.synchronize(row.name + " failed");
+    double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+    if (ms <= options_.most_ms)
+      return false;
+    row.failure = {fmt::format("one launch takes {:.4g} ms, expected at most {:g} ms", ms, options_.most_ms),
+                   "", "", ExitCode::usage};
+    return true;
   }
 
   void measure(const BenchSetting &setting, const std::vector<cuda::Competitor> &competitors,

@@ -77,6 +77,8 @@ struct BenchOptions {
   std::vector<BenchSetting> settings = {{}};
   int rounds = 15;
   double power_seconds = 0.5; ///< measured for each row if there is NVML; 0: not at all
+  /// A rung whose launch takes longer is not measured. 0: no limit.
+  double most_ms = 0;
 };
 
 /// Computes each rung once on small integers, and compares all elements of the result with those of the first

@@ -67,4 +67,18 @@ std::string bench_end(const std::vector<BenchShape> &shapes, const std::string &
          "\n";
 }
 
+std::string recorded_end(const Recorded &recorded, const std::string &file, bool passed,
+                         const std::vector<std::string> &notes) {
+  return json_line([&](llvm::json::OStream &json) {
+           json.object([&] {
+             json.attribute("passed", passed);
+             json.attribute("file", file);
+             json.attribute("measured", static_cast<std::int64_t>(recorded.measured));
+             json.attribute("known", static_cast<std::int64_t>(recorded.known));
+             json.attribute("notes", llvm::json::Array(notes));
+           });
+         }) +
+         "\n";
+}
+
 } // namespace nestsmith::cli

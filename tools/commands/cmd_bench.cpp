@@ -2,6 +2,7 @@
 #include "tools/bench/bench.h"
 #include "tools/bench/bench_chart.h"
 #include "tools/bench/bench_json.h"
+#include "tools/bench/bench_record.h"
 #include "tools/bench/bench_table.h"
 #include "tools/command.h"
 #include "tools/output_file.h"
@@ -12,6 +13,10 @@
 namespace nestsmith::cli {
 
 namespace {
+
+/// Of --record. A table of all rungs takes minutes.
+constexpr int recorded_rounds = 9;
+constexpr double recorded_most_ms = 400;
 
 Option list_option(const std::string &name, const std::string &help, std::vector<std::string> choices = {}) {
   Option option{name, "LIST", help};
@@ -53,12 +58,19 @@ std::vector<Shape> chosen_shapes(const Context &context, const std::vector<Chose
   return {first.gpu_shape};
 }
 
-int chosen_rounds(const Context &context) {
-  std::int64_t rounds = context.arguments.number("rounds").value_or(BenchOptions{}.rounds);
+int chosen_rounds(const Context &context, int usual) {
+  std::int64_t rounds = context.arguments.number("rounds").value_or(usual);
   if (rounds < 1 || rounds > 10000)
     throw UserError(ExitCode::usage,
                     fmt::format("option '--rounds' must be a number from 1 to 10000, got '{}'", rounds));
   return static_cast<int>(rounds);
+}
+
+std::vector<std::string> chosen_peers(const Context &context, const std::string &usual) {
+  std::vector<std::string> peers = context.arguments.list("against", usual);
+  if (peers.size() > 1 && std::ranges::find(peers, "none") != peers.end())
+    throw UserError(ExitCode::usage, "option '--against' has 'none' beside a library; give only one of them");
+  return peers;
 }
 
 std::unique_ptr<cuda::Device> open_gpu() {
@@ -143,7 +155,96 @@ void finish(const Context &context, const std::vector<BenchShape> &shapes, const
     write_file(*path, bench_chart(shapes, options.settings, "on " + device));
 }
 
+/// The rungs of --all, or those that the arguments name.
+std::vector<const Rung *> recorded_rungs(const Context &context) {
+  std::vector<const Rung *> rungs;
+  if (context.arguments.has("all")) {
+    for (const Rung &rung : context.rungs)
+      rungs.push_back(&rung);
+    return rungs;
+  }
+  for (const ChosenRung &choice : choose_rungs(context.rungs, context.arguments.positional())) {
+    auto rung =
+        std::ranges::find_if(context.rungs, [&](const Rung &each) { return each.full_name() == choice.name; });
+    if (rung == context.rungs.end())
+      throw UserError(ExitCode::usage,
+                      fmt::format("'{}' is a trace file, and --record keeps the times of rungs; leave it out",
+                                  choice.name));
+    if (std::ranges::find(rungs, &*rung) == rungs.end())
+      rungs.push_back(&*rung);
+  }
+  return rungs;
+}
+
+ExitCode record(const Context &context) {
+  for (const char *option : {"set", "table", "output"})
+    if (context.arguments.has(option))
+      throw UserError(ExitCode::usage,
+                      fmt::format("--record keeps the times of rungs with their usual knobs, as a table; leave "
+                                  "--{} out",
+                                  option));
+  std::vector<RecordBatch> batches = batches_of(context, recorded_rungs(context));
+  RecordRun run;
+  run.file = *context.arguments.value("record");
+  run.commit = context.arguments.value("commit").value_or("");
+  run.options = {.settings = chosen_settings(context),
+                 .rounds = chosen_rounds(context, recorded_rounds),
+                 .power_seconds = 0,
+                 .most_ms = context.arguments.real("most-ms").value_or(recorded_most_ms)};
+  std::vector<std::string> peers = chosen_peers(context, "cublas"), notes;
+  std::unique_ptr<cuda::Device> device = open_gpu();
+  BenchLibraries libraries = open_libraries(context, *device, peers, notes);
+  Precompiled compiled(nestsmith::compile);
+  GpuExecutor executor(*device, [&](const kernel::Plan &plan, Arch arch) { return compiled(plan, arch); });
+  run.target = device->info().target();
+  run.machine = {device->info().name, cuda::version_text(device->info().driver_version),
+                 cuda::Nvrtc::get().version()};
+  Progress progress;
+  std::size_t number = 0;
+  run.prepare = [&](const std::vector<kernel::Plan> &plans) {
+    progress.show(fmt::format("compiling {} plans …", plans.size()));
+    compiled.add(plans, device->info().arch());
+  };
+  run.measure = [&](const std::vector<Planned> &planned) {
+    ++number;
+    return bench(*device, executor, libraries, planned, run.options, [&](const std::string &step) {
+      progress.step(fmt::format("table {}, {}: {} …", number, planned.front().problem(), step));
+    });
+  };
+  run.show = [&](const BenchShape &measured) {
+    progress.clear();
+    if (context.json())
+      out(bench_rows(measured, run.options));
+    else
+      print_as_text(context, measured, run.options);
+  };
+  Recorded recorded = record_batches(context, batches, run);
+  std::ranges::copy(recorded.notes, std::back_inserter(notes));
+  ExitCode code = recorded.wrong ? ExitCode::wrong_result : ExitCode::good;
+  if (context.json()) {
+    out(recorded_end(recorded, run.file, code == ExitCode::good, notes));
+    return code;
+  }
+  std::string text;
+  for (const std::string &note : notes)
+    text += context.style.dim(folded_lines(note)) + "\n";
+  out(text + fmt::format("{}: {} measured, {} known before\n", run.file, recorded.measured, recorded.known));
+  return code;
+}
+
 ExitCode run(const Context &context) {
+  bool all = context.arguments.has("all");
+  if (!all && context.arguments.positional().empty() && context.rungs.size() != 1)
+    throw UserError(ExitCode::usage, "'bench' needs a RUNG: nestsmith bench RUNG or TUTORIAL …");
+  if (all && !context.arguments.positional().empty())
+    throw UserError(ExitCode::usage, fmt::format("--all means every rung, got '{}' too; leave one of them out",
+                                                 context.arguments.positional().front()));
+  if (context.arguments.has("record"))
+    return record(context);
+  for (const char *option : {"all", "commit", "most-ms"})
+    if (context.arguments.has(option))
+      throw UserError(ExitCode::usage,
+                      fmt::format("option '--{}' belongs to --record; give --record FILE too", option));
   std::vector<ChosenRung> choices;
   for (ChosenRung &choice : choose_rungs(context.rungs, context.arguments.positional())) {
     choices.push_back(with_given_knobs(context, std::move(choice)));
@@ -153,10 +254,8 @@ ExitCode run(const Context &context) {
   std::vector<Shape> shapes = chosen_shapes(context, choices);
   BenchOptions options;
   options.settings = chosen_settings(context);
-  options.rounds = chosen_rounds(context);
-  std::vector<std::string> peers = context.arguments.list("against", "cublas,cublaslt");
-  if (peers.size() > 1 && std::ranges::find(peers, "none") != peers.end())
-    throw UserError(ExitCode::usage, "option '--against' has 'none' beside a library; give only one of them");
+  options.rounds = chosen_rounds(context, options.rounds);
+  std::vector<std::string> peers = chosen_peers(context, "cublas,cublaslt");
 
   std::unique_ptr<cuda::Device> device = open_gpu();
   std::vector<std::string> notes;
@@ -195,7 +294,7 @@ Command bench_command() {
       "bench",
       "measure rungs and libraries beside each other on a GPU",
       "RUNG or TUTORIAL …",
-      1,
+      0,
       1000,
       {list_option("shapes",
                    "shapes with commas between them, such as 512,1024 or 64x4096x4096; default: the GPU "
@@ -211,7 +310,12 @@ Command bench_command() {
                    {"single", "back-to-back", "graph"}),
        list_option("l2", "warm, cold; default: warm", {"warm", "cold"}),
        {"rounds", "N", fmt::format("samples of each competitor; default: {}", BenchOptions{}.rounds)},
-       {"output", "FILE", "also write a chart to FILE, in SVG", 'o'}},
+       {"output", "FILE", "also write a chart to FILE, in SVG", 'o'},
+       {"record", "FILE", "keep the times in FILE, a table of records; continues an existing one"},
+       {"all", "", "with --record: every rung"},
+       {"commit", "NAME", "with --record: the commit of the sources, stored with the version"},
+       {"most-ms", "MS",
+        fmt::format("with --record: skip a rung whose launch takes longer; default: {:g}", recorded_most_ms)}},
       "All competitors take turns in one process, in rounds, with random inputs. Before, each rung computes on "
       "small integers, and all elements are compared with those of cuBLAS, or of the first rung if there is no "
       "library. A rung with a wrong result is not measured, and the exit code is 1.\n\n"
@@ -230,10 +334,18 @@ Command bench_command() {
       "cuBLAS is the faster of its default and its pedantic mode, and cuBLASLt the fastest of up to 8 "
       "algorithms with 32 MiB of workspace. In f32, both compute in true fp32.\n\n"
       "--json prints one object for each row; the last object has the key \"passed\".\n\n"
+      "--record FILE keeps the time of each rung with its usual knobs, at each shape, in each dtype: without "
+      "--shapes, at 512, 1024, 2048, 4096 and its GPU shape. FILE is written after each table. A second run "
+      "measures what FILE lacks: a rung that is new, or whose CUDA text, GPU, driver or compiler is another "
+      "one. "
+      "A rung that is refused at a shape, or has a wrong result, is not recorded. The default of --against is "
+      "cublas here, and that of --rounds 9. The tables of schedules/measured are a part of nestsmith: "
+      "explain, compare and report show their times.\n\n"
       "examples:\n"
       "  nestsmith bench ladder/warps --shapes 512,1024,2048,4096\n"
       "  nestsmith bench ladder --shapes 1024 --launch single,back-to-back,graph --l2 warm,cold\n"
-      "  nestsmith bench gemm/nn mine.json --dtype bf16 -o chart.svg\n",
+      "  nestsmith bench gemm/nn mine.json --dtype bf16 -o chart.svg\n"
+      "  nestsmith bench --all --record schedules/measured/h200.json\n",
       run};
 }
 

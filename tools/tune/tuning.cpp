@@ -1,16 +1,12 @@
 #include "tools/tune/tuning.h"
 
-#include "codegen/cuda.h"
-#include "dsl/ir/workload_info.h"
 #include "dsl/schedule/trace.h"
-#include "runtime/cuda/cache.h"
 #include "runtime/records/fields.h"
+#include "tools/record_of.h"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <csignal>
-#include <ctime>
 #include <fmt/format.h>
 #include <future>
 #include <mutex>
@@ -47,15 +43,6 @@ public:
 private:
   struct sigaction before_ = {};
 };
-
-std::string now_text() {
-  std::time_t now = std::time(nullptr);
-  std::tm parts = {};
-  gmtime_r(&now, &parts);
-  std::array<char, 32> text = {};
-  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text.data();
-}
 
 } // namespace
 
@@ -176,21 +163,12 @@ Tuning::Points Tuning::worth_measuring(const Points &points) {
 records::Record Tuning::record_of(const KnobValues &knobs, const TuneMachine &machine) const {
   Knobs chosen(knobs);
   Scheduled scheduled = schedule_choice(context_, choice_, target_of(gpu_.gpu), chosen);
-  kernel::Plan plan = scheduled.plan();
-  records::Record record;
-  record.rung = choice_.name;
+  records::Record record =
+      point_of(scheduled, scheduled.plan(), options_.setting, {machine.gpu, machine.driver, machine.nvrtc});
   record.knobs = knobs;
-  record.shape = to_text(shape_);
   record.symbolic = shape_.stated.has_value();
-  record.dtype = dtype_name(scheduled.source(), dtype_);
-  record.gpu = machine.gpu, record.driver = machine.driver, record.nvrtc = machine.nvrtc;
-  record.launch = name(options_.setting.launch);
-  record.cold_l2 = options_.setting.cold_l2;
-  record.code = DiskCache::key({cuda_kernels(plan), record.shape});
-  record.operations = operation_count(scheduled.source());
   record.peer = machine.peer;
   record.trace = to_json(trace_file(scheduled.schedule, scheduled.shape, scheduled.dtype, knobs));
-  record.nestsmith = NESTSMITH_VERSION;
   return record;
 }
 
