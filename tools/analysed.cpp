@@ -110,14 +110,17 @@ Prepared prepare(const Context &context, ChosenRung choice, const Gpu &gpu) {
   kernel::Plan plan = scheduled.plan();
   std::string note;
   std::vector<KernelResources> compiled = resources_if_possible(plan, gpu, note);
-  return {std::move(scheduled), std::move(plan), std::move(compiled), note};
+  MeasuredTimes measured = measured_times(context, scheduled, plan, gpu);
+  return {std::move(scheduled), std::move(plan), std::move(compiled), note, std::move(measured)};
 }
 
 Analysed analyse(Prepared prepared, const Gpu &gpu, ResultCache *results) {
   PlanAnalysis analysis =
       results ? results->analyse(prepared.scheduled, prepared.plan, gpu, prepared.compiled)
               : nestsmith::analyse(prepared.scheduled.source(), prepared.plan, gpu, prepared.compiled);
-  return {std::move(prepared.scheduled), std::move(analysis), std::move(prepared.note)};
+  analysis.measured = deciding_time(prepared.measured);
+  return {std::move(prepared.scheduled), std::move(analysis), std::move(prepared.note),
+          std::move(prepared.measured)};
 }
 
 std::pair<Analysed, Analysed> analyse(Prepared a, Prepared b, const Gpu &gpu) {

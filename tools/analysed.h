@@ -4,6 +4,7 @@
 
 #include "runtime/model/analysis.h"
 #include "runtime/model/explain.h"
+#include "tools/measured_times.h"
 #include "tools/result_cache.h"
 #include "tools/scheduled.h"
 
@@ -39,13 +40,15 @@ struct Prepared {
   kernel::Plan plan;
   std::vector<KernelResources> compiled;
   std::string note; ///< reason why registers are unknown, or empty
+  MeasuredTimes measured = {};
 };
 Prepared prepare(const Context &context, ChosenRung choice, const Gpu &gpu);
 
 struct Analysed {
   Scheduled scheduled;
-  PlanAnalysis analysis;
+  PlanAnalysis analysis; ///< with the measured time that decides comparisons
   std::string note;
+  MeasuredTimes measured = {};
 };
 /// Reuses an analysis of `results`, if it is not null.
 Analysed analyse(Prepared prepared, const Gpu &gpu, ResultCache *results = nullptr);

@@ -94,8 +94,16 @@ struct KernelAnalysis {
   double imbalance(const Gpu &gpu) const;
 };
 
+/// The measured time of a plan with the CUDA text that is emitted now.
+struct MeasuredTime {
+  double seconds = 0, lower_quartile = 0, upper_quartile = 0;
+  std::string
+      conditions; ///< GPU, software, launch, L2, dtype and shape; times of the same conditions are comparable
+};
+
 struct PlanAnalysis {
   Gpu gpu;
+  std::optional<MeasuredTime> measured; ///< on this GPU; set by the command line, which has the records
   /// The minimum work of the computation, for every schedule: `needed_flops` is the number of its operations,
   /// `needed_bytes` is the number of bytes if each operand and each result is moved once, and
   /// `needed_multiply_adds` is the number of multiply-adds of its sums (0 without sums).

@@ -2,6 +2,7 @@
 /// Explanations of an analysis: pure functions from figures to text.
 
 #include "runtime/model/analysis.h"
+#include "runtime/model/verdict.h"
 
 #include <string>
 #include <vector>
@@ -48,15 +49,10 @@ std::vector<AccessName> hottest(const PlanAnalysis &analysis);
 /// Mean cost of a request: "32 sectors", "1 wavefront".
 std::string per_request(const model::AccessCounts &access);
 
-/// Whether the second plan has a smaller bound on its time than the first. If the bounds are about the same: a
-/// smaller estimated time.
-enum class Outcome : std::uint8_t { better, same, worse };
-Outcome outcome(const PlanAnalysis &before, const PlanAnalysis &after);
-
 /// Plain text: the limiting resource, its margin, and the next limit.
 std::string in_words(const PlanAnalysis &analysis);
-/// Plain text: the changes since `before`, the change of the limiter, and the reason why this helps or not.
-/// Starts with "better", "no gain" or "worse", followed by "because".
+/// Plain text: the verdict (verdict.h) and what speaks for it, the changes since `before`, and the change of
+/// the limiter. Starts with "Better than NAME", "No gain over NAME" or "Worse than NAME".
 std::string in_words(const PlanAnalysis &before, const std::string &name, const PlanAnalysis &after);
 
 /// "12.3 ms", "9.5 MB", "1.2 G", with up to four digits.

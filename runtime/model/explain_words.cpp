@@ -11,8 +11,6 @@ namespace nestsmith {
 
 namespace {
 
-/// The same for the estimated time, which is less exact than the counts.
-constexpr double noticed_of_estimate = 0.1;
 /// Up to `near_bound` times its least time, the limiter limits a kernel; from `far_from_bound` times on,
 /// latency takes a large part.
 constexpr double near_bound = 1.15, far_from_bound = 1.6;
@@ -189,50 +187,78 @@ std::string advice(const PlanAnalysis &analysis) {
   internal_error("unknown resource");
 }
 
-/// For plans whose least times differ.
-std::string bound_text(const PlanAnalysis &before, const std::string &name_before, const PlanAnalysis &after) {
+/// "than NAME" or "over NAME", with the outcome.
+std::string outcome_text(Outcome outcome, const std::string &name) {
+  return outcome == Outcome::same
+             ? "No gain over " + name
+             : fmt::format("{} than {}", outcome == Outcome::better ? "Better" : "Worse", name);
+}
+
+/// "shared memory, which limited it, takes 2 ms instead of 1 ms" with the factors, and the change of the least
+/// time.
+std::string least_time_text(const PlanAnalysis &before, const PlanAnalysis &after) {
   double b = before.seconds(), a = after.seconds();
-  bool better = a < b;
-  Resource reason = better ? before.limiter() : after.limiter();
-  return fmt::format("{} than {}, because {}, which {} it, {} {} instead of {}{} The least time {} from {} to "
-                     "{}, {} times {}. ",
-                     better ? "Better" : "Worse", name_before, name(reason),
-                     better ? "limited" : verb(reason, "limits", "limit"), verb(reason, "takes", "take"),
-                     seconds_text(after.seconds(reason)), seconds_text(before.seconds(reason)),
-                     because(reason, before, after, !better), better ? "falls" : "rises", seconds_text(b),
-                     seconds_text(a), number_text(better ? b / a : a / b), better ? "less" : "more");
+  bool falls = a < b;
+  Resource reason = falls ? before.limiter() : after.limiter();
+  return fmt::format("{}, which {} it, {} {} instead of {}{} The least time {} from {} to {}, {} times {}. ",
+                     name(reason), falls ? "limited" : verb(reason, "limits", "limit"),
+                     verb(reason, "takes", "take"), seconds_text(after.seconds(reason)),
+                     seconds_text(before.seconds(reason)), because(reason, before, after, !falls),
+                     falls ? "falls" : "rises", seconds_text(b), seconds_text(a),
+                     number_text(falls ? b / a : a / b), falls ? "less" : "more");
+}
+
+/// "falls from 3 ms to 2 ms", "is about the same, 2 ms"
+std::string change_text(double before, double after, Outcome outcome) {
+  return outcome == Outcome::same
+             ? fmt::format("is about the same, {} instead of {}", seconds_text(after), seconds_text(before))
+             : fmt::format("{} from {} to {}", outcome == Outcome::better ? "falls" : "rises",
+                           seconds_text(before), seconds_text(after));
 }
 
 /// "the estimated time, with latency, barriers and waves, falls from 3 ms to 2 ms"
-std::string estimates_text(const PlanAnalysis &before, const PlanAnalysis &after) {
-  double b = before.estimated_seconds(), a = after.estimated_seconds();
-  constexpr const char *estimate = "the estimated time, with latency, barriers and waves,";
-  return differs(b, a) ? fmt::format("{} {} from {} to {}", estimate, a < b ? "falls" : "rises",
-                                     seconds_text(b), seconds_text(a))
-                       : fmt::format("{} is about the same, {}", estimate, seconds_text(a));
+std::string estimates_text(const PlanAnalysis &before, const PlanAnalysis &after, Outcome outcome) {
+  return "the estimated time, with latency, barriers and waves, " +
+         change_text(before.estimated_seconds(), after.estimated_seconds(), outcome);
 }
 
-/// For plans whose least times differ: the estimate, if it does not change in the same direction.
-std::string other_direction(const PlanAnalysis &before, const PlanAnalysis &after) {
-  double b = before.estimated_seconds(), a = after.estimated_seconds();
-  bool agrees = differs(b, a) && (a < b) == (after.seconds() < before.seconds());
-  return agrees ? "" : fmt::format("However, {}. ", estimates_text(before, after));
+/// The records, and whether the estimate agrees with them.
+std::string record_text(const PlanAnalysis &before, const PlanAnalysis &after, const Verdict &verdict) {
+  double b = before.measured->seconds, a = after.measured->seconds;
+  std::string text = fmt::format(
+      "measured on {}, {} instead of {}, {}. ", before.gpu.product, seconds_text(a), seconds_text(b),
+      verdict.outcome == Outcome::same
+          ? std::string("about the same")
+          : fmt::format("{} times {}", number_text(a < b ? b / a : a / b), a < b ? "faster" : "slower"));
+  auto estimated = verdict_by(Source::estimate, before, after);
+  if (!estimated)
+    return text;
+  bool agrees = estimated->outcome == verdict.outcome;
+  return text +
+         fmt::format("The estimate {}: it {}. ", agrees ? "agrees" : "disagrees",
+                     change_text(before.estimated_seconds(), after.estimated_seconds(), estimated->outcome));
 }
 
-/// For plans with about the same least time.
-std::string estimate_text(const PlanAnalysis &before, const std::string &name_before,
-                          const PlanAnalysis &after) {
+/// The least times of plans about which a stronger source speaks.
+std::string bound_beside(const PlanAnalysis &before, const PlanAnalysis &after, Outcome outcome) {
+  auto bound = verdict_by(Source::bound, before, after);
+  if (bound->outcome == Outcome::same)
+    return fmt::format("The least time is the same, {}.", seconds_text(after.seconds()));
+  if (bound->outcome == outcome)
+    return "A reason: " + least_time_text(before, after);
+  return "The least time alone does not show it: " + least_time_text(before, after);
+}
+
+/// For plans with about the same time of each source.
+std::string same_text(const PlanAnalysis &before, const std::string &name_before, const PlanAnalysis &after) {
   Resource was = before.limiter(), is = after.limiter();
   std::string least = seconds_text(after.seconds());
   double b = before.estimated_seconds(), a = after.estimated_seconds();
-  if (differs(b, a, noticed_of_estimate))
-    return fmt::format("{} than {}: {}. The least time is the same, {}.", a < b ? "Better" : "Worse",
-                       name_before, estimates_text(before, after), least);
   if (std::max(a, b) > near_bound * after.seconds())
     return fmt::format(
         "No gain over {}: {}. The least time is the same, {} for {}; latency, barriers and waves "
         "take the rest.",
-        name_before, estimates_text(before, after), least, name(is));
+        name_before, estimates_text(before, after, Outcome::same), least, name(is));
   return was == is ? fmt::format("No gain over {}, because {} {} both, with {}.", name_before, name(is),
                                  verb(is, "limits", "limit"), least)
                    : fmt::format("No gain over {}, because {}, which {} it now, {} as long as {} did, {}.",
@@ -240,16 +266,33 @@ std::string estimate_text(const PlanAnalysis &before, const std::string &name_be
                                  name(was), least);
 }
 
-} // namespace
-
-Outcome outcome(const PlanAnalysis &before, const PlanAnalysis &after) {
-  double b = before.seconds(), a = after.seconds();
-  if (differs(b, a))
-    return a < b ? Outcome::better : Outcome::worse;
-  b = before.estimated_seconds();
-  a = after.estimated_seconds();
-  return !differs(b, a, noticed_of_estimate) ? Outcome::same : a < b ? Outcome::better : Outcome::worse;
+/// The verdict, what speaks for it, and what the least times say.
+std::string verdict_text(const PlanAnalysis &before, const std::string &name_before,
+                         const PlanAnalysis &after) {
+  Verdict verdict = verdict_of(before, after);
+  std::string outcome = outcome_text(verdict.outcome, name_before);
+  bool bounds_same = !differs(before.seconds(), after.seconds());
+  switch (verdict.by) {
+  case Source::record:
+    return fmt::format("{}: {}{}", outcome, record_text(before, after, verdict),
+                       bound_beside(before, after, verdict.outcome));
+  case Source::estimate:
+    if (verdict.outcome == Outcome::same && bounds_same)
+      return same_text(before, name_before, after);
+    if (verdict_by(Source::bound, before, after)->outcome == verdict.outcome)
+      return fmt::format("{}, because {}By the estimate, with latency, barriers and waves, the time {}. ",
+                         outcome, least_time_text(before, after),
+                         change_text(before.estimated_seconds(), after.estimated_seconds(), verdict.outcome));
+    return fmt::format("{}: {}. {}", outcome, estimates_text(before, after, verdict.outcome),
+                       bound_beside(before, after, verdict.outcome));
+  case Source::bound:
+    return bounds_same ? same_text(before, name_before, after)
+                       : fmt::format("{}, because {}", outcome, least_time_text(before, after));
+  }
+  internal_error("unknown source of a verdict");
 }
+
+} // namespace
 
 std::string in_words(const PlanAnalysis &analysis) {
   const KernelAnalysis &slowest = analysis.slowest();
@@ -275,9 +318,9 @@ std::string in_words(const PlanAnalysis &analysis) {
 }
 
 std::string in_words(const PlanAnalysis &before, const std::string &name_before, const PlanAnalysis &after) {
-  std::string text = differs(before.seconds(), after.seconds())
-                         ? bound_text(before, name_before, after) + other_direction(before, after)
-                         : estimate_text(before, name_before, after) + without_effect(before, after) + " ";
+  std::string text = verdict_text(before, name_before, after);
+  if (!differs(before.seconds(), after.seconds()))
+    text += without_effect(before, after) + " ";
   text += limiter_text(before, after);
   return text + units_text(before, after) + reuse_text(before, after) + dram_text(before, after) +
          lanes_text(before, after) + occupancy_text(before, after);

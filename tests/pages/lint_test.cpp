@@ -16,7 +16,7 @@ TEST(Lint, CatchesEveryMistakeForItsReason) {
   std::set<std::string> names;
   for (const Mistake &mistake : mistakes()) {
     LintResult result = lint(mistake);
-    EXPECT_NE(result.verdict, Verdict::passed) << mistake.full_name();
+    EXPECT_NE(result.verdict, LintVerdict::passed) << mistake.full_name();
     ASSERT_FALSE(result.said.empty()) << mistake.full_name();
     EXPECT_NE(result.said.front().find(mistake.diagnostic), std::string::npos) << result.said.front();
     EXPECT_FALSE(result.example.empty());
@@ -30,7 +30,7 @@ TEST(Lint, CatchesEveryMistakeForItsReason) {
 TEST(Lint, AnotherFindingDoesNotCount) {
   for (Mistake mistake : mistakes()) {
     mistake.diagnostic = "a diagnostic that nothing has";
-    EXPECT_EQ(lint(mistake).verdict, Verdict::passed) << mistake.full_name();
+    EXPECT_EQ(lint(mistake).verdict, LintVerdict::passed) << mistake.full_name();
   }
 }
 
@@ -42,7 +42,7 @@ TEST(Lint, DoesNotCatchWhatIsRight) {
     EXPECT_TRUE(result.passed) << right.kernel.name;
     EXPECT_TRUE(result.messages().empty()) << right.kernel.name << ": " << result.messages().front();
     Mistake none{"", "", "", "", "", "", [&] { return right; }};
-    EXPECT_EQ(lint(none).verdict, Verdict::passed);
+    EXPECT_EQ(lint(none).verdict, LintVerdict::passed);
   }
 }
 

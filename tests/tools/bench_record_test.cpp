@@ -78,7 +78,8 @@ protected:
   }
   std::map<std::string, double> kept() const {
     std::map<std::string, double> times;
-    for (const records::Record &record : records::MeasuredTable(test::read_file(run.file), run.file).records())
+    records::MeasuredTable table(test::read_file(run.file), run.file);
+    for (const records::Record &record : table.records())
       times[record.rung + " " + record.shape] = record.median_ms;
     return times;
   }

@@ -22,6 +22,7 @@ ExitCode compare(const Context &context) {
         json.attributeObject("a", [&] { write_analysis(json, a); });
         json.attributeObject("b", [&] { write_analysis(json, b); });
         json.attribute("in_words", step);
+        write_verdict(json, verdict_of(a.analysis, b.analysis));
       });
     }));
     return ExitCode::good;
@@ -31,6 +32,16 @@ ExitCode compare(const Context &context) {
                {a.scheduled.choice.name, Align::right},
                {b.scheduled.choice.name, Align::right},
                {"change", Align::right}});
+  auto measured = [](const Analysed &analysed) {
+    const auto &here = analysed.measured.here;
+    return !here ? std::string("n/a")
+                 : seconds_text(here->record.median_ms * 1e-3) + (here->current ? "" : ", older text");
+  };
+  if (a.measured.here || b.measured.here)
+    table.add({"measured time", measured(a), measured(b),
+               a.analysis.measured && b.analysis.measured
+                   ? number_text(b.analysis.measured->seconds / a.analysis.measured->seconds) + "x"
+                   : ""});
   for (const ComparedFigure &each : compared_figures(a.analysis, b.analysis))
     table.add({each.label, each.a, each.b,
                each.change == 0 || each.a == each.b ? "" : number_text(each.change) + "x"});
@@ -38,6 +49,12 @@ ExitCode compare(const Context &context) {
                                  chosen.gpu.product, to_string(chosen.gpu.arch));
   text = style.bold(folded_lines(text)) + "\n" +
          (chosen.why.empty() ? "" : style.dim(folded_lines(chosen.why)) + "\n") + "\n" + table.text(style);
+  for (const Analysed *analysed : {&a, &b})
+    for (const Fact &fact : measured_facts(analysed->measured))
+      text +=
+          fact.label == "Measured"
+              ? folded(fmt::format("{}: measured {}", analysed->scheduled.choice.name, fact.value), "  ", "")
+              : "";
   text += "\n" + paragraph_text(step);
   for (const Analysed *analysed : {&a, &b})
     if (!analysed->note.empty() && (analysed == &a || analysed->note != a.note))
@@ -55,7 +72,7 @@ Command compare_command() {
           2,
           2,
           {gpu_option(), shape_option(), symbolic_option("--shape selects the shape of the prediction"),
-           multiple_of_option(), dtype_option()},
+           multiple_of_option(), dtype_option(), records_option()},
           "example:\n  nestsmith compare principles/tile32 principles/transposed --gpu A100\n",
           compare};
 }

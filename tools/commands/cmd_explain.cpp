@@ -50,6 +50,7 @@ ExitCode explain(const Context &context) {
           json.attribute("against_least_seconds", before->analysis.seconds());
           json.attribute("against_limiter", std::string(name(before->analysis.limiter())));
           json.attribute("step_in_words", step);
+          write_verdict(json, verdict_of(before->analysis, analysed.analysis));
         }
       });
     }));
@@ -99,7 +100,8 @@ Command explain_command() {
            multiple_of_option(),
            dtype_option(),
            set_option(),
-           table_option()},
+           table_option(),
+           records_option()},
           "examples:\n  nestsmith explain deep_dive/coalesced --gpu H200 --shape 4096x4096x4096\n"
           "  nestsmith explain mine.json --against deep_dive/shared\n"
           "  nestsmith explain principles/transposed --heatmap B_shared\n",

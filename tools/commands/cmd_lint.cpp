@@ -32,7 +32,7 @@ std::string paragraph(const std::string &title, const std::string &text, const S
 }
 
 std::string report(const Mistake &mistake, const LintResult &result, bool whole, const Style &style) {
-  bool caught = result.verdict != Verdict::passed;
+  bool caught = result.verdict != LintVerdict::passed;
   std::string verdict(name(result.verdict));
   std::string text = fmt::format("{} {}  {}\n", caught ? style.green("✓") : style.red("✗"),
                                  style.bold(mistake.full_name()), caught ? verdict : style.red("not caught"));
@@ -54,7 +54,7 @@ ExitCode run(const Context &context) {
   for (const Mistake *mistake : list) {
     progress.step(mistake->full_name() + " …");
     results.push_back(lint(*mistake));
-    caught += results.back().verdict != Verdict::passed;
+    caught += results.back().verdict != LintVerdict::passed;
   }
   progress.clear();
   ExitCode code = caught == list.size() ? ExitCode::good : ExitCode::wrong_result;

@@ -210,6 +210,7 @@ Command report_command() {
        dtype_option(),
        set_option(),
        table_option(),
+       records_option(),
        device_option(),
        arch_option(),
        {"no-cache", "", "check and analyse each rung again, also if an earlier call has the result"}},

@@ -36,7 +36,8 @@ void explain_rung(const Context &context, const Gpu &gpu, PageRung &rung, Result
 
 Against against(const std::string &name, const PlanAnalysis &before, const PlanAnalysis &after,
                 std::optional<std::size_t> number) {
-  return {name, outcome(before, after), in_words(before, name, after), compared_figures(before, after), number};
+  return {name, verdict_of(before, after), in_words(before, name, after), compared_figures(before, after),
+          number};
 }
 
 /// Compares with the last rung before it that was analysed. Compares the first one with the previous rung of

@@ -17,7 +17,7 @@ namespace nestsmith::cli::report {
 /// previous rung of the tutorial.
 struct Against {
   std::string name;
-  Outcome outcome = Outcome::same;
+  Verdict verdict;
   std::string words; ///< as `explain` says it
   std::vector<ComparedFigure> figures;
   std::optional<std::size_t> number; ///< of the rung on the page; none: it is not on the page

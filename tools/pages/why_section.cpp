@@ -1,5 +1,6 @@
 #include "runtime/model/explain.h"
 #include "tools/pages/sections.h"
+#include "tools/tables/explain_text.h"
 #include "tools/tables/text_diff.h"
 
 #include <algorithm>
@@ -168,13 +169,18 @@ Html differences(const PageRung &before, const PageRung &rung, bool open, Langua
 Html why(const Page &page, std::size_t n, Language language) {
   const PageRung &rung = page.rungs[n];
   Html parts;
+  if (rung.model)
+    for (const Fact &fact : measured_facts(rung.model->measured))
+      parts += prose("p", fmt::format("{}: {}", fact.label, fact.value), language,
+                     fact.label == "Measured" ? "measured-time" : "quiet");
   if (rung.against) {
     std::vector<std::size_t> all(rung.against->figures.size());
     std::iota(all.begin(), all.end(), std::size_t{0});
-    Label heading = rung.against->outcome == Outcome::better ? Label::why_better
-                    : rung.against->outcome == Outcome::same ? Label::why_same
-                                                             : Label::why_worse;
-    parts += element("h3", {say(heading, language, rung.against->name)});
+    Label heading = rung.against->verdict.outcome == Outcome::better ? Label::why_better
+                    : rung.against->verdict.outcome == Outcome::same ? Label::why_same
+                                                                     : Label::why_worse;
+    parts += element("h3", {{"class", fmt::format("outcome {}", name(rung.against->verdict.outcome))}},
+                     {say(heading, language, rung.against->name)});
     parts += prose("p", rung.against->words, language);
     parts += figures_table(*rung.against, rung.name,
                            moved(rung.against->figures, full_labels(rung.against->figures)), true, language);

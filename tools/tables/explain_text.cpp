@@ -4,6 +4,7 @@
 #include "runtime/model/metrics.h"
 #include "tools/tables/table.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace nestsmith::cli {
@@ -149,13 +150,49 @@ void write_kernel(llvm::json::OStream &json, const PlanAnalysis &whole, std::siz
   });
 }
 
+/// `decides`: the record speaks in comparisons on the GPU of the analysis.
+void write_measured(llvm::json::OStream &json, const MeasuredRecord &measured, bool decides) {
+  const records::Record &record = measured.record;
+  json.attribute("gpu", record.gpu);
+  json.attribute("median_ms", record.median_ms);
+  json.attribute("lower_quartile_ms", record.lower_quartile_ms);
+  json.attribute("upper_quartile_ms", record.upper_quartile_ms);
+  json.attribute("samples", record.samples);
+  json.attribute("peer", record.peer);
+  json.attribute("peer_ms", record.peer_ms ? llvm::json::Value(*record.peer_ms) : llvm::json::Value(nullptr));
+  json.attribute("sm_mhz", record.sm_mhz ? llvm::json::Value(*record.sm_mhz) : llvm::json::Value(nullptr));
+  json.attribute("driver", record.driver);
+  json.attribute("nvrtc", record.nvrtc);
+  json.attribute("nestsmith", record.nestsmith);
+  json.attribute("measured_at", record.measured_at);
+  json.attribute("older_text", !measured.current);
+  json.attribute("decides", decides);
+  json.attribute("text", measured_text(measured));
+  json.attribute("how", measured_how(record));
+}
+
 } // namespace
 
 std::string paragraph_text(const std::string &text) { return folded(text, "  ", "  "); }
 
+std::vector<Fact> measured_facts(const MeasuredTimes &measured) {
+  std::vector<Fact> facts;
+  auto add = [&](const MeasuredRecord &record) {
+    facts.push_back({"Measured", measured_text(record)});
+    facts.push_back({"Measured by", measured_how(record.record)});
+  };
+  if (measured.here)
+    add(*measured.here);
+  else
+    std::ranges::for_each(measured.elsewhere, add);
+  return facts;
+}
+
 std::string analysis_text(const Analysed &analysed, const Style &style) {
   const PlanAnalysis &whole = analysed.analysis;
   std::string text;
+  if (std::vector<Fact> facts = measured_facts(analysed.measured); !facts.empty())
+    text += section_text({"Measured Time", std::move(facts)}, style);
   for (const KernelAnalysis &kernel : whole.kernels) {
     if (whole.kernels.size() > 1)
       text += "\n" + style.cyan("kernel " + kernel.kernel.name) + "\n";
@@ -182,6 +219,14 @@ std::string metrics_text(const PlanAnalysis &whole, const Style &style) {
   return text;
 }
 
+void write_verdict(llvm::json::OStream &json, const Verdict &verdict) {
+  json.attributeObject("verdict", [&] {
+    json.attribute("outcome", std::string(name(verdict.outcome)));
+    json.attribute("by", std::string(name(verdict.by)));
+    json.attribute("ratio", json_number(verdict.ratio));
+  });
+}
+
 void write_analysis(llvm::json::OStream &json, const Analysed &analysed) {
   const PlanAnalysis &whole = analysed.analysis;
   json.attribute("rung", analysed.scheduled.choice.name);
@@ -198,6 +243,12 @@ void write_analysis(llvm::json::OStream &json, const Analysed &analysed) {
     json.attribute("ridge", whole.ridge());
   });
   json.attribute("sampled", whole.sampled());
+  json.attributeArray("measured", [&] {
+    if (analysed.measured.here)
+      json.object([&] { write_measured(json, *analysed.measured.here, whole.measured.has_value()); });
+    for (const MeasuredRecord &record : analysed.measured.elsewhere)
+      json.object([&] { write_measured(json, record, false); });
+  });
   if (!analysed.note.empty())
     json.attribute("note", analysed.note);
   json.attributeArray("kernels", [&] {

@@ -17,5 +17,10 @@ std::string paragraph_text(const std::string &text);
 
 /// Writes the attributes of an open JSON object.
 void write_analysis(llvm::json::OStream &json, const Analysed &analysed);
+/// Writes the attribute "verdict".
+void write_verdict(llvm::json::OStream &json, const Verdict &verdict);
+
+/// The measured times of the rung: that of this GPU, otherwise those of other GPUs. Empty if there are none.
+std::vector<Fact> measured_facts(const MeasuredTimes &measured);
 
 } // namespace nestsmith::cli

@@ -62,15 +62,15 @@ const std::vector<Mistake> &mistakes() {
   return all;
 }
 
-std::string_view name(Verdict verdict) {
+std::string_view name(LintVerdict verdict) {
   switch (verdict) {
-  case Verdict::refused:
+  case LintVerdict::refused:
     return "refused";
-  case Verdict::reported:
+  case LintVerdict::reported:
     return "reported";
-  case Verdict::counted:
+  case LintVerdict::counted:
     return "counted";
-  case Verdict::passed:
+  case LintVerdict::passed:
     break;
   }
   return "passed";
@@ -96,7 +96,7 @@ LintResult check_plan(const Mistake &mistake, const Program &computation, const 
   result.said = checked.messages();
   result.example = cuda_kernels(plan);
   if (bring_forward(result.said, mistake.diagnostic) && !checked.passed)
-    result.verdict = Verdict::reported;
+    result.verdict = LintVerdict::reported;
   return result;
 }
 
@@ -105,9 +105,9 @@ LintResult check_schedule(const Mistake &mistake, const std::function<Schedule()
     Schedule schedule = build();
     return check_plan(mistake, schedule.source(), lower(schedule));
   } catch (const ScheduleError &error) {
-    LintResult result{Verdict::refused, {error.directive() + ": " + error.message()}, error.marked()};
+    LintResult result{LintVerdict::refused, {error.directive() + ": " + error.message()}, error.marked()};
     if (!bring_forward(result.said, mistake.diagnostic))
-      result.verdict = Verdict::passed;
+      result.verdict = LintVerdict::passed;
     return result;
   }
 }
@@ -115,9 +115,9 @@ LintResult check_schedule(const Mistake &mistake, const std::function<Schedule()
 } // namespace
 
 static LintResult check_claim(const Mistake &mistake, const FigureClaim &claim) {
-  LintResult result{Verdict::counted, {claim.said}, claim.example};
+  LintResult result{LintVerdict::counted, {claim.said}, claim.example};
   if (claim.claimed == claim.counted || !bring_forward(result.said, mistake.diagnostic))
-    result.verdict = Verdict::passed;
+    result.verdict = LintVerdict::passed;
   return result;
 }
 

@@ -17,11 +17,11 @@ const std::vector<Mistake> &mistakes();
 ///   reported  by the simulator, or by the check of the result
 ///   counted   by the counts of the kernel
 ///   passed    not noticed, or only with another diagnostic
-enum class Verdict : std::uint8_t { refused, reported, counted, passed };
-std::string_view name(Verdict verdict);
+enum class LintVerdict : std::uint8_t { refused, reported, counted, passed };
+std::string_view name(LintVerdict verdict);
 
 struct LintResult {
-  Verdict verdict = Verdict::passed;
+  LintVerdict verdict = LintVerdict::passed;
   std::vector<std::string> said; ///< diagnostics, the relevant ones first
   std::string example;           ///< the schedule with the culprit marked, or the kernel as CUDA
 };

@@ -1,0 +1,95 @@
+/// Tests which source decides a comparison of two plans.
+
+#include "runtime/model/explain.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace nestsmith {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+/// A plan with these times in ms; 0: not measured. Quartiles are 1 % from the median.
+PlanAnalysis plan(double bound, double estimate, double measured, const std::string &conditions = "H200") {
+  PlanAnalysis analysis;
+  analysis.gpu = find_gpu("H200");
+  KernelAnalysis &kernel = analysis.kernels.emplace_back();
+  for (Resource resource : resources)
+    kernel.bounds.push_back({resource, 1, bound * 1e-3 / (kernel.bounds.empty() ? 1 : 2)});
+  kernel.estimated_seconds = estimate * 1e-3;
+  if (measured > 0)
+    analysis.measured = {measured * 1e-3, measured * 0.99e-3, measured * 1.01e-3, conditions};
+  return analysis;
+}
+
+TEST(Verdict, ARecordOfBothDecidesBeforeTheEstimateAndTheBound) {
+  // The least time halves and the estimate falls, but the GPU is slower.
+  Verdict verdict = verdict_of(plan(2, 3, 4), plan(1, 2, 6));
+  EXPECT_EQ(verdict.outcome, Outcome::worse);
+  EXPECT_EQ(verdict.by, Source::record);
+  EXPECT_DOUBLE_EQ(verdict.ratio, 1.5);
+  EXPECT_EQ(verdict_by(Source::estimate, plan(2, 3, 4), plan(1, 2, 6))->outcome, Outcome::better);
+  EXPECT_EQ(verdict_by(Source::bound, plan(2, 3, 4), plan(1, 2, 6))->outcome, Outcome::better);
+}
+
+TEST(Verdict, WithoutARecordOfBothTheEstimateDecides) {
+  for (const auto &[before, after] : {std::pair(plan(2, 3, 4), plan(1, 5, 0)),
+                                      {plan(2, 3, 0), plan(1, 5, 1)},
+                                      {plan(2, 3, 4), plan(1, 5, 1, "H200 with another driver")}}) {
+    EXPECT_EQ(verdict_by(Source::record, before, after), std::nullopt);
+    EXPECT_EQ(verdict_of(before, after).by, Source::estimate);
+    EXPECT_EQ(verdict_of(before, after).outcome, Outcome::worse);
+  }
+}
+
+TEST(Verdict, WithoutCompiledCodeTheBoundDecides) {
+  // Then the estimate is the least time.
+  Verdict verdict = verdict_of(plan(2, 2, 0), plan(1, 1, 0));
+  EXPECT_EQ(verdict.by, Source::bound);
+  EXPECT_EQ(verdict.outcome, Outcome::better);
+  EXPECT_DOUBLE_EQ(verdict.ratio, 0.5);
+  EXPECT_EQ(verdict_of(plan(2, 2, 0), plan(2, 2, 0)).outcome, Outcome::same);
+}
+
+TEST(Verdict, TimesAreTheSameWithinWhatASourceResolves) {
+  EXPECT_EQ(verdict_of(plan(1, 2, 100), plan(1, 2, 101.9)).outcome, Outcome::same);
+  EXPECT_EQ(verdict_of(plan(1, 2, 100), plan(1, 2, 103)).outcome, Outcome::worse);
+  EXPECT_EQ(verdict_of(plan(1, 2, 103), plan(1, 2, 100)).outcome, Outcome::better);
+  PlanAnalysis noisy = plan(1, 2, 103);
+  noisy.measured->lower_quartile = 98e-3;
+  EXPECT_EQ(verdict_of(plan(1, 2, 100), noisy).outcome, Outcome::same) << "the quartiles overlap";
+  EXPECT_EQ(verdict_of(plan(1, 20, 0), plan(1, 21.9, 0)).outcome, Outcome::same);
+  EXPECT_EQ(verdict_of(plan(1, 20, 0), plan(1, 22.5, 0)).outcome, Outcome::worse);
+}
+
+TEST(Verdict, TheWordsSayWhatSpeaks) {
+  EXPECT_THAT(
+      in_words(plan(2, 3, 4), "mine", plan(1, 2, 6)),
+      AllOf(StartsWith("Worse than mine: measured on NVIDIA H200, 6 ms instead of 4 ms, 1.5 times slower. "
+                       "The estimate disagrees: it falls from 3 ms to 2 ms. The least time alone does "
+                       "not show it: "),
+            HasSubstr("The least time falls from 2 ms to 1 ms, 2 times less. "), Not(HasSubstr("Better"))));
+  EXPECT_THAT(
+      in_words(plan(2, 3, 6), "mine", plan(1, 2, 4)),
+      AllOf(StartsWith("Better than mine: measured on NVIDIA H200, 4 ms instead of 6 ms, 1.5 times faster. "
+                       "The estimate agrees: it falls from 3 ms to 2 ms. A reason: "),
+            HasSubstr("The least time falls from 2 ms to 1 ms, 2 times less. ")));
+  EXPECT_THAT(
+      in_words(plan(2, 3, 4), "mine", plan(1, 3, 4)),
+      StartsWith("No gain over mine: measured on NVIDIA H200, 4 ms instead of 4 ms, about the same. The "
+                 "estimate agrees: it is about the same, 3 ms instead of 3 ms. The least time alone does "
+                 "not show it: "));
+  EXPECT_THAT(
+      in_words(plan(2, 3, 0), "mine", plan(1, 5, 0)),
+      StartsWith("Worse than mine: the estimated time, with latency, barriers and waves, rises from 3 ms "
+                 "to 5 ms. The least time alone does not show it: "));
+  EXPECT_THAT(in_words(plan(2, 2, 0), "mine", plan(1, 1, 0)), StartsWith("Better than mine, because "));
+  EXPECT_THAT(in_words(plan(2, 2, 0), "mine", plan(2, 2, 0)), StartsWith("No gain over mine, because "));
+}
+
+} // namespace
+} // namespace nestsmith
