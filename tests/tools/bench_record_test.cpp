@@ -8,6 +8,8 @@
 #include "tests/tools/call_main.h"
 #include "tests/tools/run_binary.h"
 
+#include <fmt/format.h>
+#include <fstream>
 #include <gmock/gmock.h>
 
 namespace nestsmith::cli {
