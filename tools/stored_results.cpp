@@ -139,9 +139,14 @@ template <class A> void fields(A &archive, model::Traffic &traffic) {
       traffic.dram_reads, traffic.dram_writes);
 }
 
+template <class A> void fields(A &archive, Losses &losses) {
+  for (Loss loss : all_losses)
+    archive.field(losses.of(loss));
+}
+
 template <class A> void fields(A &archive, KernelFigures &figures) {
   all(archive, figures.counters, figures.lowered, figures.memory.traffic, figures.memory.accesses,
-      figures.memory.followed, figures.memory.followed_blocks, figures.estimated_seconds);
+      figures.memory.followed, figures.memory.followed_blocks, figures.estimated_seconds, figures.losses);
 }
 
 template <class A> void fields(A &archive, SkippedRun &run) { all(archive, run.label, run.why); }

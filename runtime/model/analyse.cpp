@@ -174,7 +174,10 @@ PlanAnalysis analyse(const Program &source, const kernel::Plan &plan, const Gpu 
         known ? known->memory
               : model::traffic(analysis.kernel, scalars, analysis.counters, system, {options.max_requests});
     analysis.bounds = bounds_of(analysis, gpu);
-    analysis.estimated_seconds = known ? known->estimated_seconds : model::estimated_seconds(analysis, gpu);
+    model::Estimate estimate =
+        known ? model::Estimate{known->estimated_seconds, known->losses} : model::estimate(analysis, gpu);
+    analysis.estimated_seconds = estimate.seconds;
+    analysis.losses = estimate.losses;
     result.kernels.push_back(std::move(analysis));
   }
   return result;
@@ -183,7 +186,8 @@ PlanAnalysis analyse(const Program &source, const kernel::Plan &plan, const Gpu 
 std::vector<KernelFigures> figures_of(const PlanAnalysis &analysis) {
   std::vector<KernelFigures> figures;
   for (const KernelAnalysis &kernel : analysis.kernels)
-    figures.push_back({kernel.counters, kernel.lowered, kernel.memory, kernel.estimated_seconds});
+    figures.push_back(
+        {kernel.counters, kernel.lowered, kernel.memory, kernel.estimated_seconds, kernel.losses});
   return figures;
 }
 

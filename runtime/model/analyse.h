@@ -14,6 +14,7 @@ struct KernelFigures {
   std::optional<model::Counters> lowered;
   model::TrafficResult memory;
   double estimated_seconds = 0;
+  Losses losses;
 };
 
 struct AnalysisOptions {

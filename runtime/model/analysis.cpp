@@ -11,6 +11,9 @@ namespace nestsmith {
 
 namespace {
 
+/// A smaller factor is within the error of the estimate.
+constexpr double noticed_loss = 1.1;
+
 template <class F> double sum_of(const std::vector<KernelAnalysis> &kernels, const F &figure) {
   double sum = 0;
   for (const KernelAnalysis &kernel : kernels)
@@ -99,6 +102,11 @@ double KernelAnalysis::active_lanes() const {
 double KernelAnalysis::imbalance(const Gpu &gpu) const {
   double blocks = static_cast<double>(std::max<std::int64_t>(waves.blocks, 1));
   return static_cast<double>(waves.busiest) * gpu.sms / blocks;
+}
+
+std::optional<Loss> KernelAnalysis::largest_loss() const {
+  Loss loss = losses.largest();
+  return losses.of(loss) >= noticed_loss ? std::optional(loss) : std::nullopt;
 }
 
 double PlanAnalysis::flops() const { return sum_of(kernels, &KernelAnalysis::flops); }

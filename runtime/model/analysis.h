@@ -12,6 +12,7 @@
 #include "lowering/plan.h"
 #include "runtime/model/counters.h"
 #include "runtime/model/gpus.h"
+#include "runtime/model/losses.h"
 #include "runtime/model/occupancy.h"
 #include "runtime/model/resources.h"
 #include "runtime/model/traffic.h"
@@ -78,6 +79,7 @@ struct KernelAnalysis {
   model::TrafficResult memory;
   std::vector<Bound> bounds;    ///< one per resource, in descending order of `seconds`
   double estimated_seconds = 0; ///< never less than a bound (runtime/model/estimate.h)
+  Losses losses;                ///< of the estimated time
 
   /// The counts of the lowered kernel.
   const model::Counters &exact() const { return lowered ? *lowered : counters; }
@@ -92,6 +94,9 @@ struct KernelAnalysis {
   /// Number of blocks on the SM with the most blocks, divided by the mean over all SMs: 1 if all SMs have the
   /// same number of blocks.
   double imbalance(const Gpu &gpu) const;
+  /// The loss that takes the most of the estimated time. None if no loss takes much of it: then the resource of
+  /// the largest bound limits the kernel.
+  std::optional<Loss> largest_loss() const;
 };
 
 /// The measured time of a plan with the CUDA text that is emitted now.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 namespace nestsmith::model {
 
@@ -126,35 +127,95 @@ std::vector<WaveShape> wave_shapes(const Waves &waves, int blocks_per_sm, int sm
   return shapes;
 }
 
-double estimated_seconds(const KernelAnalysis &analysis, const Gpu &gpu) {
-  double least = analysis.seconds();
+namespace {
+
+/// The machine code of a kernel, ready to be executed by the model.
+struct ModelledCode {
+  std::vector<Instruction> code;
+  LoopCounts counts;
+  SmWork work; ///< `work.code` is null
+};
+
+std::optional<ModelledCode> modelled_code(const KernelAnalysis &analysis, const Gpu &gpu) {
   if (!analysis.compiled)
-    return least;
-  std::vector<Instruction> code = machine_code(analysis.compiled->cubin, entry_name(analysis.kernel));
-  std::int64_t warps_of_threads = (analysis.kernel.threads() + 31) / 32;
-  auto warps_of_block = static_cast<double>(warps_of_threads);
-  double warps = warps_of_block * static_cast<double>(analysis.waves.blocks);
-  if (code.empty() || warps == 0)
-    return least;
+    return std::nullopt;
+  ModelledCode result;
+  result.code = machine_code(analysis.compiled->cubin, entry_name(analysis.kernel));
+  std::int64_t warps_of_block = (analysis.kernel.threads() + 31) / 32;
+  double warps = static_cast<double>(warps_of_block) * static_cast<double>(analysis.waves.blocks);
+  if (result.code.empty() || warps == 0)
+    return std::nullopt;
   const Counters &counters = analysis.counters;
   auto products = static_cast<double>(counters.matrix_calls().warps);
   double arithmetic =
       products > 0 ? products : static_cast<double>(counters.multiply_adds.warps + counters.floating.warps);
-  LoopCounts counts =
-      loop_counts(code, arithmetic / warps, static_cast<double>(counters.barriers.warps) / warps);
-  SmWork work{.code = &code,
-              .loops = counts.loops,
-              .iterations = {},
-              .warps = static_cast<int>(warps_of_block),
-              .schedulers = gpu.schedulers,
-              .matrix_clocks = products > 0 ? matrix_clocks(counters, gpu) * gpu.schedulers / products : 1,
-              .access = access_clocks(analysis, gpu)};
+  result.counts =
+      loop_counts(result.code, arithmetic / warps, static_cast<double>(counters.barriers.warps) / warps);
+  result.work = {.loops = result.counts.loops,
+                 .iterations = {},
+                 .warps = static_cast<int>(warps_of_block),
+                 .schedulers = gpu.schedulers,
+                 .matrix_clocks = products > 0 ? matrix_clocks(counters, gpu) * gpu.schedulers / products : 1,
+                 .access = access_clocks(analysis, gpu)};
+  return result;
+}
+
+double wave_clocks(const ModelledCode &code, std::int64_t blocks) {
+  SmWork work = code.work;
+  work.code = &code.code;
+  work.blocks = static_cast<int>(blocks);
+  return wave_clocks(std::move(work), code.counts);
+}
+
+/// The clocks of all waves.
+double clocks_of(const ModelledCode &code, const KernelAnalysis &analysis, const Gpu &gpu) {
   double clocks = 0;
-  for (const WaveShape &wave : wave_shapes(analysis.waves, analysis.occupancy.blocks, gpu.sms)) {
-    work.blocks = static_cast<int>(wave.blocks);
-    clocks += static_cast<double>(wave.times) * wave_clocks(work, counts);
-  }
-  return std::max(least, clocks / gpu.clock_hz);
+  for (const WaveShape &wave : wave_shapes(analysis.waves, analysis.occupancy.blocks, gpu.sms))
+    clocks += static_cast<double>(wave.times) * wave_clocks(code, wave.blocks);
+  return clocks;
+}
+
+/// The clocks if the blocks of all SMs took their part of the time of the fullest wave.
+double even_clocks(const ModelledCode &code, const KernelAnalysis &analysis, const Gpu &gpu) {
+  std::vector<WaveShape> shapes = wave_shapes(analysis.waves, analysis.occupancy.blocks, gpu.sms);
+  std::int64_t most = shapes.front().blocks;
+  return wave_clocks(code, most) / static_cast<double>(most) * static_cast<double>(analysis.waves.blocks) /
+         gpu.sms;
+}
+
+/// The largest bound if all SMs had the same share of the work.
+double even_seconds(const KernelAnalysis &analysis, const Gpu &gpu) {
+  double most = 0, share = std::max(1.0, analysis.imbalance(gpu));
+  for (const Bound &bound : analysis.bounds)
+    most = std::max(most, of_sm(bound.resource) ? bound.seconds / share : bound.seconds);
+  return most;
+}
+
+} // namespace
+
+Estimate estimate(const KernelAnalysis &analysis, const Gpu &gpu) {
+  Estimate result{analysis.seconds(), {}};
+  std::optional<ModelledCode> code = modelled_code(analysis, gpu);
+  double clocks = code ? clocks_of(*code, analysis, gpu) : 0;
+  result.seconds = std::max(analysis.seconds(), clocks / gpu.clock_hz);
+  double even =
+      std::max(even_seconds(analysis, gpu), code ? even_clocks(*code, analysis, gpu) / gpu.clock_hz : 0.0);
+  if (even > 0)
+    result.losses.imbalance = std::max(1.0, result.seconds / even);
+  if (!code || clocks / gpu.clock_hz <= analysis.seconds())
+    return result;
+  auto without = [&](bool LeftOut::*loss) {
+    LeftOut left_out;
+    left_out.*loss = true;
+    code->work.left_out = left_out;
+    double rest = std::max(analysis.seconds(), clocks_of(*code, analysis, gpu) / gpu.clock_hz);
+    return std::max(1.0, result.seconds / rest);
+  };
+  result.losses.latency = without(&LeftOut::latency);
+  result.losses.barriers = without(&LeftOut::barriers);
+  result.losses.fetch = without(&LeftOut::fetch);
+  result.losses.banks = without(&LeftOut::banks);
+  return result;
 }
 
 } // namespace nestsmith::model

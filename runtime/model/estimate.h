@@ -25,7 +25,11 @@ struct WaveShape {
 };
 std::vector<WaveShape> wave_shapes(const Waves &waves, int blocks_per_sm, int sms);
 
-/// Never less than the bounds. Without machine code that the model can read, the largest bound.
-double estimated_seconds(const KernelAnalysis &analysis, const Gpu &gpu);
+struct Estimate {
+  double seconds = 0; ///< never less than the bounds
+  Losses losses;
+};
+/// Without machine code that the model can read: the largest bound, in which the imbalance is the only loss.
+Estimate estimate(const KernelAnalysis &analysis, const Gpu &gpu);
 
 } // namespace nestsmith::model

@@ -48,6 +48,17 @@ std::string shared_text(const model::RequestSums &total) {
                          : counted(count_text(static_cast<double>(total.conflicts)), "bank conflict"));
 }
 
+/// A smaller factor is not shown.
+constexpr double least_loss = 1.02;
+
+/// "imbalance of the last wave, 1.27 times"
+std::string loss_text(const KernelAnalysis &analysis, Loss loss) {
+  std::string_view where = loss != Loss::imbalance    ? ""
+                           : analysis.waves.full == 0 ? " of the only wave"
+                                                      : " of the last wave";
+  return fmt::format("{}{}, {} times", name(loss), where, number_text(analysis.losses.of(loss)));
+}
+
 Section speed_of_light(const KernelAnalysis &analysis) {
   Section section{"GPU Speed Of Light", {}};
   section.facts.push_back(
@@ -62,10 +73,20 @@ Section speed_of_light(const KernelAnalysis &analysis) {
                        of_sm(bound.resource) ? count_text(bound.amount) + " clocks of the busiest SM"
                                              : bytes_text(bound.amount)),
            Known::bound});
-  if (analysis.compiled)
-    section.facts.push_back({"Estimated time",
-                             seconds_text(analysis.estimated_seconds) + ", with latency, barriers and waves",
-                             Known::modelled});
+  if (!analysis.compiled)
+    return section;
+  section.facts.push_back({"Estimated time",
+                           seconds_text(analysis.estimated_seconds) + ", with latency, barriers and waves",
+                           Known::modelled});
+  section.facts.push_back({"Limited by", limit_text(analysis), Known::modelled});
+  std::optional<Loss> largest = analysis.largest_loss();
+  std::vector<std::string> others;
+  for (Loss loss : all_losses)
+    if (loss != largest && analysis.losses.of(loss) >= least_loss)
+      others.push_back(loss_text(analysis, loss));
+  if (!others.empty())
+    section.facts.push_back(
+        {largest ? "Other losses" : "Losses", fmt::format("{}", fmt::join(others, "; ")), Known::modelled});
   return section;
 }
 
@@ -208,6 +229,13 @@ Section launch_section(const KernelAnalysis &analysis, const PlanAnalysis &whole
 }
 
 } // namespace
+
+std::string limit_text(const KernelAnalysis &analysis) {
+  if (std::optional<Loss> loss = analysis.largest_loss())
+    return loss_text(analysis, *loss);
+  return fmt::format("{}, {} of the estimated time", name(analysis.limiter()),
+                     percent_text(analysis.seconds() / analysis.estimated_seconds));
+}
 
 std::string_view name(Known known) {
   switch (known) {

@@ -49,6 +49,11 @@ std::vector<AccessName> hottest(const PlanAnalysis &analysis);
 /// Mean cost of a request: "32 sectors", "1 wavefront".
 std::string per_request(const model::AccessCounts &access);
 
+/// What takes the most of the estimated time: a loss, with the factor by which the estimate would be less
+/// without it, or the resource of the largest bound. "imbalance of the last wave, 1.27 times", "L1, 98 % of the
+/// estimated time".
+std::string limit_text(const KernelAnalysis &analysis);
+
 /// Plain text: the limiting resource, its margin, and the next limit.
 std::string in_words(const PlanAnalysis &analysis);
 /// Plain text: the verdict (verdict.h) and what speaks for it, the changes since `before`, and the change of

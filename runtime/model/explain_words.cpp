@@ -301,6 +301,9 @@ std::string in_words(const PlanAnalysis &analysis) {
       "The schedule takes at least {} on {}, bound by {}; the next resource is {}, with {} of that time.",
       seconds_text(analysis.seconds()), analysis.gpu.name, name(analysis.limiter()), name(next.resource),
       percent_text(next.seconds / slowest.seconds()));
+  if (slowest.compiled)
+    text += fmt::format(" The estimated time is {}, limited by {}.", seconds_text(slowest.estimated_seconds),
+                        limit_text(slowest));
   if (analysis.kernels.size() > 1)
     text +=
         fmt::format(" Of its {} kernels, {} takes the longest.", analysis.kernels.size(), slowest.kernel.name);

@@ -128,6 +128,7 @@ private:
   void follow(WarpState &warp);
   void arrive(WarpState &warp);
   void release(std::size_t block);
+  double latency(double clocks) const { return work_.left_out.latency ? 0 : clocks; }
 
   const SmWork &work_;
   const std::vector<Instruction> &code_;
@@ -185,7 +186,8 @@ double Sm::ready(Scheduler &scheduler, const WarpState &warp) const {
     result = std::max(result, *(warp.groups.rbegin() + instruction.pending));
   if (result > now_)
     return result;
-  result = std::max(result, scheduler.code.ready(warp.next, now_));
+  if (!work_.left_out.fetch)
+    result = std::max(result, scheduler.code.ready(warp.next, now_));
   if (is_memory(instruction.unit)) {
     while (!scheduler.queue.empty() && scheduler.queue.front() <= now_)
       scheduler.queue.pop_front();
@@ -235,24 +237,25 @@ double Sm::access(Scheduler &scheduler, const Instruction &instruction) {
   int bytes = instruction.bytes;
   if (instruction.unit == Unit::shared_store) {
     pipe_ = start + wavefronts(access.shared_store, bytes);
-    return pipe_ + read_latency;
+    return pipe_ + latency(read_latency);
   }
   if (instruction.unit == Unit::shared_load || instruction.unit == Unit::ldmatrix) {
     bool rows = instruction.unit == Unit::ldmatrix;
     pipe_ = start + wavefronts(rows ? access.ldmatrix : access.shared_load, bytes);
-    return pipe_ - 1 + shared_latency;
+    return pipe_ - 1 + latency(shared_latency);
   }
   bool copy = instruction.unit == Unit::async_copy;
   pipe_ = start + access.l1 + (copy ? wavefronts(access.shared_store, bytes) : 0);
   l2_ = std::max(start, l2_) + access.l2;
-  return copy || instruction.unit == Unit::global_load ? l2_ + access.global_latency : pipe_ + read_latency;
+  return copy || instruction.unit == Unit::global_load ? l2_ + latency(access.global_latency)
+                                                       : pipe_ + latency(read_latency);
 }
 
 void Sm::issue(Scheduler &scheduler, int number) {
   WarpState &warp = warps_[static_cast<std::size_t>(number)];
   const Instruction &instruction = code_[warp.next];
-  double busy = 1, done = now_ + other_latency;
-  if (instruction.ffma)
+  double busy = 1, done = now_ + latency(other_latency);
+  if (instruction.ffma && !work_.left_out.banks)
     busy = scheduler.registers.issue(instruction, number, now_);
   else if (is_memory(instruction.unit))
     done = access(scheduler, instruction);
@@ -265,9 +268,9 @@ void Sm::issue(Scheduler &scheduler, int number) {
   scheduler.free = now_ + busy;
   warp.clear[instruction.written] = std::max(warp.clear[instruction.written], done);
   bool long_latency = instruction.unit == Unit::global_load || instruction.unit == Unit::async_copy;
-  double read = long_latency ? now_ + read_latency : done;
+  double read = long_latency ? now_ + latency(read_latency) : done;
   warp.clear[instruction.read] = std::max(warp.clear[instruction.read], read);
-  warp.ready = now_ + instruction.stall + busy - 1;
+  warp.ready = now_ + (work_.left_out.latency ? 1 : instruction.stall) + busy - 1;
   follow(warp);
 }
 
@@ -277,7 +280,7 @@ void Sm::follow(WarpState &warp) {
   const Instruction &instruction = code_[at];
   bool ends = instruction.unit == Unit::exit && !instruction.predicated;
   if (instruction.unit == Unit::branch) {
-    warp.ready = std::max(warp.ready, now_ + branch_latency);
+    warp.ready = std::max(warp.ready, now_ + latency(branch_latency));
     if (int loop = back_[at]; loop >= 0) {
       auto n = static_cast<std::size_t>(loop);
       if (++warp.iterations[n] < work_.iterations[n])
@@ -293,7 +296,7 @@ void Sm::follow(WarpState &warp) {
     --left_;
     --live_[warp.block];
     release(warp.block);
-  } else if (instruction.unit == Unit::barrier) {
+  } else if (instruction.unit == Unit::barrier && !work_.left_out.barriers) {
     arrive(warp);
   }
 }

@@ -32,6 +32,14 @@ struct AccessClocks {
   double global_latency = 0; ///< clocks
 };
 
+/// Costs that the model leaves out, so that their part in the time is known.
+struct LeftOut {
+  bool latency = false;  ///< results are available in the next clock
+  bool barriers = false; ///< no warp waits at a barrier
+  bool fetch = false;    ///< all code is in the cache
+  bool banks = false;    ///< an FFMA reads all its operands in one clock
+};
+
 struct SmWork {
   const std::vector<Instruction> *code = nullptr;
   /// Loops that are executed, and their numbers of iterations. All other backward branches are not taken. A
@@ -43,6 +51,7 @@ struct SmWork {
   int schedulers = 4;
   double matrix_clocks = 1; ///< for which an instruction occupies the matrix unit of a scheduler
   AccessClocks access;
+  LeftOut left_out = {};
 };
 
 double sm_clocks(const SmWork &work);

@@ -176,6 +176,25 @@ TEST(Explain, OfOneIsTheSingular) {
     EXPECT_THAT(text, Not(testing::ContainsRegex(fmt::format("(^|[^.0-9])1 {}s", noun))));
 }
 
+TEST(Explain, NamesTheLargestLossOrTheResource) {
+  PlanAnalysis analysis = on("principles/tile64", "H200");
+  KernelAnalysis &kernel = analysis.kernels[0];
+  kernel.compiled.emplace();
+  kernel.waves.full = 2;
+  kernel.estimated_seconds = 1.25 * kernel.seconds();
+  kernel.losses = {.imbalance = 1.27, .latency = 1.05, .barriers = 1, .fetch = 1.01, .banks = 1};
+  EXPECT_EQ(limit_text(kernel), "imbalance of the last wave, 1.27 times");
+  EXPECT_THAT(facts_of(analysis), HasSubstr("Limited by: imbalance of the last wave, 1.27 times\n"
+                                            "Other losses: latency, 1.05 times\n"));
+  EXPECT_THAT(in_words(analysis), HasSubstr(", limited by imbalance of the last wave, 1.27 times."));
+  kernel.waves.full = 0;
+  EXPECT_EQ(limit_text(kernel), "imbalance of the only wave, 1.27 times");
+  kernel.losses = {.imbalance = 1.09, .fetch = 1.5};
+  EXPECT_EQ(limit_text(kernel), "instruction fetch, 1.5 times");
+  kernel.losses = {.imbalance = 1.09};
+  EXPECT_EQ(limit_text(kernel), "shared memory, 80 % of the estimated time");
+}
+
 TEST(Explain, SaysWhatIsNotKnown) {
   Schedule schedule = never_seen(true);
   PlanAnalysis analysis = analysed(schedule, find_gpu("A100"));

@@ -112,6 +112,13 @@ void write_kernel(llvm::json::OStream &json, const PlanAnalysis &whole, std::siz
   json.attribute("least_seconds", analysis.seconds());
   json.attribute("estimated_seconds", analysis.estimated_seconds);
   json.attribute("limiter", std::string(name(analysis.limiter())));
+  if (analysis.compiled) {
+    json.attribute("limited_by", limit_text(analysis));
+    json.attributeObject("losses", [&] {
+      for (Loss loss : all_losses)
+        json.attribute(std::string(name(loss)), analysis.losses.of(loss));
+    });
+  }
   json.attributeObject("bounds_seconds", [&] {
     for (const Bound &bound : analysis.bounds)
       json.attribute(std::string(name(bound.resource)), bound.seconds);

@@ -165,6 +165,28 @@ TEST(Pipeline, LongLoopsAreFetchedAgain) {
   EXPECT_LT(clocks_of_loop(1000, 40), 0.7 * clocks_of_loop(4000, 10));
 }
 
+/// Without the cost that delays a code, the code takes less time. Without another cost, it does not.
+TEST(Pipeline, ACostThatIsLeftOutTakesNoTime) {
+  auto clocks_without = [](const std::vector<Instruction> &code, const LeftOut &left_out, int warps = 16) {
+    SmWork work;
+    work.code = &code;
+    work.warps = warps;
+    work.access.global_latency = 300;
+    work.left_out = left_out;
+    return sm_clocks(work);
+  };
+  auto loads = repeated(load_and_use(Unit::global_load), 20);
+  EXPECT_GT(clocks_without(loads, {}), 20 * 300);
+  EXPECT_LT(clocks_without(loads, {.latency = true}), 20 * 20);
+  EXPECT_EQ(clocks_without(loads, {.barriers = true, .banks = true}), clocks_without(loads, {}));
+  auto banks = repeated({ffma(2, 4, 6)}, 200);
+  EXPECT_GT(clocks_without(banks, {}), 1.3 * clocks_without(banks, {.banks = true}));
+  auto barriers = repeated({of(Unit::barrier), of(Unit::other)}, 100);
+  EXPECT_GT(clocks_without(barriers, {}), 3 * clocks_without(barriers, {.barriers = true}));
+  auto straight = repeated({of(Unit::other)}, 2000);
+  EXPECT_GT(clocks_without(straight, {}, 4), 1.3 * clocks_without(straight, {.fetch = true}, 4));
+}
+
 TEST(LoopCounts, AgreeWithTheCountsOfOneWarp) {
   auto branch = [](std::int64_t target) {
     Instruction result = of(Unit::branch);
@@ -231,9 +253,15 @@ TEST_P(MachineCode, OfACompiledKernelIsRead) {
   const Gpu &gpu = find_gpu("H200");
   PlanAnalysis known = analyse(schedule.source(), plan, gpu, {compiled});
   EXPECT_GT(known.estimated_seconds(), known.seconds());
+  for (Loss loss : all_losses)
+    EXPECT_GE(known.kernels[0].losses.of(loss), 1) << nestsmith::name(loss);
+  EXPECT_NEAR(known.kernels[0].losses.imbalance, gpu.sms / 64.0, 0.1) << "64 blocks";
+  EXPECT_EQ(known.kernels[0].largest_loss(), Loss::imbalance);
   compiled.cubin.clear();
   PlanAnalysis unknown = analyse(schedule.source(), plan, gpu, {compiled});
   EXPECT_EQ(unknown.estimated_seconds(), unknown.seconds()) << "without machine code, the bounds";
+  EXPECT_EQ(unknown.kernels[0].losses.latency, 1);
+  EXPECT_NEAR(unknown.kernels[0].losses.imbalance, gpu.sms / 64.0, 1e-6);
 }
 
 /// Returns the machine code of a rung for f16.
