@@ -127,15 +127,6 @@ std::vector<WaveShape> wave_shapes(const Waves &waves, int blocks_per_sm, int sm
   return shapes;
 }
 
-namespace {
-
-/// The machine code of a kernel, ready to be executed by the model.
-struct ModelledCode {
-  std::vector<Instruction> code;
-  LoopCounts counts;
-  SmWork work; ///< `work.code` is null
-};
-
 std::optional<ModelledCode> modelled_code(const KernelAnalysis &analysis, const Gpu &gpu) {
   if (!analysis.compiled)
     return std::nullopt;
@@ -159,6 +150,8 @@ std::optional<ModelledCode> modelled_code(const KernelAnalysis &analysis, const 
                  .access = access_clocks(analysis, gpu)};
   return result;
 }
+
+namespace {
 
 double wave_clocks(const ModelledCode &code, std::int64_t blocks) {
   SmWork work = code.work;

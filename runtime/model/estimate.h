@@ -6,6 +6,8 @@
 #include "runtime/model/analysis.h"
 #include "runtime/model/pipeline.h"
 
+#include <optional>
+
 namespace nestsmith::model {
 
 /// The loops on the path of `code` through full tiles, with numbers of iterations that agree with the counts of
@@ -24,6 +26,15 @@ struct WaveShape {
   std::int64_t blocks = 0, times = 0;
 };
 std::vector<WaveShape> wave_shapes(const Waves &waves, int blocks_per_sm, int sms);
+
+/// The machine code of a kernel, ready to be executed by the model.
+struct ModelledCode {
+  std::vector<Instruction> code;
+  LoopCounts counts;
+  SmWork work; ///< `work.code` is null, and `work.iterations` is empty
+};
+/// None without machine code that the model can read.
+std::optional<ModelledCode> modelled_code(const KernelAnalysis &analysis, const Gpu &gpu);
 
 struct Estimate {
   double seconds = 0; ///< never less than the bounds

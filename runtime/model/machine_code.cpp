@@ -1,43 +1,14 @@
 #include "runtime/model/machine_code.h"
 
+#include "runtime/model/cubin_section.h"
+
 #include <algorithm>
-#include <cstring>
-#include <string_view>
 
 namespace nestsmith::model {
 
 namespace {
 
 constexpr std::uint64_t instruction_bytes = 16;
-
-template <class T> T at(const std::vector<char> &file, std::uint64_t offset) {
-  T value{};
-  if (offset + sizeof(T) <= file.size())
-    std::memcpy(&value, file.data() + offset, sizeof(T));
-  return value;
-}
-
-struct Section {
-  std::uint64_t begin = 0, size = 0;
-};
-
-Section section(const std::vector<char> &file, const std::string &name) {
-  auto table = at<std::uint64_t>(file, 0x28);
-  std::uint64_t entry = at<std::uint16_t>(file, 0x3A), count = at<std::uint16_t>(file, 0x3C),
-                names = at<std::uint16_t>(file, 0x3E);
-  auto names_at = at<std::uint64_t>(file, table + names * entry + 0x18);
-  for (std::uint64_t n = 0; n < count; ++n) {
-    std::uint64_t header = table + n * entry;
-    std::uint64_t text = names_at + at<std::uint32_t>(file, header);
-    Section found{at<std::uint64_t>(file, header + 0x18), at<std::uint64_t>(file, header + 0x20)};
-    if (text + name.size() < file.size() &&
-        std::string_view(file.data() + text, name.size() + 1) ==
-            std::string_view(name.c_str(), name.size() + 1) &&
-        found.begin + found.size <= file.size())
-      return found;
-  }
-  return {};
-}
 
 std::int64_t signed_value(std::uint64_t value, int bits) {
   return static_cast<std::int64_t>(value << (64 - bits)) >> (64 - bits);

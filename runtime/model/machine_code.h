@@ -47,11 +47,17 @@ struct Instruction {
   std::array<std::uint8_t, 3> operands = {no_register, no_register, no_register};
   std::uint8_t reuse = 0;
   std::int64_t target = -1; ///< of a branch: index of an instruction
+
+  bool operator==(const Instruction &) const = default;
 };
 
 /// The instructions of the kernel `name` in the ELF file `cubin`. Empty if the file has no such kernel, or its
 /// architecture is before sm_80.
 std::vector<Instruction> machine_code(const std::vector<char> &cubin, const std::string &name);
+
+/// For each instruction of the kernel: the line of the source, from 1, or 0 if it is unknown. Empty if the file
+/// has no line table, which the compiler writes with the option --generate-line-info.
+std::vector<int> source_lines(const std::vector<char> &cubin, const std::string &name);
 
 /// The instructions that a backward branch spans.
 struct CodeLoop {

@@ -23,6 +23,7 @@ constexpr double line_clocks = 20;
 constexpr double never = std::numeric_limits<double>::infinity();
 
 bool is_memory(Unit unit) { return unit >= Unit::shared_load && unit <= Unit::async_copy; }
+bool is_load(Unit unit) { return is_memory(unit) && unit != Unit::shared_store && unit != Unit::global_store; }
 
 /// The instruction cache of a scheduler. A new line replaces an arbitrary one.
 class CodeCache {
@@ -105,6 +106,13 @@ struct WarpState {
   bool waits = false, done = false;
 };
 
+/// For an observer: the times up to which a warp was delayed, and the clock at which it issued its last
+/// instruction completely.
+struct ObservedWarp {
+  double issued = 0, barrier = 0, fetch = 0, queue = 0;
+  bool branched = false;
+};
+
 struct Scheduler {
   explicit Scheduler(std::size_t instructions) : code(instructions) {}
   std::vector<int> warps;
@@ -121,10 +129,12 @@ public:
   double run();
 
 private:
-  double ready(Scheduler &scheduler, const WarpState &warp) const;
+  double ready(Scheduler &scheduler, int number);
   int choose(Scheduler &scheduler, double &next);
   void issue(Scheduler &scheduler, int number);
-  double access(Scheduler &scheduler, const Instruction &instruction);
+  double access(Scheduler &scheduler, const Instruction &instruction, int number);
+  void observe_stalls(const Scheduler &scheduler, int number);
+  void observe_issue(const Scheduler &scheduler, int number, double busy);
   void follow(WarpState &warp);
   void arrive(WarpState &warp);
   void release(std::size_t block);
@@ -134,8 +144,9 @@ private:
   const std::vector<Instruction> &code_;
   std::vector<WarpState> warps_;
   std::vector<Scheduler> schedulers_;
-  std::vector<int> arrived_, live_; ///< warps of each block
-  std::vector<int> back_;           ///< for each instruction: the loop that it ends, or -1
+  std::vector<int> arrived_, live_;    ///< warps of each block
+  std::vector<int> back_;              ///< for each instruction: the loop that it ends, or -1
+  std::vector<ObservedWarp> observed_; ///< empty without an observer
   double now_ = 0, pipe_ = 0, l2_ = 0;
   std::size_t left_ = 0;
 };
@@ -152,6 +163,8 @@ Sm::Sm(const SmWork &work)
     schedulers_[static_cast<std::size_t>(n % work.schedulers)].warps.push_back(n);
   }
   left_ = warps_.size();
+  if (work.observer)
+    observed_.resize(warps_.size());
 }
 
 double Sm::run() {
@@ -173,7 +186,8 @@ double Sm::run() {
 }
 
 /// The clock from which the next instruction of the warp can be issued.
-double Sm::ready(Scheduler &scheduler, const WarpState &warp) const {
+double Sm::ready(Scheduler &scheduler, int number) {
+  const WarpState &warp = warps_[static_cast<std::size_t>(number)];
   const Instruction &instruction = code_[warp.next];
   double result = warp.ready;
   for (std::size_t n = 0; n < 6; ++n)
@@ -186,13 +200,18 @@ double Sm::ready(Scheduler &scheduler, const WarpState &warp) const {
     result = std::max(result, *(warp.groups.rbegin() + instruction.pending));
   if (result > now_)
     return result;
-  if (!work_.left_out.fetch)
-    result = std::max(result, scheduler.code.ready(warp.next, now_));
+  double fetched = work_.left_out.fetch ? now_ : scheduler.code.ready(warp.next, now_);
+  result = std::max(result, fetched);
+  if (!observed_.empty())
+    observed_[static_cast<std::size_t>(number)].fetch = fetched;
   if (is_memory(instruction.unit)) {
     while (!scheduler.queue.empty() && scheduler.queue.front() <= now_)
       scheduler.queue.pop_front();
-    if (scheduler.queue.size() >= queue_size)
+    if (scheduler.queue.size() >= queue_size) {
       result = std::max(result, scheduler.queue[scheduler.queue.size() - queue_size]);
+      if (!observed_.empty())
+        observed_[static_cast<std::size_t>(number)].queue = result;
+    }
   }
   return result;
 }
@@ -213,7 +232,7 @@ int Sm::choose(Scheduler &scheduler, double &next) {
     const WarpState &warp = warps_[static_cast<std::size_t>(number)];
     if (warp.done || warp.waits)
       continue;
-    double from = ready(scheduler, warp);
+    double from = ready(scheduler, number);
     if (from <= now_) {
       scheduler.last = position;
       return number;
@@ -230,23 +249,33 @@ double wavefronts(const std::map<int, double> &known, int bytes) {
 }
 
 /// Returns the clock at which the result is in its register or in shared memory, or the value has been read.
-double Sm::access(Scheduler &scheduler, const Instruction &instruction) {
+double Sm::access(Scheduler &scheduler, const Instruction &instruction, int number) {
   double start = std::max(now_, pipe_);
   scheduler.queue.push_back(start);
   const AccessClocks &access = work_.access;
+  std::size_t at = warps_[static_cast<std::size_t>(number)].next;
+  auto observed = [&](SmUnit unit, double from, double to) {
+    if (work_.observer && to > from)
+      work_.observer->busy(unit, 0, number, at, from, to);
+  };
   int bytes = instruction.bytes;
   if (instruction.unit == Unit::shared_store) {
     pipe_ = start + wavefronts(access.shared_store, bytes);
+    observed(SmUnit::pipe, start, pipe_);
     return pipe_ + latency(read_latency);
   }
   if (instruction.unit == Unit::shared_load || instruction.unit == Unit::ldmatrix) {
     bool rows = instruction.unit == Unit::ldmatrix;
     pipe_ = start + wavefronts(rows ? access.ldmatrix : access.shared_load, bytes);
+    observed(SmUnit::pipe, start, pipe_);
     return pipe_ - 1 + latency(shared_latency);
   }
   bool copy = instruction.unit == Unit::async_copy;
   pipe_ = start + access.l1 + (copy ? wavefronts(access.shared_store, bytes) : 0);
-  l2_ = std::max(start, l2_) + access.l2;
+  double l2_start = std::max(start, l2_);
+  l2_ = l2_start + access.l2;
+  observed(SmUnit::pipe, start, pipe_);
+  observed(SmUnit::l2, l2_start, l2_);
   return copy || instruction.unit == Unit::global_load ? l2_ + latency(access.global_latency)
                                                        : pipe_ + latency(read_latency);
 }
@@ -254,13 +283,20 @@ double Sm::access(Scheduler &scheduler, const Instruction &instruction) {
 void Sm::issue(Scheduler &scheduler, int number) {
   WarpState &warp = warps_[static_cast<std::size_t>(number)];
   const Instruction &instruction = code_[warp.next];
+  if (work_.observer)
+    observe_stalls(scheduler, number);
   double busy = 1, done = now_ + latency(other_latency);
   if (instruction.ffma && !work_.left_out.banks)
     busy = scheduler.registers.issue(instruction, number, now_);
   else if (is_memory(instruction.unit))
-    done = access(scheduler, instruction);
+    done = access(scheduler, instruction, number);
   if (instruction.unit == Unit::matrix)
     scheduler.matrix_free = std::max(now_, scheduler.matrix_free) + work_.matrix_clocks;
+  if (work_.observer) {
+    observe_issue(scheduler, number, busy);
+    if (is_load(instruction.unit))
+      work_.observer->flight(number, warp.next, now_, done);
+  }
   if (instruction.unit == Unit::async_copy)
     warp.copied = std::max(warp.copied, done);
   if (instruction.unit == Unit::commit)
@@ -272,6 +308,49 @@ void Sm::issue(Scheduler &scheduler, int number) {
   warp.clear[instruction.read] = std::max(warp.clear[instruction.read], read);
   warp.ready = now_ + (work_.left_out.latency ? 1 : instruction.stall) + busy - 1;
   follow(warp);
+}
+
+/// Divides the clocks since the last instruction of the warp among the reasons, in the order in which a warp
+/// meets them.
+void Sm::observe_stalls(const Scheduler &scheduler, int number) {
+  const WarpState &warp = warps_[static_cast<std::size_t>(number)];
+  const ObservedWarp &observed = observed_[static_cast<std::size_t>(number)];
+  const Instruction &instruction = code_[warp.next];
+  double at = observed.issued;
+  auto until = [&](Stall reason, double end) {
+    end = std::min(end, now_);
+    if (end <= at)
+      return;
+    work_.observer->stall(number, reason, warp.next, at, end);
+    at = end;
+  };
+  until(Stall::barrier, observed.barrier);
+  until(observed.branched ? Stall::branch : Stall::fixed, warp.ready);
+  double clear = 0;
+  for (std::size_t n = 0; n < 6; ++n)
+    if (instruction.waits >> n & 1)
+      clear = std::max(clear, warp.clear[n]);
+  until(Stall::scoreboard, clear);
+  if (instruction.unit == Unit::matrix)
+    until(Stall::matrix, scheduler.matrix_free);
+  if (instruction.unit == Unit::wait && warp.groups.size() > static_cast<std::size_t>(instruction.pending))
+    until(Stall::copies, *(warp.groups.rbegin() + instruction.pending));
+  until(Stall::fetch, observed.fetch);
+  until(Stall::queue, observed.queue);
+  until(Stall::scheduler, now_);
+}
+
+void Sm::observe_issue(const Scheduler &scheduler, int number, double busy) {
+  const WarpState &warp = warps_[static_cast<std::size_t>(number)];
+  ObservedWarp &observed = observed_[static_cast<std::size_t>(number)];
+  Unit unit = code_[warp.next].unit;
+  int index = static_cast<int>(&scheduler - schedulers_.data());
+  work_.observer->issue(index, number, warp.next, now_, now_ + busy);
+  if (unit == Unit::matrix)
+    work_.observer->busy(SmUnit::matrix, index, number, warp.next, scheduler.matrix_free - work_.matrix_clocks,
+                         scheduler.matrix_free);
+  observed.issued = now_ + busy;
+  observed.branched = unit == Unit::branch;
 }
 
 /// Moves the warp to its next instruction.
@@ -312,11 +391,15 @@ void Sm::release(std::size_t block) {
   if (arrived_[block] == 0 || arrived_[block] < live_[block])
     return;
   arrived_[block] = 0;
-  for (WarpState &warp : warps_)
-    if (warp.block == block && warp.waits) {
-      warp.waits = false;
-      warp.ready = std::max(warp.ready, now_ + barrier_latency);
-    }
+  for (std::size_t n = 0; n < warps_.size(); ++n) {
+    WarpState &warp = warps_[n];
+    if (warp.block != block || !warp.waits)
+      continue;
+    warp.waits = false;
+    warp.ready = std::max(warp.ready, now_ + barrier_latency);
+    if (!observed_.empty())
+      observed_[n].barrier = now_ + barrier_latency;
+  }
 }
 
 } // namespace

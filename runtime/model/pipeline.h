@@ -14,6 +14,7 @@
 ///   code          a scheduler fetches lines of code ahead; loops that exceed its cache are fetched again
 
 #include "runtime/model/machine_code.h"
+#include "runtime/model/sm_observer.h"
 
 #include <cstdint>
 #include <map>
@@ -46,8 +47,9 @@ struct SmWork {
   /// forward branch is taken if it has no predicate.
   std::vector<CodeLoop> loops;
   std::vector<std::int64_t> iterations;
-  int warps = 1;  ///< of a block
-  int blocks = 1; ///< that start together
+  SmObserver *observer = nullptr; ///< null: none
+  int warps = 1;                  ///< of a block
+  int blocks = 1;                 ///< that start together
   int schedulers = 4;
   double matrix_clocks = 1; ///< for which an instruction occupies the matrix unit of a scheduler
   AccessClocks access;

@@ -2,6 +2,9 @@
 
 #include "tests/tools/run_binary.h"
 
+#include <map>
+#include <set>
+
 namespace nestsmith {
 namespace {
 
@@ -48,6 +51,48 @@ TEST(ExplainCommand, TakesATraceThatItHasNeverSeen) {
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_TRUE(contains(ran.out, "Worse than principles/tile32, because shared memory, which limits it"));
   EXPECT_FALSE(contains(nestsmith("explain " + file).out, "\nAgainst "));
+}
+
+TEST(ExplainCommand, WritesATimeLineThatPerfettoOpens) {
+  TemporaryFolder folder;
+  std::string file = (folder / "out.json").string();
+  Ran ran = nestsmith("explain tiling/shared --gpu H200 --shape 128x128x128 --timeline " + file);
+  if (ran.code == 4 && contains(ran.err, "a time line needs the machine code"))
+    GTEST_SKIP() << "needs NVRTC";
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_TRUE(matches(ran.out, "\nTime line\n.*4 of [0-9]+ iterations of 'for \\(int "));
+  const llvm::json::Value value = parsed({0, test::read_file(file), ""});
+  const llvm::json::Object &root = *value.getAsObject();
+  const llvm::json::Object &about = *root.getObject("otherData");
+  EXPECT_EQ(about.getString("time_unit"), llvm::StringRef("1 us is 1 clock of the SM"));
+  EXPECT_EQ(*about.getInteger("executed_iterations"), 4);
+  std::set<std::string> names;
+  std::map<std::int64_t, int> flights;
+  double last = 0;
+  for (const llvm::json::Value &each : *root.getArray("traceEvents")) {
+    const llvm::json::Object &event = *each.getAsObject();
+    if (auto kind = event.getString("cat"))
+      names.insert(kind->str());
+    if (event.getString("ph") == llvm::StringRef("M"))
+      continue;
+    EXPECT_GE(*event.getNumber("ts"), last) << "in order";
+    last = *event.getNumber("ts");
+    if (event.getString("ph") != llvm::StringRef("X"))
+      flights[*event.getInteger("id")] += event.getString("ph") == llvm::StringRef("b") ? 1 : -1;
+  }
+  for (const char *kind : {"instruction", "stall", "iteration", "unit", "flight"})
+    EXPECT_TRUE(names.contains(kind)) << kind;
+  for (const auto &[id, open] : flights)
+    EXPECT_EQ(open, 0) << "each flight ends";
+}
+
+TEST(ExplainCommand, RefusesATimeLineThatItCannotWrite) {
+  Ran folder = nestsmith("explain tiling/shared --timeline /no/such/folder/out.json");
+  EXPECT_EQ(folder.code, 2);
+  EXPECT_TRUE(contains(folder.err, "/no/such/folder"));
+  Ran both = nestsmith("explain tiling/shared --heatmap --timeline out.json");
+  EXPECT_EQ(both.code, 2);
+  EXPECT_TRUE(contains(both.err, "--timeline and --heatmap exclude each other: use one of them"));
 }
 
 TEST(ExplainCommand, GivesJson) {

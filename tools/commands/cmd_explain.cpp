@@ -1,8 +1,10 @@
 #include "tools/command.h"
 #include "tools/machine.h"
+#include "tools/output_file.h"
 #include "tools/tables/explain_text.h"
 #include "tools/tables/fragment_picture.h"
 #include "tools/tables/heatmap.h"
+#include "tools/timeline_file.h"
 
 #include <fmt/format.h>
 
@@ -17,7 +19,26 @@ std::string heading(const Analysed &analysed, const ChosenGpu &chosen, const Sty
   return folded(text, "  ", "") + (chosen.why.empty() ? "" : style.dim(folded_lines(chosen.why)) + "\n");
 }
 
+/// The file of --timeline. Throws UserError (usage) before a long analysis if it cannot be written.
+std::optional<std::string> timeline_path(const Context &context) {
+  std::optional<std::string> path = context.arguments.value("timeline");
+  if (!path)
+    return path;
+  if (context.arguments.has("heatmap"))
+    throw UserError(ExitCode::usage, "--timeline and --heatmap exclude each other: use one of them");
+  check_writable(*path);
+  return path;
+}
+
+/// Writes the time line, and returns a sentence about it.
+std::string write_timeline(const std::string &path, const Analysed &analysed, const kernel::Plan &plan) {
+  model::Timeline line = timeline_of(analysed.analysis, plan);
+  write_file(path, chrome_trace(line, analysed.analysis, title(analysed.scheduled)));
+  return fmt::format("{}: {}; open it in https://ui.perfetto.dev", path, summary(line));
+}
+
 ExitCode explain(const Context &context) {
+  std::optional<std::string> file = timeline_path(context);
   ChosenRung choice = given_rung(context);
   ChosenGpu chosen = choose_gpu(context);
   Prepared prepared = prepare(context, choice, chosen.gpu);
@@ -28,6 +49,7 @@ ExitCode explain(const Context &context) {
   if (context.arguments.has("heatmap"))
     return show_heatmap(context, analyse(std::move(prepared), chosen.gpu), *context.arguments.value("heatmap"));
   std::string note;
+  kernel::Plan plan = prepared.plan;
   std::optional<Analysed> before;
   std::optional<Prepared> other = prepare_baseline(context, prepared.scheduled, chosen.gpu, note);
   auto analyse_all = [&] {
@@ -38,6 +60,7 @@ ExitCode explain(const Context &context) {
     return std::move(both.second);
   };
   Analysed analysed = analyse_all();
+  std::string written = file ? write_timeline(*file, analysed, plan) : "";
   std::string alone = in_words(analysed.analysis);
   std::string step = before ? in_words(before->analysis, before->scheduled.choice.name, analysed.analysis) : "";
   if (context.json()) {
@@ -45,6 +68,8 @@ ExitCode explain(const Context &context) {
       json.object([&] {
         write_analysis(json, analysed);
         json.attribute("in_words", alone);
+        if (file)
+          json.attribute("timeline", written);
         if (before) {
           json.attribute("against", before->scheduled.choice.name);
           json.attribute("against_least_seconds", before->analysis.seconds());
@@ -73,6 +98,8 @@ ExitCode explain(const Context &context) {
   for (const std::string &line : {analysed.note, note})
     remarks += line.empty() ? "" : "\n" + line;
   text += style.dim(folded_lines(remarks)) + "\n";
+  if (file)
+    text += "\n" + style.bold("Time line") + "\n" + paragraph_text(written);
   out(text);
   return ExitCode::good;
 }
@@ -94,6 +121,9 @@ Command explain_command() {
                     "lanes and registers of a fragment; default: the most "
                     "expensive access",
             .optional_value = true},
+           {"timeline", "FILE",
+            "write what the estimate executes on one SM (warps, units, copies, barriers, stalls) as a Chrome "
+            "trace, which Perfetto opens"},
            {"metrics", "", "also print every metric with its profiler name"},
            shape_option(),
            symbolic_option("--shape selects the shape of the prediction"),
@@ -104,7 +134,8 @@ Command explain_command() {
            records_option()},
           "examples:\n  nestsmith explain deep_dive/coalesced --gpu H200 --shape 4096x4096x4096\n"
           "  nestsmith explain mine.json --against deep_dive/shared\n"
-          "  nestsmith explain principles/transposed --heatmap B_shared\n",
+          "  nestsmith explain principles/transposed --heatmap B_shared\n"
+          "  nestsmith explain ladder/prefetch --timeline out.json\n",
           explain};
 }
 
