@@ -4,6 +4,7 @@
 #include "runtime/check/sim_executor.h"
 #include "schedules/rung.h"
 #include "tools/pages/mistakes/mistakes.h"
+#include "tools/pages/mistakes/tiles_of_a_post.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>
@@ -36,7 +37,9 @@ TEST(Lint, AnotherFindingDoesNotCount) {
 
 TEST(Lint, DoesNotCatchWhatIsRight) {
   for (const HandWritten &right :
-       {mistake::row_modulo_n(32), mistake::inner_row_b(true), mistake::narrow_tile(64)}) {
+       {mistake::row_modulo_n(32), mistake::inner_row_b(true), mistake::narrow_tile(64),
+        mistake::guard_of_thread(true), mistake::undeclared_w(true), mistake::bm_equals_tm(64),
+        mistake::btsz_of_8(true)}) {
     SimExecutor simulator;
     CheckResult result = check(Schedule(right.computation), right.kernel, simulator);
     EXPECT_TRUE(result.passed) << right.kernel.name;

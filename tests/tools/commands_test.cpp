@@ -350,7 +350,7 @@ TEST(Lint, GivesJson) {
   EXPECT_EQ(ran.code, 0);
   const llvm::json::Value list = parsed(ran);
   ASSERT_NE(list.getAsArray(), nullptr);
-  EXPECT_EQ(list.getAsArray()->size(), 3U);
+  EXPECT_EQ(list.getAsArray()->size(), 4U);
   for (const llvm::json::Value &value : *list.getAsArray()) {
     const llvm::json::Object &mistake = *value.getAsObject();
     bool figure = mistake.getString("name") == llvm::StringRef("deep_dive/dram_explains_coalescing");

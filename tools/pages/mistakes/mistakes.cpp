@@ -4,6 +4,7 @@
 #include "lowering/lower.h"
 #include "runtime/check/check.h"
 #include "runtime/check/sim_executor.h"
+#include "tools/pages/mistakes/tiles_of_a_post.h"
 
 #include <algorithm>
 #include <iterator>
@@ -29,6 +30,27 @@ std::vector<Mistake> refused_and_reported() {
        "read "
        "and nobody has written them",
        "transposed/registers", "which nothing has written yet", [] { return mistake::narrow_tile(); }},
+      {"deep_dive", "bm_equals_tm", "in the kernel with a 1-D tile, BM must be equal to TM",
+       "each thread fetches one element of each tile, so BM*BN/TM threads need BM*BK = BK*BN elements: BM = BN "
+       "= "
+       "BK*TM. With BM = TM = 8, 64 threads fetch 64 of the 512 elements of B's tile",
+       "deep_dive/tile1d", "which nothing has written yet", [] { return mistake::bm_equals_tm(); }},
+      {"transposed", "undeclared_w", "the tiled kernel indexes A and B by row*w and col*w, and declares no w",
+       "a row of A and of B has K elements, so w is K: as W, which the kernel has, the rows start elsewhere, "
+       "and "
+       "the last ones are past the end",
+       "transposed/shared", "but A has 2048 elements", [] { return mistake::undeclared_w(); }},
+      {"transposed", "guard_of_thread",
+       "the register kernel guards the fetch of A by row < H, the row of the thread",
+       "a thread fetches other rows than its own: with H = 100, the rows 100 to 127 of the second tile are "
+       "past the "
+       "end of A; the guard belongs to the row of the element",
+       "transposed/registers", "but A has 6400 elements", [] { return mistake::guard_of_thread(); }},
+      {"transposed", "btsz_of_8", "BTSZ is a parameter of the vectorized kernel",
+       "it may only be 4: one float4 fills rA and rB, and the last loop stores 4 x 4 results; with 8, half of "
+       "the "
+       "registers are read and nobody has written them",
+       "transposed/float4", "which it has not written", [] { return mistake::btsz_of_8(); }},
       {"tvm_steps", "thread_extents",
        "step 3 splits the fetch of a tile's 1024 elements into 8 x 128 and binds the 128 to threadIdx.x, "
        "which has extent 4 in the computation of the product",
@@ -56,6 +78,7 @@ const std::vector<Mistake> &mistakes() {
   static const std::vector<Mistake> all = [] {
     std::vector<Mistake> list = refused_and_reported();
     std::ranges::move(mistake::wrong_figures(), std::back_inserter(list));
+    std::ranges::move(mistake::wrong_gpu_figures(), std::back_inserter(list));
     std::ranges::stable_sort(list, {}, &Mistake::tutorial);
     return list;
   }();
