@@ -21,9 +21,10 @@ namespace {
 constexpr const char *version = NESTSMITH_VERSION;
 
 std::vector<Command> all_commands() {
-  return {run_command(),     list_command(),   show_command(),    diff_command(),    emit_command(),
-          compile_command(), check_command(),  explain_command(), compare_command(), bench_command(),
-          tune_command(),    report_command(), lint_command(),    figures_command(), doctor_command()};
+  return {run_command(),     list_command(),     show_command(),    diff_command(),
+          emit_command(),    compile_command(),  check_command(),   explain_command(),
+          compare_command(), bench_command(),    tune_command(),    report_command(),
+          lint_command(),    exercise_command(), figures_command(), doctor_command()};
 }
 
 /// Options of every command.

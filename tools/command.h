@@ -55,6 +55,7 @@ Command tune_command();
 Command report_command();
 Command figures_command();
 Command lint_command();
+Command exercise_command();
 Command doctor_command();
 
 } // namespace nestsmith::cli

@@ -2,6 +2,7 @@
 
 #include "dsl/hardware/target.h"
 #include "runtime/model/gpus.h"
+#include "tools/exercises/exercise.h"
 #include "tools/pages/mistakes/mistakes.h"
 
 #include <algorithm>
@@ -24,6 +25,9 @@ void add_described(Words &words, const std::string &description, const std::vect
   if (says("MISTAKE"))
     for (const Mistake &mistake : mistakes())
       words.push_back(mistake.full_name());
+  if (says("EXERCISE"))
+    for (const Exercise &exercise : exercises())
+      words.push_back(exercise.name);
   if (says("RUNG"))
     words.push_back("*.json"); // a trace file
   if (says("FILE") || says("FOLDER"))

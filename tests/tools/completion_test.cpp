@@ -52,7 +52,7 @@ TEST(Completion, CommandsOfTheOverview) {
   for (const std::string &command : listed)
     EXPECT_THAT(commands, Contains(command));
   EXPECT_EQ(listed.size() + 1, commands.size()) << "and help";
-  EXPECT_THAT(offered("e"), ElementsAre("emit", "explain"));
+  EXPECT_THAT(offered("e"), ElementsAre("emit", "explain", "exercise"));
   EXPECT_THAT(offered("help com"), ElementsAre("compile", "compare"));
   EXPECT_THAT(offered("--ver"), ElementsAre("--version"));
   EXPECT_THAT(offered("x"), IsEmpty());
@@ -89,6 +89,7 @@ TEST(Completion, RungsAndTutorials) {
   EXPECT_THAT(offered("show tvm"), Not(Contains("tvm_steps")));
   EXPECT_THAT(offered("figures tvm"), ElementsAre("tvm_steps"));
   EXPECT_THAT(offered("lint deep_dive/row"), ElementsAre("deep_dive/row_modulo_n"));
+  EXPECT_THAT(offered("exercise wa"), ElementsAre("wavefront", "wait"));
   EXPECT_THAT(offered("compare ladder/naive ladder/wa"), ElementsAre("ladder/warps"));
   EXPECT_THAT(offered("explain ladder/warps --against ladder/na"), ElementsAre("ladder/naive"));
   EXPECT_THAT(offered("--dtype f32 ladder/na"), ElementsAre("ladder/naive"));

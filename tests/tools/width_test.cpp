@@ -58,7 +58,8 @@ INSTANTIATE_TEST_SUITE_P(
                     "explain ladder/vectors --shape 64x64x64 --heatmap A_shared",
                     "compare principles/transposed principles/branch_free",
                     "compare principles/tile32 principles/two_by_two --shape 64x64x64", "figures --counts",
-                    "lint", "doctor"),
+                    "lint", "doctor", "exercise", "exercise row", "exercise wait", "exercise barrier 2",
+                    "exercise wavefront 's.storage_align(B_shared, 0, 32, 1)'", "exercise row --hint"),
     [](const auto &info) { return "Output" + std::to_string(info.index); });
 
 TEST(Width, OfAWideTerminalIsUsed) {
