@@ -22,8 +22,8 @@ namespace exercise {
 namespace {
 
 /// For sm_80, which has asynchronous copies.
-Schedule scheduled_product(const std::vector<Directive> &directives, std::int64_t size) {
-  Schedule schedule(gemm({size, size, size}, DType::f32), Target{.arch = {80}});
+Schedule scheduled_product(const std::vector<Directive> &directives, const std::vector<std::int64_t> &shape) {
+  Schedule schedule(gemm(shape, DType::f32), Target{.arch = {80}});
   for (const Directive &directive : directives)
     apply(schedule, directive, "the answer");
   return schedule;
@@ -43,8 +43,8 @@ std::string replaced(std::string line, const std::string &answer) {
 
 } // namespace
 
-ProductPlan product_plan(const std::vector<std::string> &lines, std::int64_t size) {
-  Schedule schedule = scheduled_product(directives_of(lines), size);
+ProductPlan product_plan(const std::vector<std::string> &lines, const std::vector<std::int64_t> &shape) {
+  Schedule schedule = scheduled_product(directives_of(lines), shape);
   return {schedule.source(), lower(schedule)};
 }
 
@@ -71,7 +71,7 @@ ExerciseResult BlankSchedule::judge(const std::string &answer) const {
     filled.push_back(replaced(line, answer));
   std::vector<Directive> directives = directives_of(filled);
   try {
-    Schedule schedule = scheduled_product(directives, size);
+    Schedule schedule = scheduled_product(directives, {size, size, size});
     kernel::Plan plan = lower(schedule);
     ExerciseResult result = checked(schedule.source(), plan);
     if (result.wrong.empty())

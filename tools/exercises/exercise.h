@@ -69,7 +69,7 @@ struct ProductPlan {
 };
 /// The directives of a product by 32 x 32 tiles of A and B in shared memory, and 1024 threads.
 std::vector<std::string> tiles32();
-ProductPlan product_plan(const std::vector<std::string> &lines, std::int64_t size);
+ProductPlan product_plan(const std::vector<std::string> &lines, const std::vector<std::int64_t> &shape);
 /// Checks the plan on the simulator. Fills `wrong` and `kernel`.
 ExerciseResult checked(const Program &source, const kernel::Plan &plan);
 

@@ -62,7 +62,7 @@ std::int64_t number_in(llvm::StringRef text, std::int64_t least, std::int64_t mo
 /// A product by tiles in shared memory. A barrier without a purpose follows the first store to shared memory,
 /// and no barrier has a certificate, which would be printed.
 ProductPlan with_needless_barrier() {
-  ProductPlan product = product_plan(tiles32(), 64);
+  ProductPlan product = product_plan(tiles32(), {64, 64, 64});
   bool added = false;
   kernel::Stmt &body = product.plan.kernels.front().body;
   body = with_replaced(body, [&](const kernel::Stmt &stmt) -> std::optional<kernel::Stmt> {
@@ -100,7 +100,7 @@ ProductPlan with_waits(llvm::function_ref<std::int64_t(std::size_t number, std::
   for (const char *line : {"s.async_copy(A_shared);", "s.async_copy(B_shared);",
                            "s.pipeline(k_outer, {{A_shared, 0, 0}, {B_shared, 0, 1}, {AB, 3, 2}});"})
     lines.emplace_back(line);
-  ProductPlan product = product_plan(lines, 160);
+  ProductPlan product = product_plan(lines, {32, 32, 160});
   std::size_t number = 0;
   kernel::Stmt &body = product.plan.kernels.front().body;
   body = with_replaced(body, [&](const kernel::Stmt &stmt) -> std::optional<kernel::Stmt> {
