@@ -67,6 +67,13 @@ private:
   std::function<Schedule(const Shape &, DType, const Target &, Knobs &)> build_;
 };
 
+/// The GPU and the shape at which a rung shows its effect.
+struct Lesson {
+  std::string gpu; ///< a name of runtime/model/gpus.h: "L4"
+  Shape shape;
+  bool operator==(const Lesson &) const = default;
+};
+
 struct Rung {
   std::string tutorial; ///< "deep_dive"; may be empty in a user's program
   std::string name;     ///< "coalesced"
@@ -89,6 +96,12 @@ struct Rung {
   /// needs it.
   std::optional<Feature> needs = std::nullopt;
 
+  /// The full name of the rung from which this one differs by what it teaches. Explanations compare the two.
+  /// Empty: the rung before it in its tutorial, if that one computes the same.
+  std::string against = {};
+  /// Where the rung is faster than `against`, if it is not in general.
+  std::optional<Lesson> lesson = std::nullopt;
+
   /// The best knobs of the rung `tuned`, which has the same schedule function, as `tune export` writes them.
   /// The command line takes the values of knobs from this table, by the GPU, the element type and the shape.
   /// Without the command line, `build` takes the defaults. Empty: no table.
@@ -107,7 +120,7 @@ struct Tutorial {
   std::string title;     ///< "GEMM deep dive, part 1"
   std::string source;    ///< the author, and the GPU of the measurements
   std::string teaches;   ///< one line
-  std::string next = {}; ///< the tutorials that continue with its topics; empty if there are none
+  std::string next = {}; ///< the rungs and tutorials that continue with its topics; empty in a user's program
   std::string url = {};  ///< of the source, "https://…"; empty if it is not known
 };
 

@@ -11,7 +11,9 @@ const std::vector<Tutorial> &builtin_tutorials() {
       {"deep_dive", "GEMM deep dive, part 1",
        "moonull-ptr's post of 2025-10-26 (in Korean), measured on an RTX 5090",
        "coalescing, tiles in shared memory, and several results per thread; the loads are counted for each "
-       "technique"},
+       "technique",
+       "worklog/5 and worklog/6: results in two dimensions, and 128-bit accesses; ladder, the same way to its "
+       "end"},
       {"transposed", "matrix multiplication with CUDA: C += A*B'",
        "coconut99's post of 2025-05-28 (in Korean), measured on an RTX 3090",
        "both operands are read along k: register tiles, 128-bit accesses, two buffers, and what they cost in "
@@ -19,24 +21,30 @@ const std::vector<Tutorial> &builtin_tutorials() {
        "worklog/6, with warp tiles; tensor, with tensor cores: the two steps that the post announces"},
       {"tiling", "naive against shared tiling",
        "a post of the blog GPU-KERNEL (in Korean), which does not name its GPU",
-       "one 32 x 32 tile in shared memory, and guards for shapes that the tile does not divide"},
+       "one 32 x 32 tile in shared memory, and guards for shapes that the tile does not divide",
+       "deep_dive: the same two kernels with the loads counted, and several results per thread"},
       {"tvm_steps", "matrix multiplication with TVM, steps 1 to 6",
        "kimm240's series on TensorIR (in Korean), measured on an RTX A500 laptop",
-       "the same schedule directive by directive, from two bound loops to a software pipeline", "",
+       "the same schedule directive by directive, from two bound loops to a software pipeline",
+       "worklog, with larger tiles for the same techniques; fast, where the sizes of the tiles are knobs",
        "https://github.com/kimm240/matrix-multiplication-optimization-with-tvm"},
       {"principles", "how GPUs perform", "an article of 2025-06-18 (in Korean), which reasons about an A100",
        "intensity and the roofline, bank conflicts and their cures, divergence, and fusion; there are kernels "
        "for each topic",
        "tensor: lower precision and tensor cores, as the article recommends"},
       {"gemm", "forms of a product", "nestsmith",
-       "operands stored transposed, a batch of products, and a bias with relu in the same kernel"},
+       "operands stored transposed, a batch of products, and a bias with relu in the same kernel",
+       "tensor: the same products by matrix units; fast, with schedules to search"},
       {"worklog", "CUDA matrix multiplication, kernels 1 to 6", "S. Boehm's worklog, measured on an A6000",
-       "the way from a naive kernel to one near cuBLAS, with the tile sizes of the worklog", "",
+       "the way from a naive kernel to one near cuBLAS, with the tile sizes of the worklog",
+       "ladder/prefetch and ladder/warps: two buffers, and warp tiles without bank conflicts; fast/best, tuned",
        "https://siboehm.com/articles/22/CUDA-MMM"},
       {"tensor", "products by matrix units", "nestsmith",
-       "fragments in the lanes of a warp, ldmatrix, swizzled tiles, and asynchronous copies in several stages"},
+       "fragments in the lanes of a warp, ldmatrix, swizzled tiles, and asynchronous copies in several stages",
+       "tune tensor/tuned, which searches its knobs for a GPU and a shape"},
       {"fast", "schedules to tune", "nestsmith",
-       "the choices of a product, as knobs: the best values depend on the GPU and on the shape"},
+       "the choices of a product, as knobs: the best values depend on the GPU and on the shape",
+       "tune fast/gemm, which searches them; tensor, where matrix units compute the products"},
   };
   return tutorials;
 }

@@ -131,7 +131,11 @@ std::pair<Analysed, Analysed> analyse(Prepared a, Prepared b, const Gpu &gpu) {
 
 std::optional<ChosenRung> rung_before(const std::vector<Rung> &rungs, const ChosenRung &choice) {
   auto at = std::ranges::find_if(rungs, [&](const Rung &rung) { return rung.full_name() == choice.name; });
-  if (at == rungs.end() || at == rungs.begin())
+  if (at == rungs.end())
+    return std::nullopt;
+  if (!at->against.empty())
+    return choose_rung(rungs, at->against);
+  if (at == rungs.begin())
     return std::nullopt;
   auto before = std::prev(at);
   if (before->tutorial != at->tutorial || before->default_shape.size() != at->default_shape.size())
@@ -139,8 +143,39 @@ std::optional<ChosenRung> rung_before(const std::vector<Rung> &rungs, const Chos
   return choose_rung(rungs, before->full_name());
 }
 
+const Rung *rung_of(const std::vector<Rung> &rungs, const ChosenRung &choice) {
+  auto at = std::ranges::find(rungs, choice.name, &Rung::full_name);
+  return at == rungs.end() ? nullptr : &*at;
+}
+
+bool comparable(const std::vector<Rung> &rungs, const Scheduled &before, const Scheduled &after) {
+  const Rung *rung = rung_of(rungs, after.choice);
+  bool stated = rung && rung->against == before.choice.name;
+  return same_computation(before, after) ||
+         (stated && before.shape == after.shape && before.dtype == after.dtype);
+}
+
 bool same_computation(const Scheduled &a, const Scheduled &b) {
   return a.source().name == b.source().name && a.shape == b.shape && a.dtype == b.dtype;
+}
+
+ChosenGpu gpu_and_shape(const Context &context, ChosenRung &choice) {
+  const Rung *rung = rung_of(context.rungs, choice);
+  bool free =
+      !context.arguments.has("gpu") && !context.arguments.has("arch") && !context.arguments.has("shape");
+  if (!rung || !rung->lesson || !free)
+    return choose_gpu(context);
+  choice.default_shape = choice.gpu_shape = rung->lesson->shape;
+  return {find_gpu(rung->lesson->gpu), "the GPU and the shape at which the rung shows its effect"};
+}
+
+std::string lesson_note(const std::vector<Rung> &rungs, const Scheduled &scheduled, const Gpu &gpu) {
+  const Rung *rung = rung_of(rungs, scheduled.choice);
+  if (!rung || !rung->lesson || (rung->lesson->gpu == gpu.name && rung->lesson->shape == scheduled.shape))
+    return "";
+  return fmt::format("{} shows its effect at {} on {}: nestsmith explain {} --gpu '{}' --shape {}",
+                     rung->full_name(), to_text(rung->lesson->shape), rung->lesson->gpu, rung->full_name(),
+                     rung->lesson->gpu, to_text(rung->lesson->shape));
 }
 
 std::optional<Prepared> prepare_baseline(const Context &context, const Scheduled &scheduled, const Gpu &gpu,
@@ -154,7 +189,7 @@ std::optional<Prepared> prepare_baseline(const Context &context, const Scheduled
     choice->default_shape = choice->gpu_shape = scheduled.shape;
     choice->default_dtype = scheduled.dtype;
     Prepared before = prepare(context, *choice, gpu);
-    if (named || same_computation(before.scheduled, scheduled))
+    if (named || comparable(context.rungs, before.scheduled, scheduled))
       return before;
     note = fmt::format("not compared with {0}, which computes something else; use --against {0} to compare",
                        choice->name);

@@ -59,13 +59,25 @@ std::pair<Analysed, Analysed> analyse(Prepared a, Prepared b, const Gpu &gpu);
 /// returns an empty vector and sets `note` to the reason.
 std::vector<KernelResources> resources_if_possible(const kernel::Plan &plan, const Gpu &gpu, std::string &note);
 
-/// The previous rung of the same tutorial; none if there is none or its number of extents differs.
+/// The rung with which explanations compare this one: `Rung::against`, otherwise the previous rung of the same
+/// tutorial. None if there is none or its number of extents differs.
 std::optional<ChosenRung> rung_before(const std::vector<Rung> &rungs, const ChosenRung &choice);
 /// Whether both compute the same workload at the same shape and dtype, so that their costs can be compared.
 bool same_computation(const Scheduled &a, const Scheduled &b);
+/// Whether an explanation compares them: both compute the same, or the second rung names the first one as
+/// `Rung::against`, and the shape and the dtype are the same.
+bool comparable(const std::vector<Rung> &rungs, const Scheduled &before, const Scheduled &after);
+/// The rung of a choice; null for a trace file.
+const Rung *rung_of(const std::vector<Rung> &rungs, const ChosenRung &choice);
+/// As `choose_gpu`. If the command line names neither a GPU nor a shape, and the rung has a `Lesson`, its GPU,
+/// and its shape as the default of `choice`.
+ChosenGpu gpu_and_shape(const Context &context, ChosenRung &choice);
+/// A sentence about the GPU and the shape at which the rung shows its effect, if these are others. Otherwise
+/// empty.
+std::string lesson_note(const std::vector<Rung> &rungs, const Scheduled &scheduled, const Gpu &gpu);
 
-/// The baseline of an explanation, at the same shape: the rung of --against, or the previous rung of the
-/// tutorial. None, with the reason in `note`, if there is none or it cannot be analysed at this shape.
+/// The baseline of an explanation, at the same shape: the rung of --against, or that of `rung_before`. None,
+/// with the reason in `note`, if there is none or it cannot be analysed at this shape.
 std::optional<Prepared> prepare_baseline(const Context &context, const Scheduled &scheduled, const Gpu &gpu,
                                          std::string &note);
 

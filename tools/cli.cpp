@@ -146,6 +146,13 @@ void check_rungs(const std::vector<Rung> &rungs) {
                       "one",
                       name));
   }
+  for (const Rung &rung : rungs)
+    if (!rung.against.empty() && !names.contains(rung.against))
+      throw UserError(
+          ExitCode::usage,
+          fmt::format("the rung '{}' of cli_main is compared with '{}', which is none of its rungs; name "
+                      "one of them in `against`",
+                      rung.full_name(), rung.against));
 }
 
 ExitCode dispatch(std::vector<std::string> words, const std::vector<Rung> &rungs,

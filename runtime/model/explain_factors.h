@@ -1,5 +1,5 @@
 #pragma once
-/// The reasons for a change of the time of a resource, private to the files explain*.cpp.
+/// The reasons for a change of the time of a resource, and what counts as a change, for explanations.
 
 #include "runtime/model/analysis.h"
 

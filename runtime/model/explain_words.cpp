@@ -11,9 +11,8 @@ namespace nestsmith {
 
 namespace {
 
-/// Up to `near_bound` times its least time, the limiter limits a kernel; from `far_from_bound` times on,
-/// latency takes a large part.
-constexpr double near_bound = 1.15, far_from_bound = 1.6;
+/// Up to `near_bound` times its least time, the limiter limits a kernel.
+constexpr double near_bound = 1.15;
 
 /// "L1 takes", "matrix units take"
 std::string_view verb(Resource resource, std::string_view of_one, std::string_view of_several) {
@@ -151,42 +150,6 @@ std::string without_effect(const PlanAnalysis &before, const PlanAnalysis &after
   return others.empty() ? " The counted figures are the same." : others;
 }
 
-/// A change that can reduce the time of the limiter.
-std::string advice(const PlanAnalysis &analysis) {
-  const KernelAnalysis &slowest = analysis.slowest();
-  model::RequestSums loads = slowest.counters.total(Scope::global, false);
-  model::RequestSums shared = slowest.counters.total(Scope::shared, false),
-                     stored = slowest.counters.total(Scope::shared, true);
-  switch (analysis.limiter()) {
-  case Resource::issue:
-    return "compute more results per thread, or use wider accesses, so that more of the instructions are "
-           "arithmetic";
-  case Resource::fp32:
-    return "use fewer operations, or other units, because the arithmetic itself is the limit";
-  case Resource::matrix:
-    if (analysis.estimated_seconds() > far_from_bound * analysis.seconds())
-      return "hide latency, because the kernel is far from its least time: copy the next tiles and load the "
-             "next "
-             "operands while the matrix units compute";
-    return "use operands of a narrower type, because the products themselves are the limit";
-  case Resource::shared:
-    return 10 * (shared.conflicts + stored.conflicts) > shared.wavefronts + stored.wavefronts
-               ? "pad or swizzle the buffer, so that its words are in different banks"
-               : "compute more results per thread, so that each loaded word is used more often";
-  case Resource::l1:
-    return static_cast<double>(loads.bytes_moved()) > 1.5 * static_cast<double>(slowest.asked_bytes())
-               ? "let neighbouring lanes read neighbouring elements"
-               : "keep reused data in shared memory or registers";
-  case Resource::l2:
-    return "use larger tiles, so that fewer blocks load each element";
-  case Resource::dram:
-    return analysis.dram_bytes() > 1.5 * analysis.needed_bytes
-               ? "use larger tiles, or another order of the blocks, so that the operands are moved fewer times"
-               : "fuse kernels or use smaller types, because each operand is already moved only about once";
-  }
-  internal_error("unknown resource");
-}
-
 /// "than NAME" or "over NAME", with the outcome.
 std::string outcome_text(Outcome outcome, const std::string &name) {
   return outcome == Outcome::same
@@ -316,8 +279,7 @@ std::string in_words(const PlanAnalysis &analysis) {
         fmt::format(" The grid of {} block{} does not fill {} SMs evenly: the busiest has {} times the mean.",
                     slowest.waves.blocks, slowest.waves.blocks == 1 ? "" : "s", analysis.gpu.sms,
                     number_text(slowest.imbalance(analysis.gpu)));
-  std::string hint = advice(analysis);
-  return text + fmt::format(" To improve: {}.", hint);
+  return text;
 }
 
 std::string in_words(const PlanAnalysis &before, const std::string &name_before, const PlanAnalysis &after) {

@@ -1,3 +1,4 @@
+#include "tools/advice/causes.h"
 #include "tools/command.h"
 #include "tools/tables/compared_figures.h"
 #include "tools/tables/explain_text.h"
@@ -9,13 +10,28 @@ namespace nestsmith::cli {
 
 namespace {
 
+/// The rung on which `rung` builds.
+ChosenRung baseline(const Context &context, const ChosenRung &rung) {
+  if (std::optional<ChosenRung> before = rung_before(context.rungs, rung))
+    return *before;
+  throw UserError(ExitCode::usage,
+                  fmt::format("{} builds on no other rung; name two rungs: nestsmith compare OTHER {}",
+                              rung.name, rung.name));
+}
+
 ExitCode compare(const Context &context) {
   const auto &words = context.arguments.positional();
-  ChosenGpu chosen = choose_gpu(context);
-  Prepared first = prepare(context, choose_rung(context.rungs, words[0]), chosen.gpu);
-  Prepared second = prepare(context, choose_rung(context.rungs, words[1]), chosen.gpu);
+  ChosenRung before = choose_rung(context.rungs, words[0]), after = choose_rung(context.rungs, words.back());
+  bool one = words.size() == 1;
+  ChosenGpu chosen = one ? gpu_and_shape(context, after) : choose_gpu(context);
+  if (one) {
+    before = baseline(context, after);
+    before.gpu_shape = after.gpu_shape;
+  }
+  Prepared first = prepare(context, before, chosen.gpu);
+  Prepared second = prepare(context, after, chosen.gpu);
   auto [a, b] = analyse(std::move(first), std::move(second), chosen.gpu);
-  std::string step = in_words(a.analysis, a.scheduled.choice.name, b.analysis);
+  std::string step = in_words(a.analysis, a.scheduled.choice.name, b.analysis) + causes(a, b);
   if (context.json()) {
     out(json_text([&](llvm::json::OStream &json) {
       json.object([&] {
@@ -68,12 +84,14 @@ ExitCode compare(const Context &context) {
 Command compare_command() {
   return {"compare",
           "compare two rungs by the figures of explain, and give the reason for the difference",
-          "RUNG RUNG",
-          2,
+          "[RUNG] RUNG",
+          1,
           2,
           {gpu_option(), shape_option(), symbolic_option("--shape selects the shape of the prediction"),
            multiple_of_option(), dtype_option(), records_option()},
-          "example:\n  nestsmith compare principles/tile32 principles/transposed --gpu A100\n",
+          "A single rung is compared with the rung on which it builds.\n"
+          "examples:\n  nestsmith compare principles/tile32 principles/transposed --gpu A100\n"
+          "  nestsmith compare tensor/ahead --gpu H200\n",
           compare};
 }
 

@@ -1,3 +1,5 @@
+#include "tools/advice/advice.h"
+#include "tools/advice/causes.h"
 #include "tools/command.h"
 #include "tools/machine.h"
 #include "tools/output_file.h"
@@ -40,7 +42,7 @@ std::string write_timeline(const std::string &path, const Analysed &analysed, co
 ExitCode explain(const Context &context) {
   std::optional<std::string> file = timeline_path(context);
   ChosenRung choice = given_rung(context);
-  ChosenGpu chosen = choose_gpu(context);
+  ChosenGpu chosen = gpu_and_shape(context, choice);
   Prepared prepared = prepare(context, choice, chosen.gpu);
   if (context.arguments.has("heatmap"))
     if (Buffer fragment =
@@ -62,7 +64,11 @@ ExitCode explain(const Context &context) {
   Analysed analysed = analyse_all();
   std::string written = file ? write_timeline(*file, analysed, plan) : "";
   std::string alone = in_words(analysed.analysis);
-  std::string step = before ? in_words(before->analysis, before->scheduled.choice.name, analysed.analysis) : "";
+  Advice advice = advise(analysed);
+  std::string hint = to_text(advice), lesson = lesson_note(context.rungs, analysed.scheduled, chosen.gpu);
+  std::string step = before ? in_words(before->analysis, before->scheduled.choice.name, analysed.analysis) +
+                                  causes(*before, analysed)
+                            : "";
   if (context.json()) {
     out(json_text([&](llvm::json::OStream &json) {
       json.object([&] {
@@ -70,6 +76,9 @@ ExitCode explain(const Context &context) {
         json.attribute("in_words", alone);
         if (file)
           json.attribute("timeline", written);
+        write_advice(json, advice);
+        if (!lesson.empty())
+          json.attribute("lesson", lesson);
         if (before) {
           json.attribute("against", before->scheduled.choice.name);
           json.attribute("against_least_seconds", before->analysis.seconds());
@@ -83,7 +92,7 @@ ExitCode explain(const Context &context) {
   }
   const Style &style = context.style;
   std::string text = heading(analysed, chosen, style) + analysis_text(analysed, style);
-  text += "\n" + style.bold("In words") + "\n" + paragraph_text(alone);
+  text += "\n" + style.bold("In words") + "\n" + paragraph_text(alone + (hint.empty() ? "" : " " + hint));
   if (before)
     text += "\n" + style.bold("Against " + before->scheduled.choice.name) + "\n" + paragraph_text(step);
   if (context.arguments.has("metrics"))
@@ -95,7 +104,7 @@ ExitCode explain(const Context &context) {
       "The bounds ignore latency.\n"
       "[bound]: a lower bound on a time, or derived from one. [modelled]: computed with a "
       "model of the caches or of the compiler.";
-  for (const std::string &line : {analysed.note, note})
+  for (const std::string &line : {analysed.note, note, lesson})
     remarks += line.empty() ? "" : "\n" + line;
   text += style.dim(folded_lines(remarks)) + "\n";
   if (file)
@@ -114,7 +123,7 @@ Command explain_command() {
           1,
           {gpu_option(),
            arch_option("the architecture of the GPU"),
-           {"against", "RUNG", "compare with this rung; default: the previous rung of the tutorial"},
+           {"against", "RUNG", "compare with this rung; default: the rung on which it builds"},
            {.name = "heatmap",
             .value = "ACCESS",
             .help = "draw the banks or sectors of one access, given by number or buffer, or the "

@@ -1,3 +1,4 @@
+#include "tools/analysed.h"
 #include "tools/command.h"
 #include "tools/json.h"
 
@@ -48,6 +49,17 @@ std::vector<Group> chosen(const Context &context) {
   return groups;
 }
 
+/// " (at 8192x8192x8192 on L4)", for a rung that shows its effect there.
+std::string lesson_text(const Rung &rung) {
+  return rung.lesson ? fmt::format(" (at {} on {})", to_text(rung.lesson->shape), rung.lesson->gpu) : "";
+}
+
+/// The full name of the rung on which this one builds. Empty if there is none.
+std::string baseline_of(const Context &context, const Rung &rung) {
+  auto before = rung_before(context.rungs, choose_rung(context.rungs, rung.full_name()));
+  return before ? before->name : "";
+}
+
 /// The tutorial, with a line for each rung.
 std::string group_text(const Group &group, const Style &style) {
   std::string text;
@@ -70,13 +82,13 @@ std::string group_text(const Group &group, const Style &style) {
   std::string margin(group.name.empty() ? 0 : 2, ' ');
   for (const Rung *rung : group.rungs) {
     std::string gap(rung->summary.empty() ? 0 : width + 2 - display_width(rung->full_name()), ' ');
-    text += folded(rung->summary, margin + std::string(width + 2, ' '),
+    text += folded(rung->summary + lesson_text(*rung), margin + std::string(width + 2, ' '),
                    margin + style.bold(rung->full_name()) + gap);
   }
   return text;
 }
 
-void write_json(const std::vector<Group> &groups) {
+void write_json(const Context &context, const std::vector<Group> &groups) {
   out(json_text([&](llvm::json::OStream &json) {
     json.object([&] {
       json.attributeArray("tutorials", [&] {
@@ -101,6 +113,13 @@ void write_json(const std::vector<Group> &groups) {
               json.attribute("tutorial", rung->tutorial);
               json.attribute("summary", rung->summary);
               json.attribute("default_shape", llvm::json::Array(rung->default_shape));
+              if (std::string before = baseline_of(context, *rung); !before.empty())
+                json.attribute("against", before);
+              if (rung->lesson)
+                json.attributeObject("lesson", [&] {
+                  json.attribute("gpu", rung->lesson->gpu);
+                  json.attribute("shape", llvm::json::Array(rung->lesson->shape));
+                });
             });
       });
     });
@@ -110,7 +129,7 @@ void write_json(const std::vector<Group> &groups) {
 ExitCode run(const Context &context) {
   std::vector<Group> groups = chosen(context);
   if (context.json()) {
-    write_json(groups);
+    write_json(context, groups);
     return ExitCode::good;
   }
   std::string text;

@@ -1,4 +1,5 @@
 #include "tools/pages/page.h"
+#include "tools/advice/causes.h"
 #include "tools/failure.h"
 #include "tools/run_notes.h"
 #include "tools/tables/text_diff.h"
@@ -34,30 +35,42 @@ void explain_rung(const Context &context, const Gpu &gpu, PageRung &rung, Result
     rung.words = in_words(rung.model->analysis);
 }
 
-Against against(const std::string &name, const PlanAnalysis &before, const PlanAnalysis &after,
+Against against(const std::string &name, const Analysed &before, const Analysed &after,
                 std::optional<std::size_t> number) {
-  return {name, verdict_of(before, after), in_words(before, name, after), compared_figures(before, after),
-          number};
+  const PlanAnalysis &b = before.analysis, &a = after.analysis;
+  return {name, verdict_of(b, a), in_words(b, name, a) + causes(before, after), compared_figures(b, a), number};
 }
 
-/// Compares with the last rung before it that was analysed. Compares the first one with the previous rung of
-/// the tutorial.
+/// The number of the rung of the page with which rung number `n` is compared: the one on which it builds,
+/// otherwise the last one before it. Only rungs that were analysed count. None: there is none.
+std::optional<std::size_t> compared_with(const Context &context, const Page &page, std::size_t n,
+                                         const PageRung &rung) {
+  const Rung *own = rung_of(context.rungs, rung.model->scheduled.choice);
+  std::optional<std::size_t> last;
+  for (std::size_t at = 0; at < n; ++at)
+    if (page.rungs[at].model) {
+      last = at;
+      if (own && !page.compares && page.rungs[at].name == own->against)
+        return at;
+    }
+  return last;
+}
+
+/// Compares with the rung of the page on which it builds. Compares the first one with the previous rung of the
+/// tutorial.
 void compare(const Context &context, const Page &page, std::size_t n, PageRung &rung, ResultCache *results) {
   if (!rung.model)
     return;
-  std::size_t end = n;
-  while (end > 0 && !page.rungs[end - 1].model)
-    --end;
-  if (end > 0) {
-    const PageRung &before = page.rungs[end - 1];
-    if (page.compares || same_computation(before.model->scheduled, rung.model->scheduled))
-      rung.against = against(before.name, before.model->analysis, rung.model->analysis, end - 1);
+  if (std::optional<std::size_t> at = compared_with(context, page, n, rung)) {
+    const PageRung &before = page.rungs[*at];
+    if (page.compares || comparable(context.rungs, before.model->scheduled, rung.model->scheduled))
+      rung.against = against(before.name, *before.model, *rung.model, *at);
   } else if (!page.compares) {
     std::optional<Prepared> baseline =
         prepare_baseline(context, rung.model->scheduled, page.gpu.gpu, rung.model_note);
     if (baseline) {
       Analysed analysed = analyse(std::move(*baseline), page.gpu.gpu, results);
-      rung.against = against(analysed.scheduled.choice.name, analysed.analysis, rung.model->analysis, {});
+      rung.against = against(analysed.scheduled.choice.name, analysed, *rung.model, {});
     }
   }
 }
