@@ -1,8 +1,10 @@
 /// Tests that the figures in the posts of the tutorials follow from the lowered kernels.
 
+#include "tools/pages/figures/causes.h"
 #include "tools/pages/figures/figures.h"
 #include "tools/pages/figures/measure.h"
 #include "tools/pages/mistakes/examples.h"
+#include "tools/pages/published.h"
 
 #include <gtest/gtest.h>
 
@@ -42,6 +44,49 @@ TEST(TutorialFigures, AVerdictIsOfTheFigures) {
   EXPECT_EQ(verdict(time), FigureVerdict::agrees);
   time.published = 2;
   EXPECT_EQ(verdict(time), FigureVerdict::disagrees);
+}
+
+TEST(TutorialFigures, APredictionThatDisagreesHasACause) {
+  for (const Figure &figure : predictions("tvm_steps")) {
+    EXPECT_EQ(figure.source, FigureSource::predicted);
+    EXPECT_EQ(figure.note.find("fewer warps"), std::string::npos) << figure.what;
+    if (verdict(figure) == FigureVerdict::disagrees) {
+      EXPECT_NE(figure.note.find("not known"), std::string::npos) << figure.what << ": " << figure.note;
+    }
+  }
+}
+
+/// The compiler merges loads of the text, so the post can be faster than a least time that counts them.
+TEST(TutorialFigures, ATimeBelowTheLeastTimeHasACause) {
+  PlanAnalysis step1 = figure::analyse_rung("tvm_steps/step1", {512, 512, 512}, find_gpu("RTX A500")),
+               step2 = figure::analyse_rung("tvm_steps/step2", {512, 512, 512}, find_gpu("RTX A500"));
+  figure::PublishedTime before{"step1", 2 * step1.seconds(), step1}, fast{"step2", step2.seconds() / 2, step2},
+      slow{"step2", 2 * step2.seconds(), step2};
+  std::string note = figure::cause(before, fast, true);
+  EXPECT_NE(note.find("step2 takes "), std::string::npos) << note;
+  EXPECT_NE(note.find(" in the post, less than its least time of "), std::string::npos) << note;
+  EXPECT_EQ(figure::cause(before, slow, true).find("less than its least time"), std::string::npos);
+  if (step2.slowest().compiled) {
+    EXPECT_NE(note.find("loads of global memory for each multiply-add, and the compiled code executes "),
+              std::string::npos)
+        << note;
+  }
+}
+
+TEST(TutorialFigures, ARateOfAnotherKernelDecidesNothing) {
+  Figure rate{"tensor", "", 140, 140, 200, FigureSource::estimated};
+  EXPECT_EQ(verdict(rate), FigureVerdict::beside);
+}
+
+TEST(TutorialFigures, PublishedRungsExistOrAreKernelsOfTheWorklog) {
+  for (const PublishedTable &table : published_tables())
+    for (const PublishedRow &row : table.rows) {
+      bool exists = std::ranges::any_of(builtin_rungs(), [&](const Rung &rung) {
+        return rung.tutorial == table.tutorial && rung.name == row.rung;
+      });
+      EXPECT_TRUE(exists || row.rung.empty() || table.tutorial == "worklog")
+          << table.tutorial << " " << row.rung;
+    }
 }
 
 /// deep_dive: loads per result, from counts of every block.

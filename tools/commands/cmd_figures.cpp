@@ -73,7 +73,8 @@ std::string table_text(const std::vector<Figure> &list, const Style &style) {
   }
   std::string text = table.text(style), notes;
   for (const Figure &figure : list)
-    if (verdict(figure) == FigureVerdict::corrected || verdict(figure) == FigureVerdict::disagrees)
+    if (verdict(figure) == FigureVerdict::corrected ||
+        (figure.source == FigureSource::predicted && !figure.note.empty()))
       notes += folded(fmt::format("{} {}: {}", figure.tutorial, figure.what, figure.note), "    ", "  ");
   return text + (notes.empty() ? "" : "\n" + style.bold("Why") + "\n" + notes);
 }
@@ -98,7 +99,7 @@ Command figures_command() {
           1,
           {{"counts", "", "omit the predictions of times, which take seconds"},
            {"markdown", "", "print the table of docs/figures.md"}},
-          "A prediction is a ratio of least times, which ignore latency. It agrees if it has the same "
+          "A prediction is a ratio of estimated times. It agrees if it has the same "
           "direction as the measurement. No parameter is fitted to the published figures.\n",
           run};
 }

@@ -10,7 +10,7 @@ const PublishedRow *PublishedTable::find(const std::string &rung) const {
   return it == rows.end() ? nullptr : &*it;
 }
 
-const PublishedTable *published(const std::string &tutorial) {
+const std::vector<PublishedTable> &published_tables() {
   static const std::vector<PublishedTable> tables = {
       {"deep_dive",
        "GEMM deep dive, part 1, on an RTX 5090 (1024 is our reading of its grid)",
@@ -19,7 +19,8 @@ const PublishedTable *published(const std::string &tutorial) {
         {"coalesced", {{1024, 0.518}}},
         {"shared", {{1024, 0.2487}}},
         {"tile1d", {{1024, 0.2490}}},
-        {"", {{1024, 0.0453}}}}},
+        {"", {{1024, 0.0453}}}},
+       "RTX 5090"},
       {"tiling",
        "naive against shared tiling; the post does not name its GPU",
        "ms",
@@ -33,7 +34,8 @@ const PublishedTable *published(const std::string &tutorial) {
         {"step4", {{512, 804}, {1024, 593}}},
         {"step5", {{512, 1020}, {1024, 1029}}},
         {"step6", {{512, 1028}, {1024, 1050}}},
-        {"", {{512, 1302}, {1024, 2846}}}}},
+        {"", {{512, 1302}, {1024, 2846}}}},
+       "RTX A500"},
       {"worklog",
        "S. Boehm's worklog, on an A6000",
        "GFLOP/s",
@@ -43,8 +45,40 @@ const PublishedTable *published(const std::string &tutorial) {
         {"4", {{4096, 8475}}},
         {"5", {{4096, 15972}}},
         {"6", {{4096, 18237}}},
-        {"", {{4096, 23250}}}}},
+        {"7", {{4096, 16213}}},
+        {"8", {{4096, 16459}}},
+        {"9", {{4096, 19721}}},
+        {"10", {{4096, 21779}}},
+        {"", {{4096, 23250}}}},
+       "RTX A6000"},
+      {"tensor",
+       "gau-nernst's learn-cuda (mma.sync, bf16), on an RTX 5090; its kernels differ from the rungs",
+       "GFLOP/s",
+       {{"shared", {{4096, 140700}}},
+        {"swizzled", {{4096, 177400}}},
+        {"ldmatrix", {{4096, 177600}}},
+        {"async3", {{4096, 177700}}},
+        {"grouped", {{4096, 177400}}},
+        {"", {{4096, 177000}}}},
+       "RTX 5090",
+       false},
+      {"tensor",
+       "gau-nernst's learn-cuda (mma.sync, bf16), on an A100; its kernels differ from the rungs",
+       "GFLOP/s",
+       {{"shared", {{4096, 59900}}},
+        {"swizzled", {{4096, 190900}}},
+        {"ldmatrix", {{4096, 160400}}},
+        {"async3", {{4096, 220800}}},
+        {"grouped", {{4096, 220700}}},
+        {"", {{4096, 244000}}}},
+       "A100",
+       false},
   };
+  return tables;
+}
+
+const PublishedTable *published(const std::string &tutorial) {
+  const std::vector<PublishedTable> &tables = published_tables();
   auto it = std::ranges::find(tables, tutorial, &PublishedTable::tutorial);
   return it == tables.end() ? nullptr : &*it;
 }

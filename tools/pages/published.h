@@ -13,9 +13,9 @@ struct PublishedFigure {
   double value;
 };
 
-/// The figures of one rung, or of the tutorial's cuBLAS.
+/// The figures of one rung, or of the library of the tutorial: cuBLAS.
 struct PublishedRow {
-  std::string rung; ///< "step1"; empty: cuBLAS
+  std::string rung; ///< "step1"; empty: the library. The kernels 7 to 10 of worklog have no rungs.
   std::vector<PublishedFigure> figures;
 };
 
@@ -24,12 +24,16 @@ struct PublishedTable {
   std::string source;   ///< author and hardware: "TVM series, RTX A500 laptop"
   std::string unit;     ///< "GFLOP/s" or "ms"
   std::vector<PublishedRow> rows;
+  std::string gpu = {};     ///< "RTX A500"; empty: not named
+  bool same_kernels = true; ///< false: the kernels use the techniques of the rungs, but differ from them
 
   /// The row of a rung, or null.
   const PublishedRow *find(const std::string &rung) const;
 };
 
-/// The table of the tutorial, or null if its author publishes no times.
+/// The tables of all tutorials, in their order. A tutorial may have one for each of several GPUs.
+const std::vector<PublishedTable> &published_tables();
+/// The first table of the tutorial, or null if nobody published times of its rungs.
 const PublishedTable *published(const std::string &tutorial);
 
 /// "91 (512), 95 (1024)".

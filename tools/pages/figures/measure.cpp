@@ -41,9 +41,9 @@ RungCounts measure(const std::string &rung, const Shape &shape, Arch arch) {
 }
 
 PlanAnalysis analyse_rung(const std::string &name, const Shape &shape, const Gpu &gpu,
-                          std::uint64_t max_requests) {
+                          std::uint64_t max_requests, DType dtype) {
   const Rung &rung = find_rung(name);
-  Schedule schedule = rung.build(shape, rung.dtype(), target_of(gpu));
+  Schedule schedule = rung.build(shape, rung.dtype(dtype), target_of(gpu));
   kernel::Plan plan = lower(schedule);
   std::vector<KernelResources> compiled;
   try {

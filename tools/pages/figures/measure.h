@@ -24,7 +24,7 @@ RungCounts measure(const std::string &rung, const Shape &shape, Arch arch = {80}
 const Rung &find_rung(const std::string &name);
 /// The analysis of a rung, with register counts if NVRTC supports the GPU.
 PlanAnalysis analyse_rung(const std::string &name, const Shape &shape, const Gpu &gpu,
-                          std::uint64_t max_requests = 5'000'000);
+                          std::uint64_t max_requests = 5'000'000, DType dtype = DType::f32);
 
 /// The occupancy by cuda_occupancy.h; in a build without it, from threads, blocks and shared memory.
 Occupancy occupancy_of(const Gpu &gpu, const LaunchResources &launch);

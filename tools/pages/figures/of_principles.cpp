@@ -24,6 +24,11 @@ void machine(List &list) {
   };
   add("A100: TFLOP/s in FP32", 19.5, gpu.fp32_flops() * 1e-12, 0.01, 0,
       "of the FP32 pipe, not of tensor cores");
+  double half = gpu.dense_flops(Feature::mma_f16);
+  add("A100: TFLOP/s in FP16", 312, half * 1e-12, 0.01, 0, "of the tensor cores");
+  add("A100: FLOP/s in FP16 over those in FP32", 16, half / gpu.fp32_flops(), 0.01);
+  add("FP16: bytes of an element over those of FP32", 0.5,
+      static_cast<double>(byte_size(DType::f16)) / byte_size(DType::f32));
   add("A100: TB/s of DRAM", 1.5, gpu.dram_bytes_per_s * 1e-12, 0.05);
   add("A100: ridge point, FLOP/byte", 13, gpu.ridge(), 0.05);
   add("A100: operations in the time of reading 4 bytes (the post: more than 50)", 50, 4 * gpu.ridge(), 0.01);

@@ -13,8 +13,9 @@ namespace nestsmith {
 ///   data       data sheet of the GPU
 ///   occupancy  cuda_occupancy.h; in a build without it, from threads, blocks and shared memory
 ///   modelled   cache model
-///   predicted  ratio of two lower bounds on the time; ignores latency
-enum class FigureSource : std::uint8_t { counted, data, occupancy, modelled, predicted };
+///   predicted  ratio of two estimated times (runtime/model/estimate.h); without NVRTC, of two least times
+///   estimated  rate by the estimated time, beside the rate of another kernel that uses the same technique
+enum class FigureSource : std::uint8_t { counted, data, occupancy, modelled, predicted, estimated };
 std::string_view name(FigureSource source);
 
 struct Figure {
@@ -33,6 +34,7 @@ namespace figure {
 
 std::vector<Figure> of_deep_dive();
 std::vector<Figure> of_transposed();
+std::vector<Figure> of_tiling();
 std::vector<Figure> of_tvm_steps();
 std::vector<Figure> of_principles();
 

@@ -1,0 +1,109 @@
+#include "tools/pages/figures/causes.h"
+
+#include "codegen/cuda.h"
+#include "runtime/model/estimate.h"
+#include "runtime/model/explain.h"
+#include "runtime/model/explain_factors.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace nestsmith::figure {
+
+namespace {
+
+double warps_of(const KernelAnalysis &analysis) {
+  return static_cast<double>((analysis.kernel.threads() + 31) / 32 * analysis.waves.blocks);
+}
+
+double multiply_adds(const KernelAnalysis &analysis) {
+  return static_cast<double>(analysis.counters.multiply_adds.warps);
+}
+
+/// The loads of global memory that the text of the kernel states, for each multiply-add.
+double stated_global_loads(const KernelAnalysis &analysis) {
+  return static_cast<double>(analysis.counters.total(Scope::global, false).requests) / multiply_adds(analysis);
+}
+
+/// A kernel that is faster than its least time: the least time counts work that the compiled code does not do.
+std::string below_least_time(const PublishedTime &rung) {
+  const KernelAnalysis &slowest = rung.analysis.slowest();
+  double least = rung.analysis.seconds();
+  if (rung.seconds >= least || multiply_adds(slowest) == 0)
+    return "";
+  std::string text =
+      fmt::format("{} takes {} in the post, less than its least time of {} by {}", rung.name,
+                  seconds_text(rung.seconds), seconds_text(least), nestsmith::name(slowest.limiter()));
+  double stated = stated_global_loads(slowest), done = executed(slowest).global_loads;
+  bool fewer = done > 0 && differs(stated, done) && done < stated;
+  bool loads = slowest.limiter() == Resource::l1 || slowest.limiter() == Resource::issue;
+  return text + (fewer && loads ? fmt::format(": the least time counts {} loads of global memory for each "
+                                              "multiply-add, and the compiled code executes {}",
+                                              number_text(stated), number_text(done))
+                                : "; the cause is not known");
+}
+
+/// The figures that change between the kernels, and the resident warps even if they do not.
+std::string changes(const KernelAnalysis &before, const KernelAnalysis &after) {
+  Executed b = executed(before), a = executed(after);
+  std::vector<std::string> parts;
+  auto add = [&](const char *what, double was, double is) {
+    if (was > 0 && is > 0 && differs(was, is))
+      parts.push_back(fmt::format("{} {} instead of {}", number_text(is), what, number_text(was)));
+  };
+  add("instructions for each multiply-add", b.instructions, a.instructions);
+  add("loads of global memory for each multiply-add", b.global_loads, a.global_loads);
+  add("loads of shared memory for each multiply-add", b.shared_loads, a.shared_loads);
+  add("barriers for each warp", static_cast<double>(before.counters.barriers.warps) / warps_of(before),
+      static_cast<double>(after.counters.barriers.warps) / warps_of(after));
+  if (before.occupancy.warps == after.occupancy.warps)
+    parts.push_back(fmt::format("as many resident warps, {}", before.occupancy.warps));
+  else
+    add("resident warps", before.occupancy.warps, after.occupancy.warps);
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+} // namespace
+
+Executed executed(const KernelAnalysis &analysis) {
+  double warps = warps_of(analysis), work = multiply_adds(analysis) / std::max(1.0, warps);
+  if (!analysis.compiled || work == 0)
+    return {};
+  std::vector<model::Instruction> code =
+      model::machine_code(analysis.compiled->cubin, entry_name(analysis.kernel));
+  model::LoopCounts counts =
+      model::loop_counts(code, work, static_cast<double>(analysis.counters.barriers.warps) / warps);
+  Executed sum;
+  for (std::size_t n = 0; n < code.size(); ++n) {
+    double times = 1;
+    for (std::size_t loop = 0; loop < counts.loops.size(); ++loop)
+      if (counts.loops[loop].begin <= n && n <= counts.loops[loop].end)
+        times *= counts.iterations[loop];
+    sum.instructions += times / work;
+    if (code[n].unit == model::Unit::global_load)
+      sum.global_loads += times / work;
+    if (code[n].unit == model::Unit::shared_load)
+      sum.shared_loads += times / work;
+  }
+  return sum;
+}
+
+std::string cause(const PublishedTime &before, const PublishedTime &after, bool agrees) {
+  std::vector<std::string> parts;
+  for (const PublishedTime *each : {&before, &after})
+    if (std::string text = below_least_time(*each); !text.empty())
+      parts.push_back(text);
+  double published = after.seconds / before.seconds,
+         least = after.analysis.seconds() / before.analysis.seconds();
+  bool bound_agrees = differs(published, 1, 0.05) == differs(least, 1, 0.05) && (published < 1) == (least < 1);
+  std::string facts = changes(before.analysis.slowest(), after.analysis.slowest());
+  if (!agrees)
+    parts.push_back("the cause of the difference is not known; the compiled code has " + facts);
+  else if (!bound_agrees)
+    parts.push_back(
+        fmt::format("the least times alone give {}; the compiled code has {}", number_text(least), facts));
+  return fmt::format("{}", fmt::join(parts, ". Also, "));
+}
+
+} // namespace nestsmith::figure
