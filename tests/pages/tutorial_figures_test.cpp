@@ -56,7 +56,7 @@ TEST(TutorialFigures, APredictionThatDisagreesHasACause) {
   }
 }
 
-/// The compiler merges loads of the text, so the post can be faster than a least time that counts them.
+/// A post can be faster than a least time, which counts the work in the text of our kernel.
 TEST(TutorialFigures, ATimeBelowTheLeastTimeHasACause) {
   PlanAnalysis step1 = figure::analyse_rung("tvm_steps/step1", {512, 512, 512}, find_gpu("RTX A500")),
                step2 = figure::analyse_rung("tvm_steps/step2", {512, 512, 512}, find_gpu("RTX A500"));
@@ -66,11 +66,8 @@ TEST(TutorialFigures, ATimeBelowTheLeastTimeHasACause) {
   EXPECT_NE(note.find("step2 takes "), std::string::npos) << note;
   EXPECT_NE(note.find(" in the post, less than its least time of "), std::string::npos) << note;
   EXPECT_EQ(figure::cause(before, slow, true).find("less than its least time"), std::string::npos);
-  if (step2.slowest().compiled) {
-    EXPECT_NE(note.find("loads of global memory for each multiply-add, and the compiled code executes "),
-              std::string::npos)
-        << note;
-  }
+  // The compiled code executes as many loads as the text, so merged loads are not the cause.
+  EXPECT_NE(note.find("; the cause is not known"), std::string::npos) << note;
 }
 
 TEST(TutorialFigures, ARateOfAnotherKernelDecidesNothing) {
