@@ -220,6 +220,27 @@ Gpu rtx_a500() {
   return gpu;
 }
 
+Gpu rtx_a6000() {
+  Gpu gpu = of_architecture({86}, 128, kib(128));
+  gpu.name = "RTX A6000";
+  gpu.product = "NVIDIA RTX A6000";
+  gpu.chip = "GA102";
+  gpu.sms = 84;
+  gpu.clock_hz = ghz(1.8);
+  gpu.dram_bytes_per_s = gb_per_s(768);
+  gpu.dram_bytes = gib(48);
+  gpu.l2_bytes = mib(6);
+  gpu.l2_bytes_per_clock = slices(48);
+  cite(gpu, "NVIDIA Ampere GA102 GPU Architecture (whitepaper), RTX A6000",
+       {"sms", "clock_hz", "dram_bytes_per_s", "dram_bytes", "l2_bytes"});
+  cite(gpu, "assumed: 4 slices for each 32 bits of its memory, 64 bytes per clock each as on A100",
+       {"l2_bytes_per_clock"});
+  set_matrix_rates(gpu, 512, 256, 1024,
+                   "NVIDIA Ampere GA102 GPU Architecture (whitepaper), RTX A6000: from its peaks of 154.8 "
+                   "TFLOP/s in f16 and bf16, 77.4 in tf32, and 309.7 TOP/s in i8");
+  return gpu;
+}
+
 Gpu l4() {
   Gpu gpu = of_architecture({89}, 128, kib(128));
   gpu.name = "L4";
@@ -307,8 +328,8 @@ double Gpu::dense_flops(Feature feature) const {
 }
 
 const std::vector<Gpu> &gpus() {
-  static const std::vector<Gpu> all = {a100(),     rtx_3090(), h200(),     rtx_5090(),
-                                       rtx_a500(), l4(),       rtx_4090(), h100()};
+  static const std::vector<Gpu> all = {a100(), rtx_3090(), h200(), rtx_5090(), rtx_a500(),
+                                       l4(),   rtx_4090(), h100(), rtx_a6000()};
   return all;
 }
 

@@ -104,7 +104,7 @@ TEST(Completion, ValuesOfOptions) {
   EXPECT_THAT(offered("run --device ''"), Contains("sim"));
   EXPECT_THAT(offered("show ladder/naive --trace ''"), ElementsAre("cpp", "json"));
   EXPECT_THAT(offered("explain ladder/naive --gpu RTX"),
-              ElementsAre("RTX3090", "RTX5090", "RTXA500", "RTX4090"));
+              ElementsAre("RTX3090", "RTX5090", "RTXA500", "RTX4090", "RTXA6000"));
   EXPECT_THAT(offered("compile ladder/naive --arch sm_9"), ElementsAre("sm_90a", "sm_90"));
   EXPECT_THAT(offered("run --shape ''"), IsEmpty());
   EXPECT_THAT(offered("bench ladder --launch ''"), ElementsAre("single", "back-to-back", "graph"));

@@ -28,7 +28,8 @@ TEST(Gpus, ReachTheirPublishedPeaks) {
                            {"RTX A500", 3.07, 192},
                            {"L4", 30.3, 300},
                            {"RTX 4090", 82.6, 1008},
-                           {"H100", 67, 3350}}) {
+                           {"H100", 67, 3350},
+                           {"RTX A6000", 38.7, 768}}) {
     const Gpu &gpu = find_gpu(peak.name);
     EXPECT_NEAR(gpu.fp32_flops() / 1e12, peak.teraflops, 0.005 * peak.teraflops) << gpu.name;
     EXPECT_EQ(gpu.dram_bytes_per_s, peak.gb_per_s * 1e9) << gpu.name;
@@ -46,7 +47,8 @@ TEST(Gpus, ReachThePublishedPeaksOfTheirMatrixUnits) {
                            {"RTX 5090", 209.5, 104.8, 838},
                            {"L4", 121, 60.5, 242.5},
                            {"RTX 4090", 165.2, 82.6, 660.6},
-                           {"H100", 989.4, 494.7, 1978.9}}) {
+                           {"H100", 989.4, 494.7, 1978.9},
+                           {"RTX A6000", 154.8, 77.4, 309.7}}) {
     const Gpu &gpu = find_gpu(peak.name);
     EXPECT_NEAR(gpu.dense_flops(Feature::mma_f16) / 1e12, peak.f16, 0.005 * peak.f16) << gpu.name;
     EXPECT_EQ(gpu.dense_flops(Feature::mma_bf16), gpu.dense_flops(Feature::mma_f16));
@@ -126,7 +128,7 @@ TEST(Gpus, AreListedWithThoseOfTheDocumentsFirst) {
   for (const Gpu &gpu : gpus())
     names.push_back(gpu.name);
   EXPECT_EQ(names, (std::vector<std::string>{"A100", "RTX 3090", "H200", "RTX 5090", "RTX A500", "L4",
-                                             "RTX 4090", "H100"}));
+                                             "RTX 4090", "H100", "RTX A6000"}));
 }
 
 TEST(Gpus, AreFoundByWhatPeopleCallThem) {
@@ -137,6 +139,7 @@ TEST(Gpus, AreFoundByWhatPeopleCallThem) {
   for (const char *name : {"3090", "rtx3090", "RTX-3090", "rtx_3090", "GeForce RTX 3090", "nvidia 3090"})
     EXPECT_EQ(find_gpu(name).name, "RTX 3090") << name;
   EXPECT_EQ(find_gpu("a500").name, "RTX A500");
+  EXPECT_EQ(find_gpu("A6000").name, "RTX A6000");
   EXPECT_EQ(find_gpu("NVIDIA L4").name, "L4");
 }
 
@@ -149,7 +152,8 @@ TEST(Gpus, RefuseAnUnknownOneWithTheList) {
       EXPECT_EQ(error.code(), ExitCode::usage);
       EXPECT_EQ(error.what(),
                 "no GPU '" + std::string(name) +
-                    "' is known; these are: A100, RTX 3090, H200, RTX 5090, RTX A500, L4, RTX 4090, H100");
+                    "' is known; these are: A100, RTX 3090, H200, RTX 5090, RTX A500, L4, RTX 4090, H100, "
+                    "RTX A6000");
     }
 }
 
