@@ -56,7 +56,9 @@ TEST_P(Tutorials, ThePageOpensAndShowsEveryStep) {
         const open = steps.querySelectorAll('.owed:not([hidden]) li').length;
         const cuda = steps.querySelectorAll('.pane.cuda:not([hidden]) .line').length;
         if (!text().includes('for ')) return 'a step without a program';
-        if ((open === 0) !== (cuda > 0)) return `step ${step}: ${open} obligations, ${cuda} lines of CUDA C`;
+        const stale = steps.querySelectorAll('.pane.cuda.stale').length;
+        if (cuda === 0) return `step ${step} shows no kernel`;
+        if ((open > 0) !== (stale > 0)) return `step ${step}: ${open} obligations, ${stale} kernels of an earlier step`;
       }
       if (text() !== last) return 'another last step';
     }
@@ -119,21 +121,155 @@ TEST_F(InBrowser, ButtonsAndTheListOfDirectivesMoveTheSlider) {
   expect_clean(browser);
 }
 
-/// While there are obligations, the page shows them instead of the kernel.
-TEST_F(InBrowser, OpenObligationsTakeThePlaceOfTheKernel) {
+/// While there are obligations, the page shows them beside the last kernel, and says of which step it is.
+TEST_F(InBrowser, OpenObligationsStandBesideTheLastKernel) {
   Browser browser(page("deep_dive/shared --shape 64x64x64"));
   EXPECT_EQ(browser.text(R"js((() => {
     const steps = document.querySelector('.steps'), slider = steps.querySelector('input[type=range]');
-    let open = 0;
+    const text = () => [...steps.querySelectorAll('.cuda .line')].map((line) => line.textContent).join('\n');
+    let open = 0, last = '', from = -1;
     for (let step = 0; step <= Number(slider.max); ++step) {
       slider.value = step;
       slider.dispatchEvent(new Event('input'));
       const owed = steps.querySelector('.owed'), cuda = steps.querySelector('.pane.cuda');
-      if (owed.hidden === cuda.hidden) return `step ${step} shows both or none`;
+      if (cuda.hidden) return `step ${step} has no kernel`;
+      if (owed.hidden === cuda.classList.contains('stale')) return `step ${step} does not mark its kernel`;
       if (!owed.hidden && !owed.querySelector('li')?.textContent.includes(' ')) return 'no obligation';
+      if (!owed.hidden && text() !== last) return `step ${step} shows another kernel than the last one`;
+      if (!owed.hidden && !cuda.querySelector('figcaption').textContent.includes(`after step ${from},`))
+        return `step ${step} does not name step ${from}`;
+      if (owed.hidden) [last, from] = [text(), step];
       open += owed.hidden ? 0 : 1;
     }
     return open > 0 ? 'good' : 'nothing was open';
+  })())js"),
+            "good");
+  expect_clean(browser);
+}
+
+/// A step has an address, which opens it; the slider changes the address.
+TEST_F(InBrowser, AStepHasAnAddress) {
+  std::string path = page("deep_dive/naive deep_dive/shared --shape 64x64x64");
+  Browser browser(path + "#deep_dive/shared/step9", {.height = 700});
+  EXPECT_EQ(browser.text("document.querySelector('#rung-2 .directive .count').textContent").substr(0, 4),
+            "9 / ");
+  EXPECT_TRUE(
+      browser.holds("Math.abs(document.querySelector('#rung-2 .steps').getBoundingClientRect().top) < 100"));
+  browser.evaluate("document.querySelector('#rung-2 .next').click()");
+  EXPECT_EQ(browser.text("location.hash"), "#deep_dive/shared/step10");
+  EXPECT_EQ(browser.text("document.querySelector('#rung-2 .count').getAttribute('href')"),
+            "#deep_dive/shared/step10");
+  browser.evaluate(
+      "new Promise((done) => { addEventListener('hashchange', () => setTimeout(done, 50)); location.hash = "
+      "'#deep_dive/naive/step1'; })");
+  EXPECT_EQ(browser.text("document.querySelector('#rung-1 .count').textContent").substr(0, 4), "1 / ");
+  for (const char *hash : {"#deep_dive/naive", "#deep_dive/shared"})
+    EXPECT_TRUE(browser.holds(fmt::format(
+        "document.getElementById('{0}'.slice(1)).closest('section') !== null && "
+        "[...document.querySelectorAll('nav a')].some((link) => link.getAttribute('href') === '{0}')",
+        hash)));
+  expect_clean(browser);
+}
+
+/// The changed lines of a step are in the visible part of their texts.
+TEST_F(InBrowser, TheChangedLineIsScrolledIntoView) {
+  Browser browser(page("tensor/shared --shape 64x64x64"), {.height = 600});
+  EXPECT_EQ(browser.text(R"js((() => {
+    const steps = document.querySelector('.steps'), slider = steps.querySelector('input[type=range]');
+    let scrolled = 0;
+    for (let step = 1; step <= Number(slider.max); ++step) {
+      slider.value = step;
+      slider.dispatchEvent(new Event('input'));
+      for (const pre of steps.querySelectorAll('.pane:not([hidden]) pre')) {
+        const changed = [...pre.querySelectorAll('ins, del')].find((it) => !it.closest('[hidden]'));
+        if (!changed) continue;
+        const line = changed.getBoundingClientRect(), box = pre.getBoundingClientRect();
+        if (line.top < box.top - 1 || line.bottom > box.bottom + 1) return `step ${step} hides its change`;
+        scrolled += pre.scrollTop > 0 ? 1 : 0;
+      }
+    }
+    return scrolled > 0 ? 'good' : 'nothing scrolled';
+  })())js"),
+            "good");
+  expect_clean(browser);
+}
+
+/// Each line of the last kernel with an access has its cost, and no other line has one.
+TEST_F(InBrowser, CostsStandAtTheLinesThatCauseThem) {
+  Browser browser(page("deep_dive/naive deep_dive/shared --shape 64x64x64"));
+  draw(browser);
+  EXPECT_EQ(browser.text(R"js((() => {
+    for (const section of document.querySelectorAll('section[id^=rung-]')) {
+      const lines = [...section.querySelectorAll('.cuda .line')];
+      const priced = lines.flatMap((line, n) => line.dataset.cost ? [n + 1] : []).join(' ');
+      const known = [...new Set([...section.querySelectorAll('.of-line')].map((it) => Number(it.dataset.line)))];
+      if (priced !== known.sort((a, b) => a - b).join(' ')) return `costs at ${priced}, accesses at ${known}`;
+    }
+    return 'good';
+  })())js"),
+            "good");
+  // 64 x 64 x 64: 128 warps make 64 requests each; a warp of `naive` reads 32 rows of A, and one element of B.
+  EXPECT_EQ(
+      browser.text("[...document.querySelectorAll('#rung-1 .cuda [data-cost]')].map((it) => it.dataset.cost)"
+                   ".find((cost) => cost.includes('+'))"),
+      "8192×(32+1) sec");
+  browser.evaluate("document.querySelector('.cuda [data-cost]').click()");
+  EXPECT_THAT(browser.text("document.querySelector('.linked-lines').textContent"), HasSubstr(" sec"));
+  browser.evaluate("document.querySelector('.previous').click()");
+  EXPECT_EQ(browser.number("document.querySelectorAll('#rung-1 [data-cost]').length"), 0)
+      << "only the last kernel was analysed";
+  expect_clean(browser);
+}
+
+/// The functions that a text declares before its kernel are folded.
+TEST_F(InBrowser, HelperFunctionsAreFolded) {
+  Browser browser(page("tensor/swizzled --shape 64x64x64"));
+  draw(browser);
+  const char *visible = "[...document.querySelectorAll('.cuda .line')].filter((it) => it.checkVisibility() && "
+                        "it.textContent.includes('__device__')).length";
+  EXPECT_GT(browser.number("[...document.querySelectorAll('.cuda .line')].filter((it) => "
+                           "it.textContent.includes('__device__')).length"),
+            0);
+  EXPECT_EQ(browser.number(visible), 0);
+  EXPECT_TRUE(
+      browser.holds("[...document.querySelectorAll('.cuda .line')].some((it) => it.checkVisibility() && "
+                    "it.textContent.includes('__global__'))"));
+  browser.click(".fold");
+  EXPECT_GT(browser.number(visible), 0);
+  EXPECT_EQ(browser.text("document.querySelector('.fold').getAttribute('aria-expanded')"), "true");
+  expect_clean(browser);
+}
+
+/// On a phone, the slider stays on the screen while the code is read, and what can be touched has 24 pixels.
+TEST_F(InBrowser, FitsAPhone) {
+  Browser browser(page("deep_dive --shape 64x64x64"), {.width = 390, .height = 844});
+  draw(browser);
+  for (const char *pane : {".program", ".cuda"})
+    EXPECT_TRUE(browser.holds(fmt::format(R"js((() => {{
+      const section = document.getElementById('rung-3'), pane = section.querySelector('.pane{}');
+      pane.scrollIntoView({{ block: 'center' }});
+      const slider = section.querySelector('input[type=range]').getBoundingClientRect();
+      const code = pane.querySelector('pre').getBoundingClientRect();
+      return slider.top >= 0 && slider.bottom < 300 && code.bottom - Math.max(code.top, slider.bottom) > 120;
+    }})())js",
+                                          pane)))
+        << pane;
+  EXPECT_EQ(browser.text(R"js((() => {
+    for (const it of document.querySelectorAll('a, button, summary, input[type=range], label')) {
+      const box = it.getBoundingClientRect();
+      if (it.checkVisibility() && !it.classList.contains('skip') && (box.height < 23.9 || box.width < 23.9))
+        return `${it.outerHTML.slice(0, 80)}: ${box.width} x ${box.height}`;
+    }
+    return 'good';
+  })())js"),
+            "good");
+  EXPECT_EQ(browser.text(R"js((() => {
+    for (const wide of document.querySelectorAll('.wide')) {
+      const scrolls = wide.scrollWidth > wide.clientWidth + 1;
+      if (wide.checkVisibility() && scrolls !== wide.classList.contains('scrolls')) return wide.outerHTML.slice(0, 80);
+      if (wide.dataset.hint !== 'This table scrolls sideways.') return 'no hint';
+    }
+    return document.querySelector('.wide.scrolls') ? 'good' : 'nothing scrolls';
   })())js"),
             "good");
   expect_clean(browser);
@@ -234,9 +370,9 @@ constexpr const char *least_contrast = R"js(Math.round(10 * (() => {
 /// Tests each width, print, and both colour schemes.
 TEST_F(InBrowser, FitsEveryScreen) {
   std::string path = page("deep_dive --shape 64x64x64");
-  for (Screen screen :
-       {Screen{.width = 360, .height = 740}, Screen{.width = 360, .height = 740, .dark = true},
-        Screen{.width = 1600}, Screen{.width = 1600, .dark = true}, Screen{.width = 720, .print = true}}) {
+  for (Screen screen : {Screen{.width = 360, .height = 740}, Screen{.width = 360, .height = 740, .dark = true},
+                        Screen{.width = 1400}, Screen{.width = 1600}, Screen{.width = 1600, .dark = true},
+                        Screen{.width = 720, .print = true}}) {
     Browser browser(path, screen);
     draw(browser);
     EXPECT_LE(browser.number("document.documentElement.scrollWidth"), screen.width)
@@ -268,7 +404,7 @@ TEST_F(InBrowser, IsReadByAScreenReader) {
     for (const picture of document.querySelectorAll('svg[role=img]'))
       if (!picture.querySelector('title')?.textContent) return 'a picture has no title';
     for (const link of document.querySelectorAll('a[href^="#"]'))
-      if (!document.getElementById(link.getAttribute('href').slice(1))) return `${link.href} leads nowhere`;
+      if (!document.getElementById(link.getAttribute('href').slice(1).replace(/\/step\d+$/, ''))) return `${link.href} leads nowhere`;
     return 'good';
   })())js"),
             "good");
@@ -312,14 +448,15 @@ TEST_F(InBrowser, TheSliderEndsWithTheRefusedDirective) {
                 HasSubstr("the loop i_inner is bound to threadIdx.x, expected a serial loop"));
     EXPECT_THAT(browser.text("document.querySelector('.program code').textContent"),
                 HasSubstr("    for i_inner < 128 in threadIdx.x:\n    ^^^^^^"));
-    EXPECT_FALSE(browser.holds("document.querySelector('.cuda').checkVisibility()"));
+    EXPECT_THAT(browser.text("document.querySelector('.cuda.stale figcaption').textContent"),
+                HasSubstr("CUDA C, after step 3,"));
     expect_clean(browser);
   }
   Browser browser(path);
   draw(browser);
   EXPECT_EQ(browser.number("document.querySelectorAll('.culprit').length"), 1);
   EXPECT_EQ(browser.number("document.querySelectorAll('ins, del').length"), 0)
-      << "the program is that of step 3";
+      << "the program and the kernel are those of step 3";
   browser.evaluate(fmt::format("{}.querySelector('input[type=range]').focus()", first_rung));
   browser.press("ArrowLeft");
   EXPECT_EQ(browser.text("document.querySelector('.directive').textContent"),

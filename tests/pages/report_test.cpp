@@ -5,6 +5,7 @@
 #include "tests/tools/call_main.h"
 #include "tests/tools/run_binary.h"
 #include "tools/pages/sections.h"
+#include "tools/pages/source_machine.h"
 
 #include <gmock/gmock.h>
 #include <llvm/Support/FormatVariadic.h>
@@ -56,15 +57,19 @@ TEST(Report, HasTheTableOfRunAndTheWordsOfExplain) {
   TemporaryFolder folder;
   std::string path = (folder / "page.html").string();
   ASSERT_EQ(
-      nestsmith("report deep_dive/naive deep_dive/coalesced --shape 64x64x64 --device sim -o " + path).code, 0);
+      nestsmith("report deep_dive/naive deep_dive/coalesced --gpu A100 --shape 64x64x64 --device sim -o " +
+                path)
+          .code,
+      0);
   std::string page = test::read_file(path);
   for (const char *rung : {"deep_dive/naive", "deep_dive/coalesced"}) {
-    const auto explained = test::parsed(nestsmith(std::string("explain ") + rung + " --shape 64x64x64 --json"));
+    const auto explained =
+        test::parsed(nestsmith(std::string("explain ") + rung + " --gpu A100 --shape 64x64x64 --json"));
     EXPECT_TRUE(has(page, explained.getAsObject()->getString("in_words")->str())) << rung;
-    EXPECT_TRUE(has(page, "published: GEMM deep dive"));
+    EXPECT_TRUE(has(page, "Published for another GPU, and so not drawn above: GEMM deep dive"));
   }
   const auto compared =
-      test::parsed(nestsmith("compare deep_dive/naive deep_dive/coalesced --shape 64x64x64 --json"));
+      test::parsed(nestsmith("compare deep_dive/naive deep_dive/coalesced --gpu A100 --shape 64x64x64 --json"));
   EXPECT_TRUE(has(page, compared.getAsObject()->getString("in_words")->str()));
 }
 
@@ -307,6 +312,81 @@ TEST(Report, ARateOfAnotherGpuIsNotUnderTheRoof) {
   EXPECT_TRUE(has(climb_section(page, Language::en).markup(), "<span>" + measured + "</span>"));
 }
 
+/// The figures of a post are on the axis of a chart for its GPU and its shape only.
+TEST(Report, PublishedFiguresAreDrawnForTheirGpuAndShapeOnly) {
+  auto climb = [](const char *gpu, std::int64_t edge) {
+    Page page;
+    page.gpu.gpu = find_gpu(gpu);
+    page.published = {published("deep_dive")};
+    PageRung &rung = page.rungs.emplace_back();
+    rung.name = "deep_dive/coalesced";
+    rung.published = page.published.front()->find("coalesced");
+    rung.planned.shape = Shape(3, edge);
+    rung.climbed.code = ExitCode::wrong_result; // it has no rate
+    return climb_section(page, Language::en).markup();
+  };
+  const std::string own_gpu = climb("RTX 5090", 1024);
+  EXPECT_TRUE(has(own_gpu, "; published: 4.15 TFLOP/s</title>"));
+  EXPECT_TRUE(has(own_gpu, "All published figures: GEMM deep dive"));
+  for (const std::string &other : {climb("A100", 1024), climb("RTX 5090", 2048)}) {
+    EXPECT_FALSE(has(other, "class=\"mark\""));
+    EXPECT_FALSE(has(other, "cublas published"));
+    EXPECT_TRUE(has(other, "4.15 TFLOP/s (1024)")) << "with their shape";
+  }
+  EXPECT_TRUE(has(climb("A100", 1024), "Published for another GPU, and so not drawn above: GEMM deep dive"));
+}
+
+TEST(Report, APageHasTheGpuOfItsSource) {
+  TemporaryFolder folder;
+  std::string path = (folder / "page.html").string();
+  ASSERT_EQ(nestsmith("report worklog/2 --shape 64x64x64 --device sim -o " + path).code, 0);
+  std::string page = test::read_file(path);
+  EXPECT_TRUE(has(page, "NVIDIA RTX A6000 (sm_86); the GPU of the source; select another with --gpu"));
+  EXPECT_TRUE(has(page, "<caption>on the simulator, as RTX A6000 would run it (sm_86)</caption>"));
+  EXPECT_FALSE(has(page, "Published for another GPU"));
+  EXPECT_FALSE(has(page, "checked on the simulator for"));
+}
+
+/// The simulator checks a smaller shape than the page shows: the page names both.
+TEST(Report, APageHasOneShape) {
+  Page page;
+  page.gpu.gpu = gpus().front();
+  PageRung &rung = page.rungs.emplace_back();
+  rung.name = "tiling/shared";
+  rung.planned.shape = {32, 32, 32};
+  Knobs knobs;
+  cli::Scheduled scheduled =
+      schedule_at(cli::choose_rung(builtin_rungs(), "tiling/shared"), {64, 64, 64}, DType::f32, {}, knobs);
+  PlanAnalysis analysis = analyse(scheduled.source(), scheduled.plan(), page.gpu.gpu, {});
+  rung.model = cli::Analysed{std::move(scheduled), std::move(analysis), ""};
+  rung.steps = cli::report::steps_of(rung.shown()->schedule);
+  std::string text = write_page(page, Language::en);
+  EXPECT_TRUE(has(text, "checked on the simulator for f32 32x32x32; all other figures are for f32 64x64x64"));
+  EXPECT_TRUE(has(text, "<h3>f32 64x64x64</h3>")) << "the climb";
+  EXPECT_TRUE(has(text, "Pictures of data: f32 64x64x64"));
+  EXPECT_TRUE(has(text, "f32 64x64x64</p>")) << "the heading";
+  page.measured = true;
+  EXPECT_EQ(checked_note(page, rung), "");
+}
+
+TEST(Report, TheMachinesOfTheSourcesAreListedGpus) {
+  for (const Tutorial &tutorial : builtin_tutorials()) {
+    const SourceMachine *source = source_machine(tutorial.name);
+    const std::string gpu = source ? source->gpu : "";
+    EXPECT_TRUE(gpu.empty() || find_gpu(gpu).name == gpu) << tutorial.name;
+  }
+  EXPECT_EQ(source_machine("ladder"), nullptr);
+}
+
+TEST(Report, EqualNamesHaveDifferentAddresses) {
+  Page page;
+  for (const char *name : {"my trace.json", "a/b", "my trace.json"})
+    page.rungs.emplace_back().name = name;
+  EXPECT_EQ(address(page, 0), "my_trace.json");
+  EXPECT_EQ(address(page, 1), "a/b");
+  EXPECT_EQ(address(page, 2), "my_trace.json~2");
+}
+
 TEST(Site, HasAPageForEachTutorialAndAnIndex) {
   TemporaryFolder folder;
   std::vector<Rung> rungs = own;
@@ -320,6 +400,27 @@ TEST(Site, HasAPageForEachTutorialAndAnIndex) {
   EXPECT_TRUE(has(test::read_file(folder / "site/rungs.html"), "<a href=\"index.html\">The tutorials</a>"));
   EXPECT_TRUE(std::filesystem::exists(folder / "site/___up.html"));
   EXPECT_EQ(folder.files(), 1U);
+}
+
+/// The climb of the first page: each bar leads to its rung. A rate that was not measured is drawn as a bound.
+TEST(Site, TheIndexDrawsTheClimb) {
+  using cli::report::SitePage;
+  SitePage page{"ladder.html", "the ladder", "", {"ladder/naive", "ladder/shared"}, "rates"};
+  page.addresses = page.rungs;
+  page.each = {1e12, 4e12};
+  std::string index = write_index({page}, Language::en);
+  EXPECT_TRUE(has(index, "<a href=\"ladder.html#ladder/naive\">ladder/naive</a>"));
+  EXPECT_TRUE(has(index, "<rect class=\"modelled\" width=\"25%\""));
+  EXPECT_FALSE(has(index, "lint")) << "the tutorials of a user";
+  page.measured = true;
+  EXPECT_TRUE(has(write_index({page}, Language::en), "<rect class=\"measured\" width=\"100%\""));
+}
+
+TEST(Site, TheIntroductionAndTheFiguresAreOurs) {
+  EXPECT_TRUE(has(site_introduction(Language::en).markup(), "./run.sh"));
+  const std::string figures = site_figures(Language::ko).markup();
+  EXPECT_TRUE(has(figures, "바로잡은 수치"));
+  EXPECT_TRUE(has(figures, "<tr><th scope=\"row\" lang=\"en\">"));
 }
 
 Schedule naive(const Shape &shape, DType dtype, const Target &target) {

@@ -163,7 +163,8 @@ ExitCode write_site(const Context &context, const std::string &folder) {
     std::ranges::copy(written.rows, std::back_inserter(rows));
     pages.push_back(site_page(page, file, chosen_language(context)));
   }
-  std::string index = write_index(pages, chosen_language(context));
+  std::string index =
+      write_index(pages, chosen_language(context), context.rungs.data() == builtin_rungs().data());
   write_file(path(files.front()), index);
   announce(context, {path(files.front()), index.size(), rows, {}});
   return code_of(rows);

@@ -1,3 +1,4 @@
+#include "tools/pages/line_costs.h"
 #include "tools/pages/pictures.h"
 #include "tools/tables/heatmap.h"
 
@@ -64,10 +65,14 @@ Html access_picture(const PicturedKernel &kernel) {
     const TextLine &line = kernel.kernel().lines[name.access];
     Html cost = request ? prose("span", cost_text(*request, access), language, "cost")
                         : element("span", {{"class", "cost"}}, {say(Label::not_executed, language)});
+    std::string left = merged_text(access);
+    Html merged = left.empty() ? Html()
+                               : element("span", {{"class", "quiet merged"}},
+                                         {say(Label::merged_access, language, left)});
     items +=
         element("li", {{"value", std::to_string(name.number)}, {"class", request ? "access" : "unused"}},
                 {element("span", {{"class", "pick"}}, {element("b", {{"lang", "en"}}, {name.text}), " ", cost}),
-                 " ", line_of(kernel, line)});
+                 " ", merged, line_of(kernel, line)});
   }
   if (items.empty())
     return {};

@@ -1,6 +1,7 @@
 #include "dsl/ir/workload_info.h"
 #include "runtime/model/explain.h"
 #include "tools/pages/sections.h"
+#include "tools/pages/source_machine.h"
 
 #include <algorithm>
 #include <cmath>
@@ -35,9 +36,37 @@ double cublas_rate(const PageRung &rung) {
 struct Panel {
   std::string problem;
   std::vector<std::size_t> rungs;
-  const PublishedTable *published = nullptr;
   double most = 0; ///< end of the scale, in FLOP/s
 };
+
+/// Whether the rates of the page are those of the GPU on which the source measured.
+bool on_gpu_of(const Page &page, const PublishedTable &table) {
+  const SourceMachine *source = source_machine(table.tutorial);
+  return source && source->gpu == page.gpu.gpu.name && (!page.measured || page.same_gpu);
+}
+
+/// The published rate of a row for the GPU and the shape of the chart, so that both share an axis; 0: none.
+double on_axis(const Page &page, const PageRung &rung, const PublishedTable &table, const PublishedRow &row) {
+  const Scheduled *shown = rung.shown();
+  const Shape &shape = shown ? shown->shape : rung.planned.shape;
+  if (on_gpu_of(page, table))
+    for (const PublishedFigure &figure : row.figures)
+      if (shape == Shape(3, figure.edge))
+        return rate_of(table, figure);
+  return 0;
+}
+
+/// The published rates of a rung and of its source's cuBLAS on the axis of the chart; 0: none.
+struct Published {
+  double rung = 0, cublas = 0;
+};
+Published published_on_axis(const Page &page, const PageRung &rung) {
+  const PublishedTable *table = published_of(page, rung);
+  if (!table)
+    return {};
+  const PublishedRow *cublas = table->find("");
+  return {on_axis(page, rung, *table, *rung.published), cublas ? on_axis(page, rung, *table, *cublas) : 0};
+}
 
 std::vector<Panel> panels_of(const Page &page) {
   std::vector<Panel> panels;
@@ -49,14 +78,8 @@ std::vector<Panel> panels_of(const Page &page) {
     Panel &panel = panels.back();
     panel.rungs.push_back(n);
     panel.most = std::max({panel.most, rate_of(page, rung), cublas_rate(rung)});
-    if (const PublishedTable *table = published_of(page, rung)) {
-      panel.published = table;
-      for (const PublishedFigure &figure : rung.published->figures)
-        panel.most = std::max(panel.most, rate_of(*table, figure));
-      if (const PublishedRow *cublas = table->find(""))
-        for (const PublishedFigure &figure : cublas->figures)
-          panel.most = std::max(panel.most, rate_of(*table, figure));
-    }
+    Published published = published_on_axis(page, rung);
+    panel.most = std::max({panel.most, published.rung, published.cublas});
   }
   return panels;
 }
@@ -104,22 +127,21 @@ Html bar(const Page &page, const Panel &panel, std::size_t n, Language language)
     estimate = element(
         "rect", {{"class", "estimated"}, {"width", percent(estimated / scale)}, {"y", "6"}, {"height", "10"}});
   }
-  if (rung.published && panel.published) {
-    title += "; " + say(Label::published_mark, language, published_text(*panel.published, *rung.published));
-    for (const PublishedFigure &figure : rung.published->figures)
-      marks += diamond(percent(rate_of(*panel.published, figure) / scale));
+  Published published = published_on_axis(page, rung);
+  if (published.rung > 0) {
+    title += "; " + say(Label::published_mark, language, rate_text(published.rung));
+    marks += diamond(percent(published.rung / scale));
   }
   Html lines;
   if (double cublas = cublas_rate(rung); cublas > 0) {
     title += fmt::format("; {}: {}", page.cublas_name, rate_text(cublas));
     lines += vertical(percent(cublas / scale), "cublas");
   }
-  if (const PublishedRow *cublas = panel.published ? panel.published->find("") : nullptr)
-    for (const PublishedFigure &figure : cublas->figures)
-      lines += vertical(percent(rate_of(*panel.published, figure) / scale), "cublas published");
+  if (published.cublas > 0)
+    lines += vertical(percent(published.cublas / scale), "cublas published");
   return element(
       "li", {{"class", "bar"}},
-      {element("a", {{"href", "#" + anchor(n)}}, {fmt::format("{}.\u00a0{}", n + 1, rung.name)}), " ",
+      {element("a", {{"href", "#" + address(page, n)}}, {fmt::format("{}.\u00a0{}", n + 1, rung.name)}), " ",
        element("span", {{"class", "value"}}, {values}),
        element("svg", {{"width", "100%"}, {"height", "22"}, {"role", "img"}},
                {element("title", {title}),
@@ -138,10 +160,10 @@ Html legend_item(const Html &sample, const std::string &text) {
 }
 
 /// "401 TFLOP/s – 412 TFLOP/s", or one rate; empty if cuBLAS was not measured.
-std::string cublas_rates(const Page &page, const Panel &panel) {
+std::string cublas_rates(const Page &page) {
   double least = 0, most = 0;
-  for (std::size_t n : panel.rungs)
-    if (double rate = cublas_rate(page.rungs[n]); rate > 0) {
+  for (const PageRung &rung : page.rungs)
+    if (double rate = cublas_rate(rung); rate > 0) {
       least = least == 0 ? rate : std::min(least, rate);
       most = std::max(most, rate);
     }
@@ -149,26 +171,54 @@ std::string cublas_rates(const Page &page, const Panel &panel) {
   return most == 0 ? "" : low == high ? low : fmt::format("{} – {}", low, high);
 }
 
-Html legend(const Page &page, const Panel &panel, Language language) {
+/// The legend of all charts of the page.
+Html legend(const Page &page, Language language) {
   Html items = legend_item(element("rect", {{"class", page.measured ? "measured" : "modelled"},
                                             {"x", "1"},
                                             {"width", "22"},
                                             {"y", "3"},
                                             {"height", "16"}}),
                            source_of_rates(page, language));
-  if (std::ranges::any_of(panel.rungs, [&](std::size_t n) { return estimated_rate(page, page.rungs[n]) > 0; }))
+  if (std::ranges::any_of(page.rungs, [&](const PageRung &rung) { return estimated_rate(page, rung) > 0; }))
     items += legend_item(
         element("rect", {{"class", "estimated"}, {"x", "1"}, {"width", "22"}, {"y", "6"}, {"height", "10"}}),
         std::string(say(Label::estimate, language)));
-  if (std::string rates = cublas_rates(page, panel); !rates.empty())
+  if (std::string rates = cublas_rates(page); !rates.empty())
     items += legend_item(vertical("12", "cublas"), fmt::format("{}: {}", page.cublas_name, rates));
-  if (panel.published) {
-    items += legend_item(diamond("12"), say(Label::published_mark, language, panel.published->source));
-    if (const PublishedRow *cublas = panel.published->find(""))
+  for (const PublishedTable *table : page.published) {
+    auto drawn = [&](double Published::*mark) {
+      return std::ranges::any_of(page.rungs, [&](const PageRung &rung) {
+        return published_of(page, rung) == table && published_on_axis(page, rung).*mark > 0;
+      });
+    };
+    if (drawn(&Published::rung))
+      items += legend_item(diamond("12"), say(Label::published_mark, language, table->source));
+    if (drawn(&Published::cublas))
       items += legend_item(vertical("12", "cublas published"),
-                           say(Label::published_cublas, language, published_text(*panel.published, *cublas)));
+                           say(Label::published_cublas, language, published_text(*table, *table->find(""))));
   }
   return element("ul", {{"class", "legend"}}, {items});
+}
+
+/// All figures that a source published, with its GPU. Most of them are for another shape or another GPU.
+Html published_figures(const Page &page, const PublishedTable &table, Language language) {
+  Html rows;
+  auto row = [&](const Html &name, const PublishedRow &figures) {
+    rows += element(
+        "tr", {element("th", {{"scope", "row"}}, {name}), element("td", {published_text(table, figures)})});
+  };
+  for (const PageRung &rung : page.rungs)
+    if (published_of(page, rung) == &table)
+      row(with_breaks(rung.name), *rung.published);
+  if (const PublishedRow *cublas = table.find(""))
+    row("cuBLAS", *cublas);
+  std::string caption =
+      say(on_gpu_of(page, table) ? Label::published_all : Label::published_apart, language, table.source);
+  return element(
+      "details",
+      {element("summary", {caption}),
+       element("div", {{"class", "wide"}, {"tabindex", "0"}, {"role", "region"}, {"aria-label", caption}},
+               {element("table", {{"class", "published"}}, {element("tbody", {rows})})})});
 }
 
 } // namespace
@@ -193,10 +243,9 @@ std::string rate_text(double flops) {
 }
 
 std::string problem_of(const Page &page, const PageRung &rung) {
-  if (page.measured || !rung.model)
-    return rung.planned.problem();
-  const Scheduled &scheduled = rung.model->scheduled;
-  return dtype_name(scheduled.source(), scheduled.dtype) + " " + to_text(scheduled.shape);
+  const Scheduled *scheduled = page.measured ? nullptr : rung.shown();
+  return scheduled ? dtype_name(scheduled->source(), scheduled->dtype) + " " + to_text(scheduled->shape)
+                   : rung.planned.problem();
 }
 
 Html climb_section(const Page &page, Language language) {
@@ -207,8 +256,10 @@ Html climb_section(const Page &page, Language language) {
       bars += bar(page, panel, n, language);
     panels += element("h3", {panel.problem});
     panels += element("ol", {{"class", "bars"}}, {bars});
-    panels += legend(page, panel, language);
   }
+  panels += legend(page, language);
+  for (const PublishedTable *table : page.published)
+    panels += published_figures(page, *table, language);
   return section("climb", std::string(say(Label::climb, language)), {panels});
 }
 

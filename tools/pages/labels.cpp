@@ -33,10 +33,12 @@ constexpr std::array labels = {
     Words{Label::published_cublas, "published for cuBLAS: {}", "공개된 cuBLAS 측정값: {}"},
     Words{Label::roofline, "Roofline", "루프라인"},
     Words{Label::roofline_text,
-          "A number marks each rung at its traffic with DRAM; a small circle marks it at its requests. Both "
-          "axes are logarithmic.",
-          "번호는 각 rung의 DRAM 트래픽 기준 위치를, 작은 원은 요청 기준 위치를 나타냅니다. 두 축은 모두 로그 "
-          "눈금입니다."},
+          "A number marks each rung at its traffic with DRAM. Both axes are logarithmic. The requests of the "
+          "lanes, "
+          "which caches and merged accesses serve, are in the table only.",
+          "번호는 각 rung의 DRAM 트래픽 기준 위치입니다. 두 축은 모두 로그 눈금입니다. 캐시와 접근 병합이 "
+          "처리하는 "
+          "레인의 요청은 표에만 있습니다."},
     Words{Label::intensity, "FLOP/byte", "FLOP/byte"},
     Words{Label::at_dram, "FLOP per byte of DRAM traffic", "FLOP/byte (DRAM 트래픽)"},
     Words{Label::at_requests, "FLOP per requested byte", "FLOP/byte (요청)"},
@@ -60,8 +62,8 @@ constexpr std::array labels = {
     Words{Label::cuda, "CUDA C", "CUDA C"},
     Words{Label::show_kernel, "show the kernel before CUDA C", "CUDA C로 바꾸기 전의 커널 보기"},
     Words{Label::owed, "Open obligations", "아직 충족되지 않은 조건"},
-    Words{Label::not_lowered, "There is no kernel while obligations are open.",
-          "조건이 모두 충족되어야 커널이 생깁니다."},
+    Words{Label::not_lowered, "The next kernel exists when no obligation is open.",
+          "조건이 모두 충족되면 다음 커널이 생깁니다."},
     Words{Label::no_links, "This line has no counterpart.", "이 줄에 대응하는 줄이 없습니다."},
     Words{Label::links, "Lines that belong together: {}", "서로 대응하는 줄: {}"},
     Words{Label::refused, "Refused", "거부됨"},
@@ -151,6 +153,48 @@ constexpr std::array labels = {
     Words{Label::barrier, "barrier", "배리어"},
     Words{Label::wait, "wait for copies", "복사 완료 대기"},
     Words{Label::in_flight, "asynchronous copies are in flight", "비동기 복사 진행 중"},
+    Words{Label::published_all, "All published figures: {}", "공개된 모든 측정값: {}"},
+    Words{Label::published_apart, "Published for another GPU, and so not drawn above: {}",
+          "다른 GPU에서 공개되어 위 그림에 그리지 않은 측정값: {}"},
+    Words{Label::kernel_of, "after step {}, the last one with a kernel",
+          "커널이 있는 마지막 단계인 {}단계의 결과"},
+    Words{Label::no_kernel_yet, "No step so far has a kernel.", "아직 커널이 있는 단계가 없습니다."},
+    Words{Label::helpers, "helper functions: {} lines", "보조 함수: {}줄"},
+    Words{Label::costs_text,
+          "Beside a line: requests of warps × wavefronts (wf) of shared memory or sectors (sec) of global "
+          "memory for "
+          "each, and the share of the estimated time in which shared memory or L1 serves them.",
+          "줄 옆: 워프의 요청 수 × 요청당 공유 메모리 웨이브프런트(wf) 또는 전역 메모리 섹터(sec) 수와, 공유 "
+          "메모리나 L1이 이를 처리하는 시간이 추정 시간에서 차지하는 비율."},
+    Words{Label::scrolls, "This table scrolls sideways.", "이 표는 옆으로 스크롤됩니다."},
+    Words{Label::address_of_step, "Address of this step", "이 단계의 주소"},
+    Words{Label::merged_access, "all its requests, as the compiler merges them: {}",
+          "컴파일러가 합친 전체 요청: {}"},
+    Words{
+        Label::site_what,
+        "nestsmith is a language and a compiler for schedules of GPU loop nests. A schedule is a list of "
+        "directives. Each directive is checked, and refused with the reason if it could change the result; "
+        "each "
+        "step can be seen; and a CUDA kernel comes out. No GPU is needed to read, check or predict.",
+        "nestsmith는 GPU 루프 중첩의 스케줄을 위한 언어이자 컴파일러입니다. 스케줄은 지시문의 목록입니다. 모든 "
+        "지시문을 검사하여 결과를 바꿀 수 있으면 이유와 함께 거부하고, 모든 단계를 볼 수 있으며, 마지막에 CUDA "
+        "커널이 나옵니다. 읽고 검사하고 예측하는 데 GPU가 필요하지 않습니다."},
+    Words{Label::site_try, "Try it", "실행해 보기"},
+    Words{Label::site_climb, "The climb of {}", "{}의 rung별 성능"},
+    Words{Label::site_climb_text, "Each bar is a rung, and leads to its page.",
+          "막대 하나가 rung 하나이며, 그 문서로 이어집니다."},
+    Words{Label::site_mistakes, "Mistakes that lint catches", "lint가 찾아내는 실수"},
+    Words{
+        Label::site_mistakes_text,
+        "Errors that the posts made in print. Each schedule was built again, and this is what nestsmith said.",
+        "게시물에 실제로 실린 오류입니다. 각 스케줄을 다시 만들었을 때 nestsmith가 낸 메시지입니다."},
+    Words{Label::site_figures, "Figures that we correct", "바로잡은 수치"},
+    Words{Label::site_figures_text,
+          "Counts and ratios that the posts published, and what the kernels really do. Published times are "
+          "not among them.",
+          "게시물에 실린 개수와 비율, 그리고 커널의 실제 값입니다. 공개된 실행 시간은 포함하지 않습니다."},
+    Words{Label::site_published, "published", "게시물의 값"},
+    Words{Label::site_ours, "nestsmith", "nestsmith의 값"},
 };
 
 /// A label without words in a language does not compile.

@@ -1,6 +1,8 @@
 #include "tools/pages/page.h"
 #include "tools/advice/causes.h"
 #include "tools/failure.h"
+#include "tools/pages/sections.h"
+#include "tools/pages/source_machine.h"
 #include "tools/run_notes.h"
 #include "tools/tables/text_diff.h"
 
@@ -25,6 +27,34 @@ std::optional<Tutorial> tutorial_of(const Context &context, const std::vector<Ch
       return tutorial;
   }
   return std::nullopt;
+}
+
+/// The machine of the source from which all these rungs come, or null.
+const SourceMachine *source_of(const Context &context, const std::vector<ChosenRung> &choices) {
+  if (context.rungs.data() != builtin_rungs().data() || choices.empty())
+    return nullptr;
+  auto tutorial = [](const ChosenRung &choice) {
+    return choice.fixed_shape ? "" : choice.name.substr(0, choice.name.find('/'));
+  };
+  bool one = std::ranges::all_of(
+      choices, [&](const ChosenRung &choice) { return tutorial(choice) == tutorial(choices.front()); });
+  return one ? source_machine(tutorial(choices.front())) : nullptr;
+}
+
+/// Rungs of one source take the shape of its measurements.
+void take_shape(const SourceMachine *source, std::vector<ChosenRung> &choices) {
+  for (ChosenRung &choice : choices)
+    if (source && source->shape && source->shape->size() == choice.gpu_shape.size())
+      choice.gpu_shape = *source->shape;
+}
+
+/// The GPU of all predictions of a page: by --gpu or --arch, else the GPU that is measured, else that of the
+/// source, so that a page has one GPU.
+ChosenGpu gpu_of_page(const Context &context, const Machine &machine, const SourceMachine *source) {
+  bool given = context.arguments.has("gpu") || context.arguments.has("arch");
+  if (given || !machine.simulated() || !source || source->gpu.empty())
+    return choose_gpu(context);
+  return {find_gpu(source->gpu), "the GPU of the source; select another with --gpu"};
 }
 
 void explain_rung(const Context &context, const Gpu &gpu, PageRung &rung, ResultCache *results) {
@@ -75,16 +105,33 @@ void compare(const Context &context, const Page &page, std::size_t n, PageRung &
   }
 }
 
+/// The row of `run`. Without a measurement, its figures are those of the analysis, which has the shape of the
+/// page.
+Climbed row_of(const Page &page, const PageRung &rung) {
+  Climbed row = rung.climbed;
+  if (page.measured || !rung.model)
+    return row;
+  row.analysis = rung.model->analysis;
+  row.shared_bytes = rung.model->scheduled.plan().shared_bytes();
+  row.compiled.clear();
+  for (const KernelAnalysis &kernel : rung.model->analysis.kernels)
+    if (kernel.compiled)
+      static_cast<KernelResources &>(row.compiled.emplace_back()) = *kernel.compiled;
+  return row;
+}
+
 PageTable table_of(const Context &context, const Machine &machine, const Climb &climb, const Page &page) {
   std::vector<Planned> planned;
   for (const PageRung &rung : page.rungs)
     planned.push_back(rung.planned);
   constexpr std::size_t all_columns = 10'000;
   RunTableFacts facts = facts_of(context, planned, machine);
+  for (std::size_t n = 0; n < page.rungs.size(); ++n)
+    facts.problems[n] = problem_of(page, page.rungs[n]);
   RunTable run_table(facts, all_columns, Style(Colour::never));
   PageTable table{run_table.titles(), {}};
   for (std::size_t n = 0; n < page.rungs.size(); ++n)
-    table.rows.push_back(run_table.cells(n, page.rungs[n].climbed));
+    table.rows.push_back(run_table.cells(n, row_of(page, page.rungs[n])));
   auto compared =
       std::ranges::find_if(page.rungs, [](const PageRung &rung) { return rung.climbed.cublas_ms.has_value(); });
   bool one = std::ranges::count(facts.problems, facts.problems.front()) == std::ssize(facts.problems);
@@ -103,6 +150,9 @@ std::vector<std::string> notes_of(const Context &context, const Climb &climb, co
     for (const std::string &line : split_lines(text))
       notes.push_back(line);
   std::ranges::copy(climb.notes(), std::back_inserter(notes));
+  for (const PageRung &rung : page.rungs)
+    if (std::string note = checked_note(page, rung); std::ranges::find(notes, note) == notes.end())
+      notes.push_back(note);
   notes.push_back(page.gpu.why);
   for (const PageRung &rung : page.rungs)
     if (rung.climbed.failure.message.empty() && std::ranges::find(notes, rung.model_note) == notes.end())
@@ -111,23 +161,38 @@ std::vector<std::string> notes_of(const Context &context, const Climb &climb, co
   return notes;
 }
 
-/// The machine of `run`. The simulator takes the limits of --gpu.
-Machine machine_of(const Context &context, const Gpu &analysed) {
+/// The machine of `run`. The simulator has the limits of the GPU of the page.
+Machine machine_of(const Context &context, const SourceMachine *source, ChosenGpu &gpu) {
   Machine machine = choose_machine(context);
-  if (machine.simulated() && context.arguments.has("gpu")) {
-    machine.assumed = analysed;
-    machine.target = target_of(analysed);
+  gpu = gpu_of_page(context, machine, source);
+  if (machine.simulated() && !context.arguments.has("arch")) {
+    machine.assumed = gpu.gpu;
+    machine.target = target_of(gpu.gpu);
   }
   return machine;
 }
 
 } // namespace
 
+const Scheduled *PageRung::shown() const {
+  return model ? &model->scheduled : planned.scheduled ? &*planned.scheduled : nullptr;
+}
+
+std::string checked_note(const Page &page, const PageRung &rung) {
+  std::string checked = rung.planned.problem(), shown = problem_of(page, rung);
+  return page.measured || checked == shown || !rung.climbed.failure.message.empty()
+             ? ""
+             : fmt::format("checked on the simulator for {}; all other figures are for {}", checked, shown);
+}
+
 void check_plans(const Context &context, const std::vector<std::vector<ChosenRung>> &pages) {
-  Machine machine = machine_of(context, choose_gpu(context).gpu);
-  Climb climb(context, machine);
-  for (const std::vector<ChosenRung> &choices : pages)
-    climb.plan_all(choices);
+  for (std::vector<ChosenRung> choices : pages) {
+    const SourceMachine *source = source_of(context, choices);
+    take_shape(source, choices);
+    ChosenGpu gpu;
+    Machine machine = machine_of(context, source, gpu);
+    Climb(context, machine).plan_all(choices);
+  }
 }
 
 Page gather(const Context &context, std::vector<ChosenRung> choices, ResultCache *results) {
@@ -140,9 +205,10 @@ Page gather(const Context &context, std::vector<ChosenRung> choices, ResultCache
   std::string spared = spare_other_ranks(context, choices);
   for (const ChosenRung &choice : choices) // report command line mistakes before the first result
     chosen_shape(context, choice);
-  page.gpu = choose_gpu(context);
   page.compares = context.arguments.has("against");
-  Machine machine = machine_of(context, page.gpu.gpu);
+  const SourceMachine *source = source_of(context, choices);
+  take_shape(source, choices);
+  Machine machine = machine_of(context, source, page.gpu);
   page.measured = !machine.simulated();
   page.same_gpu = page.measured && machine.device->info().name == page.gpu.gpu.product;
   auto reused = [&] { return results ? results->reused() : Reused(); };
@@ -180,7 +246,7 @@ Page gather(const Context &context, std::vector<ChosenRung> choices, ResultCache
     explain_rung(context, page.gpu.gpu, rung, results);
     compare(context, page, n, rung, results);
     show("steps");
-    rung.steps = steps_of(rung.planned.scheduled->schedule);
+    rung.steps = steps_of(rung.shown()->schedule);
   }
   progress.clear();
   page.reused = {reused().checks - at_first.checks, reused().analyses - at_first.analyses};

@@ -33,6 +33,9 @@ struct PageRung {
   std::string words;              ///< the words of `explain`
   std::optional<Against> against; ///< none: no previous rung computes the same
   std::vector<Step> steps;        ///< if a directive was refused, up to this one; else empty without a schedule
+
+  /// The schedule that the page shows: the one of the analysis if there is one, else that of `run`; or null.
+  const Scheduled *shown() const;
 };
 
 /// The table of `run`.
@@ -58,6 +61,9 @@ struct Page {
   std::string index;     ///< on a site: the file of the index
   Reused reused;         ///< the page does not show it, so that it does not depend on earlier calls
 };
+
+/// A sentence if the simulator checked the rung for another problem than the page shows; otherwise empty.
+std::string checked_note(const Page &page, const PageRung &rung);
 
 /// Runs, explains and steps through the rungs, with progress on stderr. Reuses results of `results`, if it is
 /// not null. Throws UserError as `run` does.

@@ -60,7 +60,8 @@
   function Steps(root) {
     let steps = null;
     const panes = ["program", "kernels", "cuda"].map((name) => ({
-      name, figure: root.querySelector("." + name), pre: root.querySelector("." + name + " pre"),
+      name, figure: root.querySelector("." + name), title: root.querySelector("." + name + " .title").textContent,
+      caption: root.querySelector("." + name + " figcaption"), pre: root.querySelector("." + name + " pre"),
       code: root.querySelector("." + name + " code"), lines: []
     }));
     const slider = root.querySelector("input[type=range]");
@@ -73,15 +74,70 @@
     const refused = (step) => steps.refused && step === last;
     const owed = root.querySelector(".owed") || element("div", "owed");
     owed.hidden = owed.parentElement === null;
-    root.querySelector(".panes").append(owed);
+    root.querySelector(".lowered").prepend(owed);
+    const costsText = root.querySelector(".costs-text");
+    const address = (step) => `#${encodeURI(root.dataset.address)}/step${step}`;
+
+    // A line of the CUDA text with its cost, which a style shows beside it, so that the text of the line is the code.
+    function addCosts(pane) {
+      let most = 0;
+      for (const [, , share] of steps.costs) most = Math.max(most, share);
+      for (const [number, text, share] of steps.costs) {
+        const line = pane.lines.find((candidate) => candidate.number === number);
+        if (!line) continue;
+        const percent = share < 0.005 ? "" : ` ${Math.round(100 * share)} %`;
+        line.cost = text + (percent && "," + percent);
+        line.element.dataset.cost = text.replace(/ (?!wf|sec)/g, "");
+        line.element.dataset.share = percent;
+        line.element.style.setProperty("--share", `${Math.round(100 * Math.min(share, 1))}%`);
+        if (share === most && share > 0.05) line.element.classList.add("dearest");
+      }
+    }
+
+    // Folds the functions before a kernel, with the comments above each.
+    function foldHelpers(pane) {
+      const texts = pane.lines.map((line) => line.element.textContent);
+      for (let n = 0; n < texts.length; ++n) {
+        if (!/^(template\b.*)?(static )?(inline )?__device__/.test(texts[n])) continue;
+        let first = n, end = n;
+        while (first > 0 && /^(\/\/|template\b|$)/.test(texts[first - 1])) --first;
+        while (texts[first] === "" && first < n) ++first;
+        for (;;) { // functions in a row are one fold
+          while (end + 1 < texts.length && !/^}|;$|^[^ ].*}$/.test(texts[end])) ++end;
+          if (/^[^ ].*;$/.test(texts[end]) || /^}|}$/.test(texts[end])) ++end; else break;
+          let next = end;
+          while (next < texts.length && /^(\/\/.*|template\b.*)?$/.test(texts[next])) ++next;
+          if (next < texts.length && /^(static )?(inline )?__device__/.test(texts[next])) end = next; else break;
+        }
+        const fold = element("span", "helpers");
+        fold.hidden = !unfolded;
+        const button = element("button", "fold", labels.helpers.replace("{}", end - first));
+        button.type = "button";
+        button.setAttribute("aria-expanded", String(unfolded));
+        button.addEventListener("click", () => unfold(!unfolded));
+        pane.lines[first].element.before(button, "\n", fold);
+        for (const line of pane.lines.slice(first, end)) {
+          line.element.nextSibling.remove();
+          fold.append(line.element, "\n");
+        }
+        n = end;
+      }
+    }
+    let unfolded = false;
+    function unfold(open) {
+      unfolded = open;
+      for (const fold of root.querySelectorAll(".helpers")) fold.hidden = !open;
+      for (const button of root.querySelectorAll(".fold")) button.setAttribute("aria-expanded", String(open));
+    }
 
     function draw(pane, step) {
       pane.lines = [];
       pane.code.replaceChildren();
+      const from = pane.name === "program" ? step : steps.kernel_of[step]; // the step of which this is the text
       let number = 0;
       for (const [indent, id, mark] of replay(steps[pane.name], step + 1)) {
         if (mark === "removed" && pane.name !== "program") continue;
-        const culprit = refused(step) && /^\^+$/.test(textOf(id)); // a mark below the line before
+        const culprit = pane.name === "program" && refused(step) && /^\^+$/.test(textOf(id)); // a mark below the line before
         const line = element(mark === "removed" ? "del" : mark === "added" && !culprit ? "ins" : "span",
           culprit ? "line culprit" : "line");
         highlight(line, " ".repeat(indent) + textOf(id));
@@ -90,6 +146,25 @@
         pane.lines.push({ element: line, keys: mark === "removed" ? [] : keysOf(id), number });
       }
       pane.current = -1;
+      const stale = from !== step && from >= 0;
+      pane.figure.classList.toggle("stale", stale);
+      pane.caption.replaceChildren(element("span", "title", pane.title),
+        stale ? ", " + labels.kernel_of.replace("{}", from) : "");
+      if (pane.name !== "cuda") return;
+      const priced = step === last && !stale && steps.costs.length > 0;
+      pane.figure.classList.toggle("priced", priced);
+      if (costsText) costsText.hidden = !priced || showKernel.checked;
+      if (priced) addCosts(pane);
+      foldHelpers(pane);
+    }
+
+    // Scrolls each text to its first changed line.
+    function showChange() {
+      for (const pane of panes) {
+        if (pane.figure.hidden) continue;
+        const changed = pane.lines.find((line) => /^(INS|DEL)$/.test(line.element.tagName) && !line.element.closest("[hidden]"));
+        if (changed) scrollToLine(pane, changed);
+      }
     }
 
     function show(step) {
@@ -98,7 +173,10 @@
       const command = steps.directives[step];
       const name = command || (step === 0 ? labels.computation : "");
       slider.setAttribute("aria-valuetext", `${step}: ${name}` + (refused(step) ? ` (${labels.refused})` : ""));
-      directive.replaceChildren(element("span", "count", `${step} / ${last}`), " ",
+      const count = element("a", "count", `${step} / ${last}`);
+      count.href = address(step);
+      count.title = labels.address;
+      directive.replaceChildren(count, " ",
         command ? element("code", "", command) : name);
       if (refused(step)) directive.append(" ", element("span", "verdict bad", labels.refused));
       previous.disabled = step === 0;
@@ -114,11 +192,18 @@
       items.lang = "en";
       for (const message of refusal ? [refusal] : open.map(textOf)) items.append(element("li", "", message));
       owed.replaceChildren(element("h4", "", refusal ? labels.refused : labels.owed), items);
-      if (!refusal) owed.append(element("p", "", labels.not_lowered));
-      const lowered = open.length === 0 && !refusal;
-      panes[1].figure.hidden = !lowered || !showKernel.checked;
-      panes[2].figure.hidden = !lowered || showKernel.checked;
+      const shown = steps.kernel_of[step] >= 0;
+      if (!refusal) owed.append(element("p", "", shown ? labels.not_lowered : labels.no_kernel_yet));
+      panes[1].figure.hidden = !shown || !showKernel.checked;
+      panes[2].figure.hidden = !shown || showKernel.checked;
       status.textContent = "";
+    }
+
+    // A step that the reader chose: its change is scrolled into view, and the address of the page is that of the step.
+    function choose(step) {
+      show(step);
+      showChange();
+      history.replaceState(null, "", address(step));
     }
 
     // The accesses of a line of CUDA text: their lines in the list of tools/pages/pictures.js.
@@ -143,20 +228,24 @@
             candidate.element.classList.add("linked");
             numbers.push(candidate.number);
           }
-        if (numbers.length > 0) linked.push(`${other.figure.querySelector("figcaption").textContent} ${numbers.join(", ")}`);
+        if (numbers.length > 0) linked.push(`${other.title} ${numbers.join(", ")}`);
         if (announce && numbers.length > 0) scrollTo(other, numbers[0]);
       }
+      if (line.cost) linked.push(line.cost);
       const accesses = accessesOf(pane, line).map((it) => it.closest("li").value);
       if (accesses.length > 0) linked.push(labels.accesses.replace("{}", accesses.join(", ")));
       status.textContent = linked.length > 0 ? labels.links.replace("{}", linked.join("; ")) : labels.no_links;
     }
 
     // Scrolls inside of the pane only.
-    function scrollTo(pane, number) {
-      const line = pane.lines.find((candidate) => candidate.number === number).element;
-      const top = line.offsetTop; // the pane is positioned
+    function scrollToLine(pane, line) {
+      if (line.element.closest("[hidden]")) unfold(true);
+      const top = line.element.offsetTop; // the pane is positioned
       if (top < pane.pre.scrollTop || top > pane.pre.scrollTop + pane.pre.clientHeight - 40)
         pane.pre.scrollTop = Math.max(0, top - pane.pre.clientHeight / 3);
+    }
+    function scrollTo(pane, number) {
+      scrollToLine(pane, pane.lines.find((candidate) => candidate.number === number));
     }
 
     for (const pane of panes) {
@@ -191,18 +280,28 @@
       cuda.pre.focus({ preventScroll: true });
       cuda.figure.scrollIntoView({ block: "nearest" });
     });
-    slider.addEventListener("input", () => show(Number(slider.value)));
-    previous.addEventListener("click", () => show(Math.max(0, Number(slider.value) - 1)));
-    next.addEventListener("click", () => show(Math.min(last, Number(slider.value) + 1)));
+    slider.addEventListener("input", () => choose(Number(slider.value)));
+    previous.addEventListener("click", () => choose(Math.max(0, Number(slider.value) - 1)));
+    next.addEventListener("click", () => choose(Math.min(last, Number(slider.value) + 1)));
     showKernel.addEventListener("change", () => show(Number(slider.value)));
     list.forEach((item, n) => {
-      const button = element("button", "jump");
-      button.type = "button";
-      button.append(...item.childNodes);
-      button.addEventListener("click", () => show(n));
-      item.append(button);
+      const link = element("a", "jump");
+      link.href = address(n);
+      link.append(...item.childNodes);
+      link.addEventListener("click", (event) => {
+        if (event.ctrlKey || event.metaKey || event.shiftKey) return; // another tab or window
+        event.preventDefault();
+        choose(n);
+        root.scrollIntoView({ block: "nearest" });
+      });
+      item.append(link);
     });
-    root.querySelector(".controls").hidden = false;
+    root.addEventListener("showstep", (event) => {
+      show(Math.min(event.detail, last));
+      root.scrollIntoView();
+      showChange();
+    });
+    for (const controls of root.querySelectorAll(".controls")) controls.hidden = false;
     panes[1].figure.hidden = true;
     next.disabled = true;
     // The page already shows the last step. Its links are made when it is near the screen, so that the page opens at once.
@@ -211,12 +310,35 @@
         observer.disconnect();
         if (steps) return;
         show(last);
-        const kernel = panes[2].lines.find((line) => line.element.textContent.includes("__global__"));
-        if (kernel) panes[2].pre.scrollTop = kernel.element.offsetTop - 8; // below the helpers
       }
     }, { rootMargin: "1000px" });
     observer.observe(root);
   }
 
   document.querySelectorAll(".steps").forEach(Steps);
+
+  // The address of a step: "#ladder/tile2d/step12". That of a rung is the identifier of its heading.
+  function goToStep() {
+    let place = "";
+    try {
+      place = decodeURIComponent(location.hash.slice(1));
+    } catch { // not an address of this page
+    }
+    const [, address, step] = place.match(/^(.*)\/step(\d+)$/) || [];
+    for (const root of document.querySelectorAll(".steps"))
+      if (root.dataset.address === address) root.dispatchEvent(new CustomEvent("showstep", { detail: Number(step) }));
+  }
+  window.addEventListener("hashchange", goToStep);
+  goToStep();
+
+  // Says which tables scroll.
+  const watcher = new ResizeObserver((entries) => {
+    for (const { target } of entries) target.classList.toggle("scrolls", target.scrollWidth > target.clientWidth + 1);
+  });
+  const watch = (wide) => {
+    wide.dataset.hint = labels.scrolls;
+    watcher.observe(wide);
+  };
+  document.querySelectorAll(".wide").forEach(watch);
+  document.addEventListener("widetable", (event) => watch(event.detail)); // of tools/pages/pictures.js
 })();

@@ -263,6 +263,7 @@
     status.textContent = "";
     root.querySelector(".access-table").replaceChildren(
       element("p", "quiet", name), scroll, element("p", "quiet", shared ? labels.banks_text : labels.sectors_text));
+    document.dispatchEvent(new CustomEvent("widetable", { detail: scroll }));
   }
 
   function Accesses(root, accesses) {

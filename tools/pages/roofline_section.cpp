@@ -55,8 +55,8 @@ Axes axes_of(const std::vector<Point> &points, const std::vector<Roof> &roofs) {
     y_most = std::max(y_most, roof.peak);
   }
   for (const Point &point : points) {
-    x_least = std::min({x_least, point.dram, point.asked});
-    x_most = std::max({x_most, point.dram, point.asked});
+    x_least = std::min(x_least, point.dram);
+    x_most = std::max(x_most, point.dram);
     y_least = std::min(y_least, point.rate);
     y_most = std::max(y_most, point.rate);
   }
@@ -148,11 +148,6 @@ Html drawn(const Mark &mark) {
 
 Html drawn(const std::vector<Point> &points, const Axes &axes) {
   Html result;
-  for (const Point &point : points) {
-    std::string y = axes.y_text(point.rate), x = axes.x_text(point.asked);
-    result += line(x, y, axes.x_text(point.dram), y, "requests");
-    result += element("circle", {{"cx", x}, {"cy", y}, {"r", "4"}, {"class", "requests"}});
-  }
   for (const Mark &mark : marks_of(points, axes))
     result += drawn(mark);
   return result;

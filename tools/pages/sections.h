@@ -35,12 +35,21 @@ struct SitePage {
   std::string file; ///< "deep_dive.html"
   std::string title, teaches;
   std::vector<std::string> rungs;
-  std::string rates; ///< "446 GFLOP/s – 14.1 TFLOP/s", with their source; or empty
+  std::string rates;                       ///< "446 GFLOP/s – 14.1 TFLOP/s", with their source; or empty
+  std::vector<std::string> addresses = {}; ///< of the rungs on the page: "ladder/naive"
+  bool measured = false;                   ///< the rates; otherwise they are upper bounds
+  std::vector<double> each = {};           ///< the rates of the rungs in FLOP/s; 0: not known
 };
 /// The source of the rates of a page: the GPU that was measured, or the model.
 std::string source_of_rates(const Page &page, Language language);
-/// The index of a site: a link to each page.
-std::string write_index(const std::vector<SitePage> &pages, Language language);
+/// The index of a site: what nestsmith is, the climb of the first page, and a link to each page. `own` is false
+/// for the tutorials of a user.
+std::string write_index(const std::vector<SitePage> &pages, Language language, bool own = false);
+/// The parts of the index that are about nestsmith itself: what it is and how to try it; the mistakes in posts
+/// that `lint` catches, and the published figures that are wrong. Both run the examples, which takes seconds.
+Html site_introduction(Language language);
+Html site_mistakes(Language language);
+Html site_figures(Language language);
 SitePage site_page(const Page &page, const std::string &file, Language language);
 
 /// The rate of a rung in FLOP/s: measured, or at the least time of the model. 0: not known, or the result is
@@ -50,6 +59,9 @@ double rate_at_least_time(const PageRung &rung); ///< 0: no analysis
 std::string rate_text(double flops);             ///< "1.25 TFLOP/s"
 /// "f32 2048x2048x2048": the problem at which a rung has this rate.
 std::string problem_of(const Page &page, const PageRung &rung);
+/// The address of rung number `n` on the page, as in "#ladder/tile2d". It is that of its heading. Its step 3
+/// has the address "#ladder/tile2d/step3".
+std::string address(const Page &page, std::size_t n);
 /// The identifier of the section of rung number `n`.
 std::string anchor(std::size_t n);
 /// The identifier of its pane with CUDA text.
@@ -58,6 +70,6 @@ std::string cuda_pane(std::size_t n);
 /// Text that a command generated. It is English in every language.
 Html prose(Literal tag, const std::string &text, Language language, const std::string &css_class = "");
 /// A heading, and the section that it names.
-Html section(const std::string &id, const std::string &title, std::initializer_list<Html> children);
+Html section(const std::string &id, const Html &title, std::initializer_list<Html> children);
 
 } // namespace nestsmith::cli::report

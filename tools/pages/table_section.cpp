@@ -8,9 +8,10 @@ Html table_section(const Page &page, Language language) {
     head += element("th", {{"scope", "col"}}, {title});
   for (std::size_t n = 0; n < page.table.rows.size(); ++n) {
     const std::vector<std::string> &cells = page.table.rows[n];
-    Html row = element("th", {{"scope", "row"}},
-                       {n < page.rungs.size() ? element("a", {{"href", "#" + anchor(n)}}, {cells.front()})
-                                              : Html(cells.front())});
+    Html row =
+        element("th", {{"scope", "row"}},
+                {n < page.rungs.size() ? element("a", {{"href", "#" + address(page, n)}}, {cells.front()})
+                                       : Html(cells.front())});
     for (std::size_t m = 1; m < cells.size(); ++m)
       row += element("td", {cells[m]});
     body += element("tr", {row});

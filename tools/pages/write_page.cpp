@@ -67,7 +67,7 @@ Html contents(const Page &page, Language language) {
     item("roofline", std::string(say(Label::roofline, language)));
   item("run", std::string(say(Label::run_table, language)));
   for (std::size_t n = 0; n < page.rungs.size(); ++n)
-    item(anchor(n), fmt::format("{}. {}", n + 1, page.rungs[n].name));
+    item(address(page, n), fmt::format("{}. {}", n + 1, page.rungs[n].name));
   return element("nav", {{"aria-label", std::string(say(Label::contents, language))}},
                  {element("ul", {items})});
 }
@@ -75,13 +75,13 @@ Html contents(const Page &page, Language language) {
 /// The labels that the script shows.
 llvm::json::Value script_labels(Language language) {
   auto label = [&](Label which) { return std::string(say(which, language)); };
-  return llvm::json::Object{{"computation", label(Label::computation)},
-                            {"owed", label(Label::owed)},
-                            {"refused", label(Label::refused)},
-                            {"not_lowered", label(Label::not_lowered)},
-                            {"links", label(Label::links)},
-                            {"accesses", label(Label::access_number)},
-                            {"no_links", label(Label::no_links)}};
+  return llvm::json::Object{
+      {"computation", label(Label::computation)}, {"owed", label(Label::owed)},
+      {"refused", label(Label::refused)},         {"not_lowered", label(Label::not_lowered)},
+      {"kernel_of", label(Label::kernel_of)},     {"no_kernel_yet", label(Label::no_kernel_yet)},
+      {"helpers", label(Label::helpers)},         {"scrolls", label(Label::scrolls)},
+      {"address", label(Label::address_of_step)}, {"links", label(Label::links)},
+      {"accesses", label(Label::access_number)},  {"no_links", label(Label::no_links)}};
 }
 
 } // namespace
@@ -93,23 +93,26 @@ std::string write_page(const Page &page, Language language) {
     rungs += rung_section(page, n, language, lines);
   Html main = element("main", {climb_section(page, language), roofline_section(page, language),
                                table_section(page, language), rungs});
-  Html body = element(
-      "body",
-      {element("a", {{"class", "skip"}, {"href", "#" + anchor(0)}}, {say(Label::skip_to_rungs, language)}),
-       header(page, language), contents(page, language), main,
-       element("footer", {say(Label::made_by, language)}), picture_labels(language),
-       data_block("lines", llvm::formatv("{0}", lines.json()).str()),
-       data_block("labels", llvm::formatv("{0}", script_labels(language)).str()), own_script(page_js)});
+  Html body = element("body", {element("a", {{"class", "skip"}, {"href", "#" + address(page, 0)}},
+                                       {say(Label::skip_to_rungs, language)}),
+                               header(page, language), contents(page, language), main,
+                               element("footer", {say(Label::made_by, language)}), picture_labels(language),
+                               data_block("lines", llvm::formatv("{0}", lines.json()).str()),
+                               data_block("labels", llvm::formatv("{0}", script_labels(language)).str()),
+                               own_script(page_js)});
   return document(element("html", {{"lang", std::string(code(language))}}, {head(page.title, page_js), body}))
       .markup();
 }
 
 SitePage site_page(const Page &page, const std::string &file, Language language) {
   SitePage made{file, page.title, page.tutorial ? page.tutorial->teaches : "", {}, ""};
+  made.measured = page.measured;
   double least = 0, most = 0;
   for (const PageRung &rung : page.rungs) {
+    made.addresses.push_back(address(page, made.rungs.size()));
     made.rungs.push_back(rung.name);
     double rate = rate_of(page, rung);
+    made.each.push_back(rate);
     least = least == 0 ? rate : rate == 0 ? least : std::min(least, rate);
     most = std::max(most, rate);
   }
@@ -119,7 +122,29 @@ SitePage site_page(const Page &page, const std::string &file, Language language)
   return made;
 }
 
-std::string write_index(const std::vector<SitePage> &pages, Language language) {
+/// The bars of the rungs of a page, each with a link to its rung.
+static Html small_climb(const SitePage &page, Language language) {
+  double most = page.each.empty() ? 0 : std::ranges::max(page.each);
+  if (most == 0)
+    return {};
+  Html bars;
+  for (std::size_t n = 0; n < page.each.size(); ++n)
+    bars += element("li", {{"class", "bar"}},
+                    {element("a", {{"href", page.file + "#" + page.addresses[n]}}, {page.rungs[n]}), " ",
+                     element("span", {{"class", "value"}},
+                             {page.each[n] == 0 ? std::string("–") : rate_text(page.each[n])}),
+                     element("svg", {{"width", "100%"}, {"height", "22"}, {"role", "img"}},
+                             {element("title", {page.rungs[n]}),
+                              element("rect", {{"class", page.measured ? "measured" : "modelled"},
+                                               {"width", percent(page.each[n] / most)},
+                                               {"y", "3"},
+                                               {"height", "16"}})})});
+  return section("climb", say(Label::site_climb, language, page.title),
+                 {element("p", {say(Label::site_climb_text, language), " ", page.rates}),
+                  element("ol", {{"class", "bars"}}, {bars})});
+}
+
+std::string write_index(const std::vector<SitePage> &pages, Language language, bool own) {
   Html items;
   for (const SitePage &page : pages)
     items += element(
@@ -128,10 +153,15 @@ std::string write_index(const std::vector<SitePage> &pages, Language language) {
                element("p", {{"class", "quiet"}},
                        {say(Label::rungs_from_to, language, fmt::format("{}", fmt::join(page.rungs, ", ")))}),
                page.rates.empty() ? Html() : element("p", {{"class", "quiet"}}, {page.rates})});
-  std::string title(say(Label::site_title, language));
-  Html body = element("body", {element("header", {element("h1", {title})}),
-                               element("main", {element("ul", {{"class", "site"}}, {items})}),
-                               element("footer", {say(Label::made_by, language)})});
+  std::string title = own ? "nestsmith" : std::string(say(Label::site_title, language));
+  Html body = element(
+      "body", {element("header", {element("h1", {title})}),
+               element("main", {own ? site_introduction(language) : Html(),
+                                pages.empty() ? Html() : small_climb(pages.front(), language),
+                                section("tutorials", say(Label::site_title, language),
+                                        {element("ul", {{"class", "site"}}, {items})}),
+                                own ? site_mistakes(language) : Html(), own ? site_figures(language) : Html()}),
+               element("footer", {say(Label::made_by, language)})});
   return document(element("html", {{"lang", std::string(code(language))}}, {head(title, ""), body})).markup();
 }
 
