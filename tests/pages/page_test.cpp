@@ -155,7 +155,8 @@ TEST_F(InBrowser, AStepHasAnAddress) {
             "9 / ");
   EXPECT_TRUE(
       browser.holds("Math.abs(document.querySelector('#rung-2 .steps').getBoundingClientRect().top) < 100"));
-  browser.evaluate("document.querySelector('#rung-2 .next').click()");
+  browser.evaluate(
+      "document.querySelector('#rung-2 .next').click(); new Promise((done) => setTimeout(done, 500))");
   EXPECT_EQ(browser.text("location.hash"), "#deep_dive/shared/step10");
   EXPECT_EQ(browser.text("document.querySelector('#rung-2 .count').getAttribute('href')"),
             "#deep_dive/shared/step10");

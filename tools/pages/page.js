@@ -199,11 +199,14 @@
       status.textContent = "";
     }
 
-    // A step that the reader chose: its change is scrolled into view, and the address of the page is that of the step.
+    // A step that the reader chose: its change is scrolled into view, and the address of the page is that of the step. Browsers
+    // limit the number of changes of the address, so it changes when the slider rests.
+    let resting = 0;
     function choose(step) {
       show(step);
       showChange();
-      history.replaceState(null, "", address(step));
+      clearTimeout(resting);
+      resting = setTimeout(() => history.replaceState(null, "", address(step)), 250);
     }
 
     // The accesses of a line of CUDA text: their lines in the list of tools/pages/pictures.js.
