@@ -7,6 +7,7 @@
 #include "runtime/records/measured.h"
 #include "runtime/records/text.h"
 #include "schedules/measured.h"
+#include "tools/failure.h"
 #include "tools/record_of.h"
 
 #include <algorithm>
@@ -64,7 +65,7 @@ MeasuredTimes measured_times(const Context &context, const Scheduled &scheduled,
   MeasuredTimes times;
   const records::MeasuredTable &own = own_table();
   const records::MeasuredTable &table = context.arguments.has("records") ? table_for(context) : own;
-  records::Record place = point_of(scheduled, plan, {}, {.gpu = gpu.product});
+  records::Record place = point_of(scheduled, plan, {}, {.gpu = gpu.product, .driver = {}, .nvrtc = {}});
   for (const records::Record &record : table.records()) {
     place.gpu = record.gpu;
     if (!records::same_place(record, place))

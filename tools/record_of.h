@@ -2,7 +2,8 @@
 /// Records of scheduled rungs: the fields that are known before a measurement.
 
 #include "runtime/records/record.h"
-#include "tools/bench/bench.h"
+#include "tools/bench/setting.h"
+#include "tools/scheduled.h"
 
 #include <string>
 

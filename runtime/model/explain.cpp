@@ -231,10 +231,12 @@ Section launch_section(const KernelAnalysis &analysis, const PlanAnalysis &whole
 } // namespace
 
 std::string limit_text(const KernelAnalysis &analysis) {
+  constexpr double half = 0.5;
   if (std::optional<Loss> loss = analysis.largest_loss())
     return loss_text(analysis, *loss);
-  return fmt::format("{}, {} of the estimated time", name(analysis.limiter()),
-                     percent_text(analysis.seconds() / analysis.estimated_seconds));
+  double part = analysis.seconds() / analysis.estimated_seconds;
+  return fmt::format("{}, {} of the estimated time{}", name(analysis.limiter()), percent_text(part),
+                     part < half ? "; the machine code does work that the bounds do not count" : "");
 }
 
 std::string_view name(Known known) {

@@ -6,6 +6,7 @@
 #include "runtime/cuda/cublaslt.h"
 #include "runtime/cuda/measure.h"
 #include "runtime/cuda/nvml.h"
+#include "tools/bench/setting.h"
 #include "tools/climb.h"
 
 #include <functional>
@@ -15,19 +16,6 @@
 #include <vector>
 
 namespace nestsmith::cli {
-
-/// The conditions of one table.
-struct BenchSetting {
-  cuda::LaunchMode launch = cuda::LaunchMode::back_to_back;
-  bool cold_l2 = false;
-};
-
-/// The words of the option --launch: "single", "back-to-back", "graph".
-std::string name(cuda::LaunchMode launch);
-/// The mode that has this name, which must be one of them.
-cuda::LaunchMode launch_mode(const std::string &name);
-/// "launches back to back, warm L2".
-std::string to_text(const BenchSetting &setting);
 
 /// The times of a row in one setting.
 struct BenchTime {

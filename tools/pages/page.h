@@ -13,8 +13,8 @@
 
 namespace nestsmith::cli::report {
 
-/// The comparison with the rung of the page on which it builds. The first one is compared with the previous rung
-/// of the tutorial.
+/// The comparison with the rung of the page on which it builds. The first one is compared with the previous
+/// rung of the tutorial.
 struct Against {
   std::string name;
   Verdict verdict;

@@ -37,7 +37,7 @@ Html site_introduction(Language language) {
 Html site_mistakes(Language language) {
   Html items;
   for (const Mistake &mistake : mistakes())
-    if (LintResult result = lint(mistake); result.verdict != Verdict::passed)
+    if (LintResult result = lint(mistake); result.verdict != LintVerdict::passed)
       items += caught(mistake, result, language);
   return section(
       "mistakes", say(Label::site_mistakes, language),
