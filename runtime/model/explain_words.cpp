@@ -196,9 +196,11 @@ std::string record_text(const PlanAnalysis &before, const PlanAnalysis &after, c
   auto estimated = verdict_by(Source::estimate, before, after);
   if (!estimated)
     return text;
-  bool agrees = estimated->outcome == verdict.outcome;
+  const char *stance = estimated->outcome == verdict.outcome ? "agrees"
+                       : estimated->outcome == Outcome::same ? "does not show it"
+                                                             : "disagrees";
   return text +
-         fmt::format("The estimate {}: it {}. ", agrees ? "agrees" : "disagrees",
+         fmt::format("The estimate {}: it {}. ", stance,
                      change_text(before.estimated_seconds(), after.estimated_seconds(), estimated->outcome));
 }
 

@@ -83,6 +83,8 @@ TEST(Verdict, TheWordsSayWhatSpeaks) {
       StartsWith("No gain over mine: measured on NVIDIA H200, 4 ms instead of 4 ms, about the same. The "
                  "estimate agrees: it is about the same, 3 ms instead of 3 ms. The least time alone does "
                  "not show it: "));
+  EXPECT_THAT(in_words(plan(2, 3, 6), "mine", plan(1, 2.9, 4)),
+              HasSubstr("The estimate does not show it: it is about the same, 2.9 ms instead of 3 ms. "));
   EXPECT_THAT(
       in_words(plan(2, 3, 0), "mine", plan(1, 5, 0)),
       StartsWith("Worse than mine: the estimated time, with latency, barriers and waves, rises from 3 ms "
