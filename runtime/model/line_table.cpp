@@ -1,5 +1,5 @@
-/// Reads the line table of a CUBIN: the section .debug_line, in the format of DWARF 2 ("DWARF Debugging
-/// Information Format", version 2, section 6.2). Its only relocation is the address of the kernel.
+/// Reads the line table of a CUBIN: the section .debug_line, in the format of DWARF 2 or 3 ("DWARF Debugging
+/// Information Format", section 6.2). Its only relocation is the address of the kernel.
 
 #include "runtime/model/cubin_section.h"
 #include "runtime/model/machine_code.h"
@@ -116,7 +116,8 @@ std::vector<int> source_lines(const std::vector<char> &cubin, const std::string 
   program.base = reader.next<std::int8_t>();
   program.range = reader.next<std::uint8_t>();
   program.opcodes = reader.next<std::uint8_t>();
-  if (version != 2 || program.range == 0 || program.opcodes == 0 || size == 0)
+  bool known = version == 2 || version == 3; // with the same header
+  if (!known || program.range == 0 || program.opcodes == 0 || size == 0)
     return {};
   for (std::uint64_t n = 1; n < program.opcodes; ++n)
     program.operands.push_back(reader.next<std::uint8_t>());
