@@ -14,7 +14,8 @@ namespace nestsmith::figure {
 namespace {
 
 double warps_of(const KernelAnalysis &analysis) {
-  return static_cast<double>((analysis.kernel.threads() + 31) / 32 * analysis.waves.blocks);
+  std::int64_t of_block = (analysis.kernel.threads() + 31) / 32;
+  return static_cast<double>(of_block * analysis.waves.blocks);
 }
 
 double multiply_adds(const KernelAnalysis &analysis) {
