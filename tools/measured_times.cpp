@@ -30,12 +30,10 @@ const records::MeasuredTable &own_table() {
   return table;
 }
 
-records::MeasuredTable table_for(const Context &context) {
-  auto path = context.arguments.value("records");
-  if (!path)
-    return own_table();
+/// The records of nestsmith with those of the file of --records.
+records::MeasuredTable table_with(const std::string &path) {
   records::MeasuredTable table = own_table();
-  records::MeasuredTable given(read_outside(*path, "table", records::most_text_bytes), printable(*path));
+  records::MeasuredTable given(read_outside(path, "table", records::most_text_bytes), printable(path));
   for (const records::Record &record : given.records())
     table.put(record);
   return table;
@@ -63,9 +61,11 @@ Option records_option() {
 MeasuredTimes measured_times(const Context &context, const Scheduled &scheduled, const kernel::Plan &plan,
                              const Gpu &gpu) {
   MeasuredTimes times;
-  const records::MeasuredTable &own = own_table();
-  const records::MeasuredTable &table = context.arguments.has("records") ? table_for(context) : own;
-  records::Record place = point_of(scheduled, plan, {}, {.gpu = gpu.product, .driver = {}, .nvrtc = {}});
+  std::optional<records::MeasuredTable> given;
+  if (auto path = context.arguments.value("records"))
+    given = table_with(*path);
+  const records::MeasuredTable &table = given ? *given : own_table();
+  records::Record place = point_of(scheduled, plan, {}, {.gpu = gpu.product});
   for (const records::Record &record : table.records()) {
     place.gpu = record.gpu;
     if (!records::same_place(record, place))

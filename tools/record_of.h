@@ -11,7 +11,7 @@ namespace nestsmith::cli {
 
 /// The GPU of a measurement and its software.
 struct MeasuringMachine {
-  std::string gpu, driver, nvrtc; ///< "NVIDIA H200", "13.0", "13.0"
+  std::string gpu = {}, driver = {}, nvrtc = {}; ///< "NVIDIA H200", "13.0", "13.0"
 };
 
 /// The field `code` of a record: identifies the CUDA text of the plan at its shape.

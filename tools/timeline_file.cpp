@@ -5,6 +5,7 @@
 #include "runtime/model/machine_code.h"
 #include "tools/json.h"
 #include "tools/tables/terminal.h"
+#include "tools/tables/text_diff.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -13,16 +14,6 @@
 namespace nestsmith::cli {
 
 namespace {
-
-std::vector<std::string> lines_of(const std::string &text) {
-  std::vector<std::string> lines;
-  for (std::size_t begin = 0; begin < text.size();) {
-    std::size_t end = std::min(text.find('\n', begin), text.size());
-    lines.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return lines;
-}
 
 /// Adds the line table to the machine code of the analysis if the compiler generates the same code with it.
 void add_line_table(KernelAnalysis &analysis, const std::string &text, Arch arch) {
@@ -135,7 +126,7 @@ model::Timeline timeline_of(const PlanAnalysis &analysis, const kernel::Plan &pl
   KernelAnalysis kernel = analysis.kernels[index];
   std::string text = cuda_kernel(plan.kernels[index]);
   add_line_table(kernel, text, analysis.gpu.arch);
-  return model::timeline(kernel, analysis.gpu, lines_of(text));
+  return model::timeline(kernel, analysis.gpu, split_lines(text));
 }
 
 std::string chrome_trace(const model::Timeline &timeline, const PlanAnalysis &analysis,

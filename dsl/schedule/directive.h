@@ -45,8 +45,7 @@ struct Directive {
   }
 };
 
-/// What the caller of a directive states beside its arguments: the line of its source, and the names that it
-/// chooses for the results.
+/// The caller of a directive: the line of its source, and the names that it chooses for the results.
 struct Caller {
   Where where;
   std::vector<std::string> names; ///< empty: the directive derives names

@@ -99,6 +99,16 @@ double KernelAnalysis::active_lanes() const {
   return all.warps == 0 ? 0 : static_cast<double>(all.threads) / static_cast<double>(all.warps);
 }
 
+std::int64_t KernelAnalysis::warps_of_block() const {
+  return (kernel.threads() + lanes_per_warp - 1) / lanes_per_warp;
+}
+
+std::int64_t KernelAnalysis::warps() const { return warps_of_block() * waves.blocks; }
+
+double KernelAnalysis::barriers_of_warp() const {
+  return static_cast<double>(counters.barriers.warps) / std::max<double>(1, static_cast<double>(warps()));
+}
+
 double KernelAnalysis::imbalance(const Gpu &gpu) const {
   double blocks = static_cast<double>(std::max<std::int64_t>(waves.blocks, 1));
   return static_cast<double>(waves.busiest) * gpu.sms / blocks;

@@ -132,19 +132,17 @@ std::optional<ModelledCode> modelled_code(const KernelAnalysis &analysis, const 
     return std::nullopt;
   ModelledCode result;
   result.code = machine_code(analysis.compiled->cubin, entry_name(analysis.kernel));
-  std::int64_t warps_of_block = (analysis.kernel.threads() + 31) / 32;
-  double warps = static_cast<double>(warps_of_block) * static_cast<double>(analysis.waves.blocks);
+  auto warps = static_cast<double>(analysis.warps());
   if (result.code.empty() || warps == 0)
     return std::nullopt;
   const Counters &counters = analysis.counters;
   auto products = static_cast<double>(counters.matrix_calls().warps);
   double arithmetic =
       products > 0 ? products : static_cast<double>(counters.multiply_adds.warps + counters.floating.warps);
-  result.counts =
-      loop_counts(result.code, arithmetic / warps, static_cast<double>(counters.barriers.warps) / warps);
+  result.counts = loop_counts(result.code, arithmetic / warps, analysis.barriers_of_warp());
   result.work = {.loops = result.counts.loops,
                  .iterations = {},
-                 .warps = static_cast<int>(warps_of_block),
+                 .warps = static_cast<int>(analysis.warps_of_block()),
                  .schedulers = gpu.schedulers,
                  .matrix_clocks = products > 0 ? matrix_clocks(counters, gpu) * gpu.schedulers / products : 1,
                  .access = access_clocks(analysis, gpu)};

@@ -211,11 +211,8 @@ Section launch_section(const KernelAnalysis &analysis, const PlanAnalysis &whole
   section.facts.push_back(
       {"Active lanes", fmt::format("{} of 32; {} branches diverge", number_text(analysis.active_lanes()),
                                    count_text(static_cast<double>(counts.divergent)))});
-  std::int64_t warps = w.blocks * ((analysis.kernel.threads() + 31) / 32);
   section.facts.push_back(
-      {"Barriers",
-       fmt::format("{} for each warp", number_text(static_cast<double>(counts.barriers.warps) /
-                                                   std::max<double>(1, static_cast<double>(warps))))});
+      {"Barriers", fmt::format("{} for each warp", number_text(analysis.barriers_of_warp()))});
   if (counts.estimated)
     section.facts.push_back(
         {"Counted",

@@ -49,9 +49,8 @@ std::vector<AccessName> hottest(const PlanAnalysis &analysis);
 /// Mean cost of a request: "32 sectors", "1 wavefront".
 std::string per_request(const model::AccessCounts &access);
 
-/// What takes the most of the estimated time: a loss, with the factor by which the estimate would be less
-/// without it, or the resource of the largest bound. "imbalance of the last wave, 1.27 times", "L1, 98 % of the
-/// estimated time".
+/// The limit of a kernel: the largest loss with its factor, such as "imbalance of the last wave, 1.27 times",
+/// or the resource of the largest bound, such as "L1, 98 % of the estimated time".
 std::string limit_text(const KernelAnalysis &analysis);
 
 /// Plain text: the limiting resource, its margin, and the next limit.

@@ -122,11 +122,7 @@ std::string other_figures(const KernelAnalysis &before, const KernelAnalysis &af
     if (a != b)
       parts.push_back(fmt::format("{} {} instead of {}", name, count_text(a), count_text(b)));
   };
-  auto barriers = [](const KernelAnalysis &kernel) {
-    std::int64_t warps = (kernel.kernel.threads() + 31) / 32 * kernel.waves.blocks;
-    return warps == 0 ? 0 : static_cast<double>(kernel.counters.barriers.warps) / static_cast<double>(warps);
-  };
-  add("barriers for each warp", barriers(before), barriers(after));
+  add("barriers for each warp", before.barriers_of_warp(), after.barriers_of_warp());
   add("groups of copies in flight", groups_in_flight(before), groups_in_flight(after));
   add("bytes of shared memory for each block", static_cast<double>(before.kernel.shared_bytes),
       static_cast<double>(after.kernel.shared_bytes));

@@ -1,6 +1,5 @@
 #pragma once
-/// What an estimated time contains beside the throughput of a resource. None of these limits is a resource, so
-/// no bound names it.
+/// The parts of an estimated time that no bound names, because they are not the throughput of a resource.
 
 #include <cstdint>
 #include <string_view>

@@ -12,10 +12,9 @@ namespace nestsmith {
 enum class Outcome : std::uint8_t { better, same, worse };
 std::string_view name(Outcome outcome); ///< "better"
 
-/// What speaks for a verdict, the strongest first:
+/// The source of the times that a verdict compares, the strongest first:
 ///   record    the measured times of both plans on this GPU, if they were measured under the same conditions
-///   with the
-///             CUDA text that is emitted now
+///             with the CUDA text that is emitted now
 ///   estimate  the estimated times, if both plans are compiled
 ///   bound     the least times
 enum class Source : std::uint8_t { record, estimate, bound };
@@ -34,8 +33,5 @@ struct Verdict {
 std::optional<Verdict> verdict_by(Source source, const PlanAnalysis &before, const PlanAnalysis &after);
 /// The verdict of the first source that has one.
 Verdict verdict_of(const PlanAnalysis &before, const PlanAnalysis &after);
-inline Outcome outcome(const PlanAnalysis &before, const PlanAnalysis &after) {
-  return verdict_of(before, after).outcome;
-}
 
 } // namespace nestsmith

@@ -17,15 +17,9 @@ auto place_of(const Record &record) {
                   record.cold_l2);
 }
 
-auto setting_of(const Record &record) {
-  return std::tie(record.gpu, record.driver, record.nvrtc, record.launch, record.cold_l2, record.shape,
-                  record.dtype);
-}
-
 } // namespace
 
 bool same_place(const Record &a, const Record &b) { return place_of(a) == place_of(b); }
-bool comparable(const Record &a, const Record &b) { return setting_of(a) == setting_of(b); }
 
 MeasuredTable::MeasuredTable(const std::string &text, const std::string &where)
     : records_(parse_records(text, where)) {

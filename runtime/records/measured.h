@@ -13,9 +13,6 @@ namespace nestsmith::records {
 /// The text of the kernel and the versions of the software are not a part, so that a new measurement replaces
 /// an old one.
 bool same_place(const Record &a, const Record &b);
-/// Whether the times of two records can be compared: the same GPU, driver, compiler, launch, L2, shape and
-/// dtype.
-bool comparable(const Record &a, const Record &b);
 
 class MeasuredTable {
 public:

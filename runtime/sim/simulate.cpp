@@ -319,11 +319,8 @@ void Simulation::check_orders(const Stats &stats, std::vector<Diagnostic> &diagn
   std::vector<Run> runs;
   for (BlockOrder &order : block_orders(decoded_, few))
     runs.push_back({std::move(order), {}});
-  std::atomic<std::size_t> next = 0;
-  std::vector<int> workers(worker_count(options_.host_threads, runs.size()));
-  run_workers(workers, [&](int) {
-    for (std::size_t n = next++; n < runs.size(); n = next++)
-      runs[n].result = run_in_order(values, globals_, initial_, runs[n].order);
+  for_each_index(options_.host_threads, runs.size(), [&](std::size_t n) {
+    runs[n].result = run_in_order(values, globals_, initial_, runs[n].order);
   });
   for (const Run &run : runs)
     if (auto text = difference(runs.front().result, run.result, runs.front().order.text, run.order.text))

@@ -1,7 +1,9 @@
 #pragma once
-/// Parallel execution of the blocks of the grid on the host's cores.
+/// Parallel execution on the host's cores: of the blocks of a grid, and of any other list.
 
 #include <algorithm>
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <thread>
@@ -36,6 +38,17 @@ template <class Worker, class Work> void run_workers(std::vector<Worker> &worker
   for (const std::exception_ptr &failure : failures)
     if (failure)
       std::rethrow_exception(failure);
+}
+
+/// Calls `work(n)` for each n below `count` on `worker_count(asked, count)` threads, which take the numbers in
+/// ascending order. Rethrows as `run_workers` does.
+template <class Work> void for_each_index(unsigned asked, std::size_t count, const Work &work) {
+  std::atomic<std::size_t> next = 0;
+  std::vector<unsigned> workers(worker_count(asked, count));
+  run_workers(workers, [&](unsigned) {
+    for (std::size_t n = next++; n < count; n = next++)
+      work(n);
+  });
 }
 
 } // namespace nestsmith::sim

@@ -88,14 +88,10 @@ struct Draw {
 std::vector<Draw> draw(const Build &build, const KnobValues &fixed, std::uint64_t seed, std::uint64_t first,
                        std::size_t count) {
   std::vector<Draw> draws(count);
-  std::atomic<std::size_t> next = 0;
-  std::vector<std::size_t> workers(sim::worker_count(0, count));
-  sim::run_workers(workers, [&](std::size_t) {
-    for (std::size_t n = next++; n < count; n = next++) {
-      Knobs knobs = first + n == 0 ? Knobs(fixed) : Knobs::random(seed + first + n, fixed);
-      add(draws[n].space, build, knobs);
-      draws[n].knobs = knobs.chosen();
-    }
+  sim::for_each_index(0, count, [&](std::size_t n) {
+    Knobs knobs = first + n == 0 ? Knobs(fixed) : Knobs::random(seed + first + n, fixed);
+    add(draws[n].space, build, knobs);
+    draws[n].knobs = knobs.chosen();
   });
   return draws;
 }

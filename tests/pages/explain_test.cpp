@@ -49,7 +49,7 @@ TEST(Explain, SaysWorseBecauseOfBankConflicts) {
 
 TEST(Explain, SaysNoGainAndWhatDidNotMatter) {
   PlanAnalysis padded = on("principles/padded"), swizzled = on("principles/swizzled");
-  EXPECT_EQ(outcome(padded, swizzled), Outcome::same);
+  EXPECT_EQ(verdict_of(padded, swizzled).outcome, Outcome::same);
   std::string words = in_words(padded, "principles/padded", swizzled);
   EXPECT_THAT(words,
               StartsWith("No gain over principles/padded: the estimated time, with latency, barriers and "
@@ -86,7 +86,7 @@ TEST(Explain, SaysThatTheEstimateChangesIfTheBoundDoesNot) {
   PlanAnalysis padded = on("principles/padded"), swizzled = on("principles/swizzled");
   padded.kernels[0].estimated_seconds = 3e-3;
   swizzled.kernels[0].estimated_seconds = 2e-3;
-  EXPECT_EQ(outcome(padded, swizzled), Outcome::better);
+  EXPECT_EQ(verdict_of(padded, swizzled).outcome, Outcome::better);
   EXPECT_THAT(
       in_words(padded, "principles/padded", swizzled),
       StartsWith("Better than principles/padded: the estimated time, with latency, barriers and waves, falls "

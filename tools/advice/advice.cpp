@@ -1,15 +1,14 @@
 #include "tools/advice/advice.h"
 
 #include "runtime/model/analyse.h"
+#include "runtime/sim/workers.h"
 #include "tools/advice/changes.h"
 #include "tools/json.h"
 
 #include <algorithm>
-#include <atomic>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <limits>
-#include <thread>
 
 namespace nestsmith::cli {
 
@@ -34,17 +33,6 @@ struct Applied {
   double least = 0; ///< by a look
 };
 
-void in_parallel(std::size_t count, const std::function<void(std::size_t)> &work) {
-  std::atomic<std::size_t> next = 0;
-  std::vector<std::jthread> threads;
-  std::size_t workers = std::min<std::size_t>(count, std::max(1U, std::thread::hardware_concurrency()));
-  for (std::size_t n = 0; n < workers; ++n)
-    threads.emplace_back([&] {
-      for (std::size_t at = next++; at < count; at = next++)
-        work(at);
-    });
-}
-
 double look(const Scheduled &scheduled, const kernel::Plan &plan, const Gpu &gpu) {
   return analyse(scheduled.source(), plan, gpu, {}, look_options).seconds();
 }
@@ -68,7 +56,7 @@ std::optional<Applied> applied(const Change &change, const Scheduled &from, cons
 std::vector<Applied> look_at(std::vector<Change> changes, const Subject &subject, double least) {
   changes.resize(std::min(changes.size(), most_looked_at));
   std::vector<std::optional<Applied>> results(changes.size());
-  in_parallel(changes.size(), [&](std::size_t n) {
+  sim::for_each_index(0, changes.size(), [&](std::size_t n) {
     results[n] = applied(changes[n], subject.scheduled, subject.analysis.gpu);
   });
   std::vector<Applied> legal;
@@ -137,7 +125,7 @@ Advice advise(const Analysed &analysed, ResultCache *results) {
     for (std::size_t n = 0; n < changes.size(); ++n)
       estimate(n);
   else
-    in_parallel(changes.size(), estimate);
+    sim::for_each_index(0, changes.size(), estimate);
   for (std::size_t n = 0; n < changes.size(); ++n)
     if (times[n])
       advice.tried.push_back({changes[n].what, *times[n]});

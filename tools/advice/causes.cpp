@@ -12,7 +12,7 @@ namespace nestsmith::cli {
 
 namespace {
 
-/// What a directive does to the time.
+/// The way in which a directive saves time.
 struct Effect {
   const char *directive, *text;
 };

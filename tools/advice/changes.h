@@ -27,6 +27,8 @@ struct Change {
 Schedule replayed(const Schedule &from, const std::function<bool(Schedule &, const Directive &)> &replace);
 /// The loop or the block that is argument number `n` of a directive; null if the argument is of another kind.
 const std::string *loop_argument(const Directive &directive, std::size_t n = 0);
+/// Whether the directive binds a loop to the axis.
+bool is_bind(const Directive &directive, Axis axis);
 
 // Shared memory with bank conflicts (storage_changes.cpp).
 std::vector<Change> pad_rows(const Subject &subject);

@@ -41,10 +41,8 @@ Schedule with_stages(const Schedule &from, std::int64_t more) {
 }
 
 const Directive *bind_of(const Schedule &schedule, Axis axis) {
-  auto found = std::ranges::find_if(schedule.trace(), [&](const Directive &directive) {
-    const auto *word = directive.op == "bind" ? std::get_if<Word>(&directive.arguments.at(1)) : nullptr;
-    return word && parse_axis(word->text) == axis;
-  });
+  auto found = std::ranges::find_if(schedule.trace(),
+                                    [&](const Directive &directive) { return is_bind(directive, axis); });
   return found == schedule.trace().end() ? nullptr : &*found;
 }
 

@@ -13,6 +13,11 @@ const std::string *loop_argument(const Directive &directive, std::size_t n) {
   return loop ? &loop->name : nullptr;
 }
 
+bool is_bind(const Directive &directive, Axis axis) {
+  const auto *word = directive.op == "bind" ? std::get_if<Word>(&directive.arguments.at(1)) : nullptr;
+  return word && parse_axis(word->text) == axis;
+}
+
 Schedule replayed(const Schedule &from, const std::function<bool(Schedule &, const Directive &)> &replace) {
   Schedule s(from.source(), from.target());
   for (const Directive &directive : from.trace())
@@ -36,11 +41,6 @@ std::string factors_text(const Factors &factors) {
   for (std::int64_t factor : factors)
     parts.push_back(factor == infer ? "infer" : std::to_string(factor));
   return fmt::format("{{{}}}", fmt::join(parts, ", "));
-}
-
-bool is_bind(const Directive &directive, Axis axis) {
-  const auto *word = directive.op == "bind" ? std::get_if<Word>(&directive.arguments.at(1)) : nullptr;
-  return word && parse_axis(word->text) == axis;
 }
 
 /// A split with other factors: the position of its directive in the trace, and the factors.

@@ -10,7 +10,6 @@
 #include "tools/output_file.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <filesystem>
 #include <fmt/format.h>
@@ -107,22 +106,18 @@ std::vector<RecordBatch> batches_of(const Context &context, const std::vector<co
 
 void Precompiled::add(const std::vector<kernel::Plan> &plans, Arch arch) {
   std::mutex mutex;
-  std::atomic<std::size_t> next = 0;
-  std::vector<std::size_t> workers(sim::worker_count(0, plans.size()));
-  sim::run_workers(workers, [&](std::size_t) {
-    for (std::size_t n = next++; n < plans.size(); n = next++) {
-      std::string key = compiled_key(plans[n], arch);
-      {
-        std::lock_guard lock(mutex);
-        if (known_.contains(key))
-          continue;
-      }
-      std::vector<cuda::Compiled> compiled;
-      if (failure_of([&] { compiled = compile_(plans[n], arch); }).code != ExitCode::good)
-        continue; // the row of this rung says why
+  sim::for_each_index(0, plans.size(), [&](std::size_t n) {
+    std::string key = compiled_key(plans[n], arch);
+    {
       std::lock_guard lock(mutex);
-      known_[key] = std::move(compiled);
+      if (known_.contains(key))
+        return;
     }
+    std::vector<cuda::Compiled> compiled;
+    if (failure_of([&] { compiled = compile_(plans[n], arch); }).code != ExitCode::good)
+      return; // the row of this rung says why
+    std::lock_guard lock(mutex);
+    known_[key] = std::move(compiled);
   });
 }
 

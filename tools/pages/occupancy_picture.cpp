@@ -17,7 +17,7 @@ struct Shared {
 
 std::vector<Shared> resources_of(const KernelAnalysis &kernel, const Gpu &gpu) {
   const Occupancy &occupancy = kernel.occupancy;
-  std::int64_t warps = (kernel.kernel.threads() + lanes_per_warp - 1) / lanes_per_warp;
+  std::int64_t warps = kernel.warps_of_block();
   std::vector<Shared> all = {
       {OccupancyLimit::registers, Label::registers, occupancy.registers_per_thread * warps * lanes_per_warp,
        gpu.registers_per_sm},

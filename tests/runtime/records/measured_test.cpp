@@ -68,18 +68,5 @@ TEST(MeasuredTable, RefusesOtherOutcomesAndTwoRecordsOfOnePlace) {
   expect_user_error([&] { MeasuredTable("{}", "t.json"); }, ExitCode::usage, "not a file of records");
 }
 
-TEST(MeasuredTable, ComparesTimesOfOneSettingOnly) {
-  Record a = timed("a", 1), b = timed("b", 2);
-  EXPECT_TRUE(comparable(a, b));
-  for (std::string Record::*field :
-       {&Record::gpu, &Record::driver, &Record::nvrtc, &Record::launch, &Record::shape, &Record::dtype}) {
-    Record other = b;
-    other.*field = "other";
-    EXPECT_FALSE(comparable(a, other));
-  }
-  b.cold_l2 = true;
-  EXPECT_FALSE(comparable(a, b));
-}
-
 } // namespace
 } // namespace nestsmith::records

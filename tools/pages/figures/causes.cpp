@@ -13,11 +13,6 @@ namespace nestsmith::figure {
 
 namespace {
 
-double warps_of(const KernelAnalysis &analysis) {
-  std::int64_t of_block = (analysis.kernel.threads() + 31) / 32;
-  return static_cast<double>(of_block * analysis.waves.blocks);
-}
-
 double multiply_adds(const KernelAnalysis &analysis) {
   return static_cast<double>(analysis.counters.multiply_adds.warps);
 }
@@ -56,8 +51,7 @@ std::string changes(const KernelAnalysis &before, const KernelAnalysis &after) {
   add("instructions for each multiply-add", b.instructions, a.instructions);
   add("loads of global memory for each multiply-add", b.global_loads, a.global_loads);
   add("loads of shared memory for each multiply-add", b.shared_loads, a.shared_loads);
-  add("barriers for each warp", static_cast<double>(before.counters.barriers.warps) / warps_of(before),
-      static_cast<double>(after.counters.barriers.warps) / warps_of(after));
+  add("barriers for each warp", before.barriers_of_warp(), after.barriers_of_warp());
   if (before.occupancy.warps == after.occupancy.warps)
     parts.push_back(fmt::format("as many resident warps, {}", before.occupancy.warps));
   else
@@ -68,13 +62,12 @@ std::string changes(const KernelAnalysis &before, const KernelAnalysis &after) {
 } // namespace
 
 Executed executed(const KernelAnalysis &analysis) {
-  double warps = warps_of(analysis), work = multiply_adds(analysis) / std::max(1.0, warps);
+  double work = multiply_adds(analysis) / std::max(1.0, static_cast<double>(analysis.warps()));
   if (!analysis.compiled || work == 0)
     return {};
   std::vector<model::Instruction> code =
       model::machine_code(analysis.compiled->cubin, entry_name(analysis.kernel));
-  model::LoopCounts counts =
-      model::loop_counts(code, work, static_cast<double>(analysis.counters.barriers.warps) / warps);
+  model::LoopCounts counts = model::loop_counts(code, work, analysis.barriers_of_warp());
   Executed sum;
   for (std::size_t n = 0; n < code.size(); ++n) {
     double times = 1;

@@ -14,8 +14,8 @@ struct PublishedTime {
   const PlanAnalysis &analysis;
 };
 
-/// What a warp executes for each multiply-add, by the machine code of the slowest kernel. All are 0 if the code
-/// cannot be read.
+/// The numbers of instructions that a warp executes for each multiply-add, by the machine code of the slowest
+/// kernel. All are 0 if the code cannot be read.
 struct Executed {
   double instructions = 0, global_loads = 0, shared_loads = 0;
 };
