@@ -146,7 +146,7 @@ private:
   std::string floating(const FloatImm &imm) const override {
     std::string_view sign = imm.value < 0 ? "-" : "";
     if (std::isinf(imm.value))
-      return fmt::format("Real({}INFINITY)", sign);
+      return fmt::format("Real({}INFINITY, 0, 0)", sign); // not a magnitude of the terms of a maximum
     return std::isnan(imm.value) ? "Real(NAN)" : fmt::format("Real({})", f32_literal(imm.value));
   }
   std::string cast(DType from, DType to, const Expr &operand) const override;

@@ -151,7 +151,7 @@ private:
   /// A directive may take a sum apart: it relies on this form.
   void check_sum(const Block &block) {
     const std::string &name = block.id->name;
-    bool sums = std::ranges::any_of(block.iters, &IterVar::is_summed);
+    bool sums = block.reduces();
     if (!sums && block.init)
       fail("block {} has an init, but no reduction axis", name);
     if (!sums)
@@ -163,10 +163,12 @@ private:
     };
     for (const Expr &index : block.body.indices)
       check_axes(index, "the store");
-    auto term = term_of_sum(block);
+    auto term = term_of(block);
     if (!term)
-      fail("block {} has a reduction axis, but its value {} is not the element that it stores to plus a term",
-           name, to_string(block.body.value));
+      fail("block {} has a reduction axis, but its value {} is not {}", name, to_string(block.body.value),
+           block.reducer == Reducer::sum ? std::string("the element that it stores to plus a term")
+                                         : fmt::format("the {} of the element that it stores to and a term",
+                                                       nestsmith::name(block.reducer)));
     else if (any_node(*term, [&](const Expr &e) {
                const auto *access = e.as<Load>();
                return access && access->buffer == block.body.buffer;

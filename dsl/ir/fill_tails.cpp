@@ -215,16 +215,13 @@ private:
     }
   }
 
-  /// Matches load(T) + x*y*…, where each factor is a load that is zero past the end of the axis. A factor may
-  /// be converted.
+  /// Whether the term of a sum is x*y*…, where each factor is a load that is zero past the end of the axis. A
+  /// factor may be converted. Zero is the identity of a sum only.
   bool sum_ignores(const Block &block, const IterVar &iter) const {
-    const auto *sum = block.body.value.as<Binary>();
-    if (!sum || sum->op != BinaryOp::add)
+    auto term = term_of_sum(block);
+    if (!term)
       return false;
-    const auto *old = sum->a.as<Load>();
-    if (!old || old->buffer != block.body.buffer)
-      return false;
-    std::vector<Expr> factors{sum->b};
+    std::vector<Expr> factors{*term};
     while (!factors.empty()) {
       Expr factor = factors.back();
       factors.pop_back();

@@ -70,8 +70,8 @@ void emit(const Stmt &stmt, int depth, Bounds &bounds, std::vector<Line> &lines)
                     std::string bindings, guards;
                     for (const IterVar &iter : block.iters) {
                       bindings += fmt::format("{}{}{} = {}", bindings.empty() ? "" : ", ",
-                                              iter.kind == IterKind::reduction ? "sum " : "", iter.var->name,
-                                              text_within(iter.binding, 0));
+                                              iter.is_summed() ? fmt::format("{} ", name(block.reducer)) : "",
+                                              iter.var->name, text_within(iter.binding, 0));
                       if (iter.first.exists())
                         bindings += " from " + text_within(iter.first, 0);
                       if (iter.guarded)

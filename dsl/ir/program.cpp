@@ -241,17 +241,23 @@ Stmt substitute_loops(const Stmt &stmt, FunctionRef<Expr(const Var &)> f) {
   return kept ? stmt : make_block(std::move(copy));
 }
 
-std::optional<Expr> term_of_sum(const Block &block) {
+std::optional<Expr> term_of(const Block &block) {
   const Store &store = block.body;
   auto is_element = [&](const Expr &e) {
     const auto *old = e.as<Load>();
     return old && old->buffer == store.buffer && is_true(old->mask) &&
            std::ranges::equal(old->indices, store.indices, same);
   };
-  const auto *sum = store.value.as<Binary>();
-  if (sum && sum->op == BinaryOp::add && is_element(sum->a))
-    return sum->b;
-  return is_element(store.value) ? std::optional(constant(store.buffer->dtype, 0)) : std::nullopt;
+  const auto *combined = store.value.as<Binary>();
+  bool term_first = has_term_first(block.reducer);
+  if (combined && combined->op == op_of(block.reducer) && is_element(term_first ? combined->b : combined->a))
+    return term_first ? combined->a : combined->b;
+  return is_element(store.value) ? std::optional(identity_of(block.reducer, store.buffer->dtype))
+                                 : std::nullopt;
+}
+
+std::optional<Expr> term_of_sum(const Block &block) {
+  return block.reducer == Reducer::sum && block.reduces() ? term_of(block) : std::nullopt;
 }
 
 /// Visits each node once. Most indices are no data, so that no load is below them.

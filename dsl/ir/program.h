@@ -7,9 +7,10 @@
 ///              | unrolled [pipelined [joined]] [backwards in odd var]
 ///              | vectorized | tensorized | bound to an axis [partitioned] [then last block]
 ///     seq   := stmt; stmt; …
-///     block := block name(v0 = binding, sum v1 = binding [from first], …) [async] where v < extent …:
+///     block := block name(v0 = binding, reducer v1 = binding [from first], …) [async] where v < extent …:
 ///                [init: store] store
 ///     store := buffer[expr, …] = expr
+///     reducer := sum | product | max | min                               (dsl/ir/reducer.h)
 ///
 /// A *block* is one statement with its own variables v0, v1, …, the *axes* of the block. The *binding* of an
 /// axis is an expression of the enclosing loops, and gives the value of the axis. The *tile* of a thread block
@@ -32,7 +33,9 @@
 #include "dsl/expr/axis.h"
 #include "dsl/expr/expr.h"
 #include "dsl/expr/where.h"
+#include "dsl/ir/reducer.h"
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -146,7 +149,7 @@ struct IterVar {
 
 /// The unit of computation. `init` is optional. It executes directly before the body, in each instance in which
 /// every reduction axis has its first value. It also executes if the guard of a reduction axis is false, so
-/// that an empty sum is 0. `init` and `body` use block variables only.
+/// that the sum of no terms is 0. `init` and `body` use block variables only.
 struct Block {
   BlockId id;
   std::vector<IterVar> iters;
@@ -155,6 +158,10 @@ struct Block {
   /// The kernel copies asynchronously (dsl/hardware/async_copy.h). This requests a form of the kernel, and does
   /// not affect the meaning.
   bool async = false;
+  /// With a reduction axis, the body stores `combine(reducer, element, term)` to its element.
+  Reducer reducer = Reducer::sum;
+
+  bool reduces() const { return std::ranges::any_of(iters, &IterVar::is_summed); }
 };
 
 struct StmtNode {
@@ -203,8 +210,11 @@ Stmt replace(const Stmt &root, const Stmt &from, const Stmt &to);
 /// Replaces loop variables in the bindings of all blocks below `stmt`. `f` returns null to keep a variable.
 Stmt substitute_loops(const Stmt &stmt, FunctionRef<Expr(const Var &)> f);
 
-/// The term that a sum adds to its element in each instance; none if the block does not store `element + term`
-/// to this element. A sum of the constant 0 may store the element as it is.
+/// The term that the block's reducer combines with its element in each instance; none if the block does not
+/// store `combine(reducer, element, term)` to this element. If the term is the identity of the reducer, the
+/// block may store the element as it is.
+std::optional<Expr> term_of(const Block &block);
+/// The term of a block that reduces by a sum; none for any other block.
 std::optional<Expr> term_of_sum(const Block &block);
 
 /// The loads in the values and the indices of a block's stores, in order.

@@ -104,8 +104,21 @@ Reduce reduce_axis(std::string name, Expr extent) {
   check_identifier(name, "an axis's name");
   return {make_var(std::move(name)), std::move(extent)};
 }
-Definition sum(Expr value, const Reduce &axis) { return {std::move(value), {axis}}; }
-Definition sum(Expr value, std::vector<Reduce> axes) { return {std::move(value), std::move(axes)}; }
+Definition sum(Expr value, std::vector<Reduce> axes) {
+  return reduce(Reducer::sum, std::move(value), std::move(axes));
+}
+Definition product_over(Expr value, std::vector<Reduce> axes) {
+  return reduce(Reducer::product, std::move(value), std::move(axes));
+}
+Definition max_over(Expr value, std::vector<Reduce> axes) {
+  return reduce(Reducer::max, std::move(value), std::move(axes));
+}
+Definition min_over(Expr value, std::vector<Reduce> axes) {
+  return reduce(Reducer::min, std::move(value), std::move(axes));
+}
+Definition reduce(Reducer reducer, Expr value, std::vector<Reduce> axes) {
+  return {std::move(value), std::move(axes), reducer};
+}
 
 Workload::Workload(std::string name) : name_(std::move(name)) { check_identifier(name_, "a workload's name"); }
 
@@ -242,7 +255,7 @@ void Workload::check_origin(const std::string &stage, const Definition &definiti
     const Var *var = e.as<Var>();
     if (var && std::find(known.begin(), known.end(), *var) == known.end())
       refuse(fmt::format("stage '{0}' uses {1}, which is neither one of its axes ({2}) nor a scalar or size of "
-                         "workload '{3}'; if {1} is a reduction axis, sum over it: sum(…, {1})",
+                         "workload '{3}'; if {1} is a reduction axis, reduce over it, such as sum(…, {1})",
                          stage, (*var)->name, fmt::join(axes, ", "), name_));
   });
 }
@@ -317,10 +330,16 @@ Stmt Workload::stage(const std::string &name, const Buffer &buffer, const std::v
   check_index_range(name, definition.value, axes_of_stage);
   Expr value = definition.value;
   if (!definition.axes.empty()) {
-    block.init = Store{buffer, indices, constant(buffer->dtype, 0)};
-    value = load(buffer, indices) + value;
+    block.reducer = definition.reducer;
+    block.init = Store{buffer, indices, identity_of(block.reducer, buffer->dtype)};
+    value = combine(block.reducer, load(buffer, indices), value);
   }
   block.body = Store{buffer, indices, value};
+  if (block.reduces() && !term_of(block))
+    refuse(
+        fmt::format("the {} of stage '{}' does not depend on its terms, which are the constant {}; define the "
+                    "stage without a reduction axis",
+                    nestsmith::name(block.reducer), name, to_string(definition.value)));
   Stmt nest = make_block(std::move(block));
   for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop) {
     loop->body = nest;

@@ -6,6 +6,8 @@
 ///   Reduce k = reduce_axis("k", K);
 ///   Tensor C = w.compute("C", {M, N}, {"i", "j"}, [&](Expr i, Expr j) { return sum(A(i, k) * B(k, j), k); });
 ///   Program p = w.output(C);
+///
+/// A stage may reduce by another reducer (dsl/ir/reducer.h): `max_over(A(i, k), k)` is the maximum of a row.
 
 #include "dsl/ir/program.h"
 
@@ -19,7 +21,7 @@ namespace nestsmith {
 
 class Workload;
 
-/// A reduction axis, for use inside `sum`.
+/// A reduction axis, for use inside `sum`, `product`, `max_over`, `min_over` and `reduce`.
 class Reduce {
 public:
   operator Expr() const { return Expr(var_); }
@@ -34,18 +36,36 @@ private:
 };
 Reduce reduce_axis(std::string name, Expr extent);
 
-/// The right-hand side of a `compute`: an expression, or its sum over reduction axes.
+/// The right-hand side of a `compute`: an expression, or its reduction over axes.
 struct Definition {
   Expr value;
   std::vector<Reduce> axes; ///< empty: not a reduction
+  Reducer reducer = Reducer::sum;
 
   Definition(Expr value) : value(std::move(value)) {}
-  Definition(Expr value, std::vector<Reduce> axes) : value(std::move(value)), axes(std::move(axes)) {}
+  Definition(Expr value, std::vector<Reduce> axes, Reducer reducer = Reducer::sum)
+      : value(std::move(value)), axes(std::move(axes)), reducer(reducer) {}
 };
-Definition sum(Expr value, const Reduce &axis);
+/// The sum, the product, the maximum and the minimum of `value` over the axes. The maximum and the minimum of
+/// floating-point numbers ignore NaN.
 Definition sum(Expr value, std::vector<Reduce> axes);
+Definition product_over(Expr value, std::vector<Reduce> axes);
+Definition max_over(Expr value, std::vector<Reduce> axes);
+Definition min_over(Expr value, std::vector<Reduce> axes);
+Definition reduce(Reducer reducer, Expr value, std::vector<Reduce> axes);
+inline Definition sum(Expr value, const Reduce &axis) { return sum(std::move(value), std::vector{axis}); }
+inline Definition product_over(Expr value, const Reduce &axis) {
+  return product_over(std::move(value), std::vector{axis});
+}
+inline Definition max_over(Expr value, const Reduce &axis) {
+  return max_over(std::move(value), std::vector{axis});
+}
+inline Definition min_over(Expr value, const Reduce &axis) {
+  return min_over(std::move(value), std::vector{axis});
+}
 
-// A sum is the whole value of a stage. With these operators, 2 * sum(…) gets a short error of the compiler.
+// A reduction is the whole value of a stage. With these operators, 2 * sum(…) gets a short error of the
+// compiler.
 template <class T>
 concept Summand = std::is_convertible_v<T, Expr> || std::is_same_v<T, Definition>;
 template <class A, class B>
@@ -55,25 +75,25 @@ template <class> inline constexpr bool whole_stage = false;
 template <class A, class B>
 requires UsesSum<A, B> Definition operator+(const A &, const B &) {
   static_assert(whole_stage<A>,
-                "a sum is the whole value of a stage: define it alone, and read it in the next stage");
+                "a reduction is the whole value of a stage: define it alone, and read it in the next stage");
   return Expr();
 }
 template <class A, class B>
 requires UsesSum<A, B> Definition operator-(const A &, const B &) {
   static_assert(whole_stage<A>,
-                "a sum is the whole value of a stage: define it alone, and read it in the next stage");
+                "a reduction is the whole value of a stage: define it alone, and read it in the next stage");
   return Expr();
 }
 template <class A, class B>
 requires UsesSum<A, B> Definition operator*(const A &, const B &) {
   static_assert(whole_stage<A>,
-                "a sum is the whole value of a stage: define it alone, and read it in the next stage");
+                "a reduction is the whole value of a stage: define it alone, and read it in the next stage");
   return Expr();
 }
 template <class A, class B>
 requires UsesSum<A, B> Definition operator/(const A &, const B &) {
   static_assert(whole_stage<A>,
-                "a sum is the whole value of a stage: define it alone, and read it in the next stage");
+                "a reduction is the whole value of a stage: define it alone, and read it in the next stage");
   return Expr();
 }
 
@@ -127,9 +147,9 @@ public:
   Expr scalar(std::string name, DType dtype = DType::f32);
 
   /// Defines a stage: `element` returns the value of one element, for each index in `shape`. `axes` are the
-  /// names of the loops. A stage becomes a block with the name of the stage. If the stage is a sum, the block
-  /// also has an init, which sets the element to 0. `where` is the line of the caller's source that defines the
-  /// stage, for `emit --line-info`.
+  /// names of the loops. A stage becomes a block with the name of the stage. If the stage is a reduction, the
+  /// block also has an init, which sets the element to the identity of the reducer. `where` is the line of the
+  /// caller's source that defines the stage, for `emit --line-info`.
   Tensor compute(std::string name, std::vector<Expr> shape, std::vector<std::string> axes,
                  const std::function<Definition(const std::vector<Expr> &)> &element,
                  Where where = Where::current());

@@ -12,7 +12,7 @@ namespace {
 /// Whether the block is a sum of products of two different loads.
 bool is_contraction(const Block &block) {
   auto term = term_of_sum(block);
-  if (!term || std::ranges::none_of(block.iters, &IterVar::is_summed))
+  if (!term)
     return false;
   std::vector<Expr> loads;
   walk(*term, [&](const Expr &node) {
@@ -57,7 +57,7 @@ WholeTiles::WholeTiles(const Stmt &root) {
     add(block.body.buffer, block.body.indices, is_whole);
     for (const Load *access : loads_of(block))
       add(access->buffer, access->indices, is_whole);
-    if (block.body.buffer->scope == Scope::local && std::ranges::any_of(block.iters, &IterVar::is_summed))
+    if (block.body.buffer->scope == Scope::local && block.reduces())
       sums.push_back(&block);
     if (const Load *from = copied(block))
       for (std::size_t d = 0; d < from->indices.size(); ++d)

@@ -42,12 +42,6 @@ MatrixAccess match_access(const Load &load, const IterVar *batch, const IterVar 
   return {is_true(load.mask) && (!transposed || covers(load.buffer, load.indices, crossed)), transposed};
 }
 
-bool same_element(const Load &load, const Store &store) {
-  return load.buffer == store.buffer && is_true(load.mask) &&
-         std::ranges::equal(load.indices, store.indices,
-                            [](const Expr &a, const Expr &b) { return same(a, b); });
-}
-
 /// A factor of a product: a load, possibly converted to the dtype of its arithmetic, and possibly rounded to
 /// tf32 before that.
 struct Factor {
@@ -70,21 +64,14 @@ Factor match_factor(const Expr &e) {
   return read && read->buffer->dtype == DType::f32 ? Factor{read, DType::tf32} : Factor{};
 }
 
-/// The two factors of `T[…] = T[…] + f * g`.
-std::optional<std::pair<Factor, Factor>> match_multiply_add(const Store &store) {
-  const auto *add = store.value.as<Binary>();
-  if (!add || add->op != BinaryOp::add)
-    return std::nullopt;
-  const Load *old = add->a.as<Load>();
-  const Binary *product = add->b.as<Binary>();
-  if (!old || !product || !same_element(*old, store)) {
-    old = add->b.as<Load>();
-    product = add->a.as<Binary>();
-  }
-  if (!old || !product || !same_element(*old, store) || product->op != BinaryOp::mul)
+/// The two factors of a sum of products.
+std::optional<std::pair<Factor, Factor>> match_factors(const Block &block) {
+  auto term = term_of_sum(block);
+  const Binary *product = term ? term->as<Binary>() : nullptr;
+  if (!product || product->op != BinaryOp::mul)
     return std::nullopt;
   Factor f = match_factor(product->a), g = match_factor(product->b);
-  if (!f.read || !g.read || f.read->buffer == store.buffer || g.read->buffer == store.buffer)
+  if (!f.read || !g.read)
     return std::nullopt;
   return std::pair(f, g);
 }
@@ -113,7 +100,7 @@ std::optional<Contraction> as_contraction(const Block &block) {
     if (iter.kind == IterKind::reduction)
       k = &iter;
   }
-  auto factors = match_multiply_add(block.body);
+  auto factors = match_factors(block);
   if (batched != (b != nullptr) || !p || !q || !k || !factors)
     return std::nullopt;
   std::vector<const IterVar *> all = {p, q, k}, results = {p, q};

@@ -45,30 +45,22 @@ json::Value tensor_text(const BufferNode &buffer) {
   return object;
 }
 
-/// The element without the addition to the previous sum.
-Expr summand(const Block &block) {
-  const auto *sum = block.body.value.as<Binary>();
-  bool adds = block.init && sum && sum->op == BinaryOp::add && sum->a.as<Load>() &&
-              sum->a.as<Load>()->buffer == block.body.buffer;
-  return adds ? sum->b : block.init ? constant(block.body.buffer->dtype, 0) : block.body.value;
-}
-
 /// Null if the expressions contain nodes that the tensor language does not make.
 json::Value stage_text(const Block &block) {
-  Expr value = summand(block);
+  Expr value = block.reduces() ? term_of(block).value_or(block.body.value) : block.body.value;
   ExprWriter write({value});
-  json::Array axes, sums;
+  json::Array axes, reduced;
   for (const IterVar &iter : block.iters)
     if (iter.kind == IterKind::spatial)
       axes.push_back(iter.var->name);
     else
-      sums.push_back(
+      reduced.push_back(
           json::Object{{"name", iter.var->name}, {"extent", ExprWriter({iter.extent})(iter.extent)}});
   json::Object object{{"name", block.id->name}, {"axes", std::move(axes)}, {"value", write(value)}};
   if (block.body.buffer->role != Role::inout)
     object["shape"] = extents_text(block.body.buffer->shape);
-  if (!sums.empty())
-    object["sum"] = std::move(sums);
+  if (!reduced.empty())
+    object[llvm::StringRef(name(block.reducer))] = std::move(reduced);
   if (!write.values.empty())
     object["values"] = std::move(write.values);
   return write.complete ? json::Value(std::move(object)) : nullptr;
@@ -215,12 +207,11 @@ private:
     std::vector<std::string> axes;
     for (const json::Value &axis : object.getArray("axes") ? *object.getArray("axes") : json::Array{})
       axes.push_back(axis.getAsString() ? axis.getAsString()->str() : "");
-    std::vector<const json::Object *> sums = objects(object, "sum");
-    if (axes.size() + sums.size() > most_axes)
-      refuse(fmt::format("the stage '{}' has {} axes, expected at most {}", name, axes.size() + sums.size(),
-                         most_axes));
+    Reduction reduction = read_reduction(object, name);
+    if (std::size_t count = axes.size() + reduction.axes.size(); count > most_axes)
+      refuse(fmt::format("the stage '{}' has {} axes, expected at most {}", name, count, most_axes));
     auto element = [&](const std::vector<Expr> &indices) {
-      return read_element(object, name, axes, sums, indices);
+      return read_element(object, name, axes, reduction, indices);
     };
     auto target = tensors_.find(name);
     if (target != tensors_.end() && target->second->role == Role::inout)
@@ -228,8 +219,25 @@ private:
     tensors_.emplace(name, workload_.compute(name, shape(object), axes, element, Where()).buffer());
   }
 
+  struct Reduction {
+    Reducer reducer = Reducer::sum;
+    std::vector<const json::Object *> axes;
+  };
+  static Reduction read_reduction(const json::Object &object, const std::string &stage) {
+    Reduction result;
+    for (Reducer reducer : reducers) {
+      std::vector<const json::Object *> axes = objects(object, nestsmith::name(reducer).data());
+      if (!axes.empty() && !result.axes.empty())
+        refuse(fmt::format("the stage '{}' has the reducers '{}' and '{}', expected one", stage,
+                           nestsmith::name(result.reducer), nestsmith::name(reducer)));
+      if (!axes.empty())
+        result = {reducer, std::move(axes)};
+    }
+    return result;
+  }
+
   Definition read_element(const json::Object &object, const std::string &name,
-                          const std::vector<std::string> &axes, const std::vector<const json::Object *> &sums,
+                          const std::vector<std::string> &axes, const Reduction &reduction,
                           const std::vector<Expr> &indices) const {
     const json::Value *value = object.get("value");
     if (!value)
@@ -238,7 +246,8 @@ private:
     for (std::size_t n = 0; n < std::min(axes.size(), indices.size()); ++n)
       read.names.insert_or_assign(axes[n], indices[n]);
     Definition definition{Expr(0)};
-    for (const json::Object *axis : sums) {
+    definition.reducer = reduction.reducer;
+    for (const json::Object *axis : reduction.axes) {
       definition.axes.push_back(reduce_axis(text(*axis, "name"), extent(axis->get("extent"), "extent")));
       read.names.insert_or_assign(text(*axis, "name"), Expr(definition.axes.back()));
     }

@@ -19,7 +19,16 @@ namespace nestsmith {
 namespace {
 
 namespace json = llvm::json;
-constexpr std::int64_t newest_version = 2;
+constexpr std::int64_t newest_version = 3;
+
+/// The oldest version that has what the trace contains: 3 has reducers other than a sum, 2 the computation.
+std::int64_t version_of(const Program *computation) {
+  if (!computation)
+    return 1;
+  auto sums = [](const Block *block) { return block->reducer == Reducer::sum; };
+  return std::ranges::all_of(blocks_of(computation->body), sums) ? 2 : 3;
+}
+
 constexpr std::size_t most_directives = 5000;
 
 json::Value to_json(const Argument &argument) {
@@ -218,9 +227,9 @@ static json::Value to_json(const Directive &directive) {
 
 /// The keys of an object in the order in which a reader expects them.
 static std::string in_one_line(const json::Value &value) {
-  constexpr std::array keys = {"op",    "args",    "results", "named",       "name", "dtype",
-                               "role",  "min",     "max",     "multiple_of", "axes", "sum",
-                               "shape", "leading", "extent",  "values",      "value"};
+  constexpr std::array keys = {"op",      "args",  "results", "named",       "name",   "dtype",
+                               "role",    "min",   "max",     "multiple_of", "axes",   "sum",
+                               "product", "shape", "leading", "extent",      "values", "value"};
   const json::Object *object = value.getAsObject();
   std::string text;
   llvm::raw_string_ostream out(text);
@@ -248,7 +257,7 @@ std::string to_json(const TraceFile &trace) {
   // Each directive, tensor and stage has a line of its own.
   auto line = [&](const json::Value &value) { writer.rawValue(in_one_line(value)); };
   writer.object([&] {
-    writer.attribute("nestsmith_trace", computation ? newest_version : 1);
+    writer.attribute("nestsmith_trace", version_of(computation ? &*trace.computation : nullptr));
     writer.attribute("workload", trace.workload);
     writer.attribute("dtype", std::string(name(trace.dtype)));
     writer.attribute("target", trace.arch);
@@ -339,9 +348,9 @@ TraceFile parse_trace(const std::string &text, const std::string &where) {
       trace.knobs[llvm::StringRef(name).str()] = value.getAsString()->str();
     }
   const json::Value *computation = root->get("computation");
-  if (*version == newest_version && !computation)
+  if (*version >= 2 && !computation)
     refuse_trace(where, "has no 'computation'");
-  if (*version == newest_version)
+  if (*version >= 2)
     trace.computation = parse_computation(*computation, trace.workload, trace.sizes, where);
   const json::Array *list = root->getArray("directives");
   if (!list)

@@ -18,8 +18,8 @@ std::string to_cpp(const Directive &directive, const char *end = ";");
 /// The statements that turn `Schedule s(program)` into this schedule. Handles are declared at their first use.
 std::string trace_to_cpp(const Schedule &schedule);
 
-/// The content of a trace file. Version 2 contains the computation, so that any nestsmith program can replay
-/// the trace. Version 1 names the computation only.
+/// The content of a trace file. Versions 2 and 3 contain the computation, so that any nestsmith program can
+/// replay the trace. Version 1 names the computation only.
 struct TraceFile {
   std::string workload; ///< the program's name
   std::vector<std::int64_t> shape;
@@ -32,8 +32,8 @@ struct TraceFile {
   KnobValues knobs = {};                   ///< for information: the directives contain the chosen values
 };
 
-/// Writes version 2, or version 1 without the computation if there is none, or if the tensor language
-/// (dsl/ir/tensor.h) cannot state it.
+/// Writes version 2, version 3 if a stage reduces by another reducer than a sum, or version 1 without the
+/// computation if there is none, or if the tensor language (dsl/ir/tensor.h) cannot state it.
 std::string to_json(const TraceFile &trace);
 TraceFile trace_file(const Schedule &schedule, std::vector<std::int64_t> shape, DType dtype,
                      KnobValues knobs = {});

@@ -446,7 +446,8 @@ int ElementProgram::compile_node(const Expr &e, const Planes &planes, Compiled &
       },
       [&](const FloatImm &node) {
         double value = rounded(node.dtype, node.value); // the kernel has 0.1f, which is another number than 0.1
-        return fresh({value, std::abs(value), 0});
+        // An infinity that begins a maximum is not a magnitude of its terms.
+        return fresh({value, std::isinf(value) ? 0 : std::abs(value), 0});
       },
       [&](const Var &node) { return variable(node); },
       [&](const Binary &node) {

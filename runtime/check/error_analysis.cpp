@@ -153,6 +153,40 @@ Bounded SumOfBounded::result(std::int64_t terms) const {
   return {value, magnitude_ + error > largest_f32 ? no_bound : error};
 }
 
+void ProductOfBounded::multiply(Bounded factor) {
+  value_ *= factor.value;
+  known_ = known_ && known(factor);
+  finite_ = finite_ && std::isfinite(factor.value);
+  ++factors_;
+  if (!known(factor) || !std::isfinite(factor.value) || (factor.value == 0 && factor.error == 0))
+    return;
+  double size = std::abs(factor.value), most = size + factor.error;
+  magnitude_ *= size;
+  highest_ *= most;
+  up_ *= std::max(most, 1.0);
+  down_ *= std::clamp(size - factor.error, 0.0, 1.0);
+  int exponent = 0;
+  if (size > 0) {
+    std::frexp(size, &exponent);
+    bits_ += exponent - last_bit(size);
+  }
+}
+
+Bounded ProductOfBounded::result() const {
+  constexpr double least_normal = 0x1p-126;
+  if (!known_ || !(up_ <= largest_f32) || down_ < least_normal)
+    return {value_, no_bound};
+  double inputs = highest_ - magnitude_;
+  if (!finite_ || value_ == 0) // each order gives the same, or the sign of a factor is not certain
+    return {value_, inputs == 0 ? 0 : no_bound};
+  if (inputs == 0 && bits_ <= 24)
+    return {value_, 0};
+  double roundings = static_cast<double>(factors_) * roundoff;
+  if (roundings >= 1)
+    return {value_, no_bound};
+  return {value_, inputs + roundings / (1 - roundings) * highest_};
+}
+
 int last_bit(double value) {
   int exponent = 0;
   double mantissa = std::frexp(value, &exponent);

@@ -71,6 +71,23 @@ private:
   int last_bit_ = 1 << 20; ///< none
 };
 
+/// The bound of a product in any order. It has none if a product of some of the factors may overflow, or may be
+/// below the normal numbers.
+class ProductOfBounded {
+public:
+  void multiply(Bounded factor);
+  Bounded result() const;
+
+private:
+  double value_ = 1;
+  double magnitude_ = 1, highest_ = 1; ///< of the finite factors other than 0, without and with their errors
+  double up_ = 1, down_ = 1;           ///< the products of those above and below 1
+  bool known_ = true;                  ///< each factor has a bound
+  bool finite_ = true;
+  std::int64_t factors_ = 0;
+  int bits_ = 0; ///< the most bits that a product of factors has
+};
+
 /// The exponent of the last bit of a finite number that is not 0: 3 for 24.
 int last_bit(double value);
 /// The largest sum of magnitudes for which all partial sums are exact, of terms with this last bit.

@@ -29,7 +29,10 @@ InputUses::InputUses(const Program &source) {
       stores.push_back(&*block->init);
     for (const Store *store : stores) {
       note(store->value);
-      of_stage_[store->buffer.get()].merge(origins(store->value));
+      Origins from = origins(store->value);
+      if (block->reducer == Reducer::product)
+        factors.insert(from.begin(), from.end());
+      of_stage_[store->buffer.get()].merge(std::move(from));
       values_[store->buffer.get()].push_back(store->value);
     }
   }

@@ -24,6 +24,7 @@ struct InputUses {
   Origins indices;   ///< integers that are computed to an index
   Origins converted; ///< integers that are converted to floating point
   Origins compared;  ///< operands of comparisons
+  Origins factors;   ///< of the terms of a product over an axis
   Origins divisors;  ///< floating-point inputs that are the divisor of a division
   /// Floating-point inputs whose elements must be multiples of a number, so that a division by a constant has
   /// exact quotients: 3 for the elements of X in X[i] / 3.

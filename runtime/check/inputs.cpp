@@ -138,6 +138,15 @@ void put_zeros(Array &array, Random &random) {
       array.set(n, word & 8 ? negative : zero);
 }
 
+/// Even integers would make a product of many of them 0 in each dtype that wraps around.
+void make_odd(Array &array) {
+  for (std::int64_t n = 0; !is_float(array.dtype()) && n < array.size(); ++n) {
+    Scalar number = array.at(n);
+    number.bits |= 1;
+    array.set(n, number);
+  }
+}
+
 Scalar random_scalar(DType dtype, CheckRun run, bool small, const Numbers &numbers, Random &random) {
   if (is_float(dtype) && is_floating_point(run)) {
     float x = random.symmetric();
@@ -184,7 +193,9 @@ Inputs make_inputs(const Program &source, CheckRun run, std::uint64_t seed, int 
       continue;
     }
     randomize(array, run, uses.small(param.get(), param->dtype), from, random);
-    if (zeros && !from.divisor)
+    if (uses.factors.contains(param.get()))
+      make_odd(array);
+    else if (zeros && !from.divisor)
       put_zeros(array, random_zeros);
   }
   for (const Var &scalar : source.scalars) {

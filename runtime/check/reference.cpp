@@ -318,7 +318,7 @@ private:
     if (block.init)
       init = compile(code, *block.init);
     body = compile(code, block.body);
-    std::optional<SumOfTerms> sum = sum_of(block, code);
+    std::optional<ReorderedTerms> terms = terms_of(block, code);
 
     for (bool more = true; more;) {
       bool first = true, last = true;
@@ -329,8 +329,8 @@ private:
         }
       if (block.init && first)
         execute(code, init);
-      if (sum)
-        accumulate(code, *sum, body, first, last);
+      if (terms)
+        accumulate(code, *terms, body, first, last);
       else
         execute(code, body);
       more = false;
@@ -380,21 +380,35 @@ private:
     store.plane->set(position_of(code, store), code[store.value]);
   }
 
-  /// A floating-point sum, which a kernel may compute in any order.
-  struct SumOfTerms {
+  /// The terms of a floating-point sum or product, which a kernel may combine in any order. A maximum does not
+  /// round, so its order does not matter.
+  struct ReorderedTerms {
     std::size_t begin = 0, end = 0; ///< the instructions of the term
     int term = 0;
     std::int64_t terms = 1;
     double magnitude = 0;
+    bool multiplied = false;
     SumOfBounded sum;
+    ProductOfBounded product = {};
+
+    void add(const Cell &cell) {
+      if (multiplied) {
+        product.multiply({cell.value, cell.error});
+        magnitude = in_f32(magnitude * cell.magnitude);
+      } else {
+        sum.add({cell.value, cell.error});
+        magnitude = in_f32(magnitude + cell.magnitude);
+      }
+    }
+    Bounded result() const { return multiplied ? product.result() : sum.result(terms); }
   };
-  std::optional<SumOfTerms> sum_of(const Block &block, ElementProgram &code) const {
-    auto term = term_of_sum(block);
-    bool reduces =
-        std::ranges::any_of(block.iters, [](const IterVar &iter) { return iter.kind == IterKind::reduction; });
-    if (!term || !reduces || !is_float(block.body.buffer->dtype))
+  std::optional<ReorderedTerms> terms_of(const Block &block, ElementProgram &code) const {
+    auto term = block.reduces() ? term_of(block) : std::nullopt;
+    bool rounds = block.reducer == Reducer::sum || block.reducer == Reducer::product;
+    if (!term || !rounds || !is_float(block.body.buffer->dtype))
       return std::nullopt;
-    SumOfTerms result{.sum = SumOfBounded(rounding_scale_)};
+    ReorderedTerms result{.multiplied = block.reducer == Reducer::product,
+                          .sum = SumOfBounded(rounding_scale_)};
     result.begin = code.size();
     result.term = code.compile(*term, planes_);
     result.end = code.size();
@@ -404,24 +418,22 @@ private:
     return result;
   }
   /// Adds one term. The element has the value that the init gave it, which is a term too.
-  void accumulate(ElementProgram &code, SumOfTerms &sum, const CompiledStore &body, bool first,
+  void accumulate(ElementProgram &code, ReorderedTerms &terms, const CompiledStore &body, bool first,
                   bool last) const {
     code.run(body.begin, body.position_end);
     std::size_t position = position_of(code, body);
     if (first) {
-      Cell initial = body.plane->get(position);
-      sum.sum = SumOfBounded(rounding_scale_);
-      sum.sum.add({initial.value, initial.error});
-      sum.magnitude = initial.magnitude;
+      terms.sum = SumOfBounded(rounding_scale_);
+      terms.product = {};
+      terms.magnitude = terms.multiplied ? 1 : 0;
+      terms.add(body.plane->get(position));
     }
-    code.run(sum.begin, sum.end);
-    const Cell &term = code[sum.term];
-    sum.sum.add({term.value, term.error});
-    sum.magnitude = in_f32(sum.magnitude + term.magnitude);
+    code.run(terms.begin, terms.end);
+    terms.add(code[terms.term]);
     if (!last)
       return;
-    Bounded result = sum.sum.result(sum.terms);
-    body.plane->set(position, {result.value, sum.magnitude, 0, result.error});
+    Bounded result = terms.result();
+    body.plane->set(position, {result.value, terms.magnitude, 0, result.error});
   }
   static double in_f32(double magnitude) {
     return magnitude <= std::numeric_limits<float>::max() ? magnitude : std::numeric_limits<double>::infinity();

@@ -182,7 +182,7 @@ TEST(Workload, RefusesWhatIsNotItsOwn) {
         w.compute("Y", {4}, {"i"}, [&](Expr i) { return x(i, k) * 2; });
       },
       "stage 'Y' uses k, which is neither one of its axes (i) nor a scalar or size of workload 'work'; if k is "
-      "a reduction axis, sum over it: sum(…, k)");
+      "a reduction axis, reduce over it, such as sum(…, k)");
 }
 
 /// Divisions of data and of indices round down, for signed types too. A division by 0 has a defined result.

@@ -211,6 +211,8 @@ void Generator::open(const std::vector<Extent> &shape, bool sums) {
     sums_.push_back(reduce_axis(sum_names[n], extent.size));
     places_.push_back({sums_.back(), extent});
   }
+  bool others = sums && chance(30);
+  reducer_ = others ? reducers[1 + random_.below(reducers.size() - 1)] : Reducer::sum;
 }
 
 double Generator::terms() const {
@@ -234,6 +236,9 @@ Value Generator::stage_value(DType type) {
     Value more = read(type);
     result = combine(BinaryOp::add, result, more);
   }
+  if (reducer_ == Reducer::product &&
+      (is_float(type) || byte_size(type) == 8)) // its magnitude has no useful limit
+    reducer_ = Reducer::max;
   if (is_float(type)) {
     if (result.magnitude * terms() > most_in_f32)
       result = read(type, true);
@@ -243,7 +248,7 @@ Value Generator::stage_value(DType type) {
   } else if (byte_size(type) == 8 && result.magnitude * terms() > most_in_64_bits) {
     result = {shift_right(result.expr, 24), 0x1p40, 0, true};
   }
-  result.magnitude *= terms();
+  result.magnitude = reducer_ == Reducer::product ? all_of_64_bits : result.magnitude * terms();
   return sums_.empty() ? stored(result) : result;
 }
 
@@ -280,7 +285,8 @@ Definition Generator::definition(const Value &value, const std::vector<Expr> &in
         return indices[n];
     return {};
   });
-  return {expr, sums_};
+  bool is_constant = expr.as<IntImm>() || expr.as<FloatImm>(); // no reducer but a sum depends on it for sure
+  return {expr, sums_, is_constant ? Reducer::sum : reducer_};
 }
 
 void Generator::add_stage() {

@@ -97,7 +97,7 @@ private:
   /// Y is computed from T. A later stage reads T, and reads Y at an element before its own.
   void add_look_back();
   void add_update(InPlace &target, bool sums);
-  /// Creates the axes of a stage of this shape, and of its sum if `sums`.
+  /// Creates the axes of a stage of this shape, and of its reduction if `sums`.
   void open(const std::vector<Extent> &shape, bool sums);
   double terms() const; ///< the number of terms of the sum
   /// Makes the value infinite in f32 for most inputs, so that no run compares it.
@@ -175,6 +175,7 @@ private:
   std::vector<Fit> fits_;
   std::vector<StageAxis> places_; ///< the axes of the current stage, followed by those of its sum
   std::vector<Reduce> sums_;
+  Reducer reducer_ = Reducer::sum;
 };
 
 } // namespace nestsmith::fuzz

@@ -133,12 +133,13 @@ private:
     for (json::Value *axis : list(object.get("axes")))
       if (auto text = axis->getAsString())
         scope.names.push_back(text->str());
-    for (json::Value *sum : list(object.get("sum")))
-      if (json::Object *fields = sum->getAsObject()) {
-        scope.names.push_back(string_of(*fields, "name"));
-        if (json::Value *extent = fields->get("extent"))
-          expression(*extent, "extent", outer_);
-      }
+    for (Reducer reducer : reducers)
+      for (json::Value *axis : list(object.get(name(reducer).data())))
+        if (json::Object *fields = axis->getAsObject()) {
+          scope.names.push_back(string_of(*fields, "name"));
+          if (json::Value *extent = fields->get("extent"))
+            expression(*extent, "extent", outer_);
+        }
     parts.push_back({&stage, "stage", scope});
     extents(object.get("shape"));
     for (json::Value *value : list(object.get("values"))) {

@@ -296,9 +296,13 @@ private:
     if (part.kind == "size") {
       (*object)[random_.chance(50) ? "multiple_of" : "max"] = any_number(random_);
     } else if (part.kind == "stage") {
-      if (object->get("sum") && random_.chance(40))
-        object->erase("sum");
-      else if (json::Value *value = object->get("value"))
+      auto reduces = std::ranges::find_if(reducers, [&](Reducer x) { return object->get(name(x).data()); });
+      if (reduces != reducers.end() && random_.chance(40)) {
+        json::Value axes = *object->get(name(*reduces).data());
+        object->erase(name(*reduces).data());
+        if (random_.chance(50)) // by another reducer
+          (*object)[name(reducers[random_.below(reducers.size())]).data()] = std::move(axes);
+      } else if (json::Value *value = object->get("value"))
         *value = Grammar(part.scope, random_).of(dtype_of(*value, part.scope), 2);
     } else if (object->get("leading") && random_.chance(40)) {
       object->erase("leading");

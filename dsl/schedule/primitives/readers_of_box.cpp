@@ -174,7 +174,7 @@ std::optional<Instances> readers_of_box(const Block &consumer, const Buffer &lin
     first = access;
   }
   auto box = axes.spatial();
-  bool sums = std::ranges::any_of(consumer.iters, &IterVar::is_summed);
+  bool sums = consumer.reduces();
   if (!box || (sums && !axes.zeros.empty())) // a sum has no guards of its own
     return std::nullopt;
   return Instances{*box, axes.zeros};

@@ -119,8 +119,9 @@ Block partial_sums(const Schedule::Edit &edit, const Block &sum, const For &loop
       axis.first = axis.first.exists() ? axis.first + starts[n] : starts[n];
   std::vector<Expr> indices{Expr(part.var)};
   indices.insert(indices.end(), block.body.indices.begin(), block.body.indices.end());
-  block.body = {parts, indices, load(parts, indices) + term_of_sum(sum).value()};
-  block.init = Store{parts, indices, constant(parts->dtype, 0)}; // the sum of the parts has the init
+  block.body = {parts, indices, combine(sum.reducer, load(parts, indices), term_of(sum).value())};
+  // The sum of the parts has the init.
+  block.init = Store{parts, indices, identity_of(sum.reducer, parts->dtype)};
   block.iters.insert(block.iters.begin(), std::move(part));
   return block;
 }
@@ -143,7 +144,8 @@ Block sum_of_parts(const Block &sum, const For &loop, const Buffer &parts) {
   }
   const Buffer &buffer = sum.body.buffer;
   block.init = Store{buffer, element, substitute(sum.init->value, renamed)};
-  block.body = Store{buffer, element, load(buffer, element) + load(parts, from)};
+  block.body = Store{buffer, element, combine(sum.reducer, load(buffer, element), load(parts, from))};
+  block.reducer = sum.reducer;
   return block;
 }
 

@@ -128,7 +128,7 @@ std::vector<Loop> Schedule::split(Loop handle, std::vector<std::int64_t> given, 
         continue;
       unclipped.push_back(block->id);
       // If the loop only repeated the sum, the guard axis would let each repetition pass for another instance.
-      bool sums = std::ranges::any_of(block->iters, &IterVar::is_summed);
+      bool sums = block->reduces();
       if (sums && as_int(loop.extent) != 1 && !is_part_of_element(*block, loop, bounds))
         edit.refuse(
             "split.tail",

@@ -92,6 +92,49 @@ TEST(ErrorAnalysis, BoundsASumInAnyOrder) {
   }
 }
 
+TEST(ErrorAnalysis, BoundsAProductInAnyOrder) {
+  auto product_of = [](const std::vector<Bounded> &factors) {
+    ProductOfBounded product;
+    for (Bounded factor : factors)
+      product.multiply(factor);
+    return product.result();
+  };
+  // Each order of random factors is within the bound.
+  std::mt19937 random(7);
+  for (int trial = 0; trial < 200; ++trial) {
+    std::vector<float> factors(20);
+    for (float &x : factors)
+      x = std::uniform_real_distribution<float>(-2, 2)(random);
+    std::vector<Bounded> bounded;
+    for (float x : factors)
+      bounded.push_back({x, 0});
+    Bounded bound = product_of(bounded);
+    ASSERT_LT(bound.error, std::abs(bound.value) * 1e-5);
+    std::ranges::shuffle(factors, random);
+    float sequential = 1, first = 1, second = 1;
+    for (std::size_t n = 0; n < factors.size(); ++n) {
+      sequential *= factors[n];
+      (n % 2 ? first : second) *= factors[n];
+    }
+    EXPECT_LE(std::abs(sequential - bound.value), bound.error);
+    EXPECT_LE(std::abs(first * second - bound.value), bound.error);
+  }
+  // Integers with at most 24 bits together are exact, and so is a factor of 0.
+  EXPECT_EQ(product_of({{3, 0}, {-5, 0}, {1024, 0}}).error, 0);
+  EXPECT_GT(product_of({{4097, 0}, {4097, 0}, {4097, 0}}).error, 0);
+  EXPECT_EQ(product_of({{0, 0}, {0.1F, 0}}).error, 0);
+  // Another order may overflow or may lose bits below the normal numbers, although this one does not.
+  EXPECT_EQ(product_of({{1e30, 0}, {1e-30, 0}, {1e30, 0}}).error, no_bound);
+  EXPECT_EQ(product_of({{1e-30, 0}, {1e30, 0}, {1e-30, 0}}).error, no_bound);
+  // An error of a factor is an error of the product, and its sign may be open.
+  EXPECT_GE(product_of({{2, 0.5}, {3, 0}}).error, 1.5);
+  EXPECT_EQ(product_of({{0, 0.5}, {3, 0}}).error, no_bound);
+  EXPECT_EQ(product_of({{1, no_bound}, {3, 0}}).error, no_bound);
+  double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(product_of({{infinity, 0}, {-3, 0}}).error, 0);
+  EXPECT_EQ(product_of({{infinity, 0}, {-3, 0.5}}).error, no_bound);
+}
+
 TEST(ErrorAnalysis, KnowsWhichSumsAreExact) {
   auto error_of = [](const std::vector<double> &terms) {
     SumOfBounded sum(3);
