@@ -81,6 +81,24 @@ TEST(BindRefuses, OneIterationInASumAroundMoreOnItsAxis) {
       {"i_inner", "j", "C"});
 }
 
+/// The init would run again in each thread that the outer loop gets, after the sum is complete.
+TEST(BindRefuses, OneIterationAroundAnInitWithMoreOnItsAxis) {
+  for (bool init_first : {false, true}) {
+    Schedule s(product(6, 5, 8));
+    Loop unit = s.split(s.loop("i"), {infer, 1})[1];
+    s.reorder({s.loop("i_outer"), unit, s.loop("k"), s.loop("j")});
+    s.decompose_reduction(s.block("C"), s.loop("k"));
+    auto of_init = s.loops_below(s.block("C_init"), unit);
+    s.bind(init_first ? of_init.back() : unit, Axis::thread_x);
+    expect_refused(
+        s, "bind.extent", [&] { s.bind(init_first ? unit : of_init.back(), Axis::thread_x); },
+        "the loop i_inner has 1 iteration, but j_init below it on threadIdx.x has 5, and block C_init writes "
+        "C, which block C writes below i_inner; leave i_inner serial",
+        {"i_inner", "j_init", "C_init"});
+    EXPECT_TRUE(same_meaning(s));
+  }
+}
+
 TEST(Split, ATailOfALoopOfOneIterationOfASum) {
   for (std::int64_t k : {1, 3, 8}) {
     Schedule s(product(4, 5, k));

@@ -145,10 +145,19 @@ void check_limits(const Schedule::Edit &edit, const For &loop, Axis axis,
 
 /// Checks the loops of one iteration on the axis that have a loop of more iterations on it below them. The
 /// blocks below the inner loop execute again in each iteration that the outer loop gets, so they must not read
-/// a parameter that is written there.
+/// a parameter that is written there, and must not write what another block there adds to: an init would
+/// clear a sum that is complete.
 void check_idle_threads(const Schedule::Edit &edit, const Stmt &nest, Axis axis) {
   auto check = [&](const For &unit, const For &inner) {
-    for (const Block *block : blocks_of(inner.body))
+    for (const Block *block : blocks_of(inner.body)) {
+      for (const Block *other : writers_of(unit.body, block->body.buffer))
+        if (other->id != block->id)
+          edit.refuse("bind.extent",
+                      fmt::format("the loop {0} has 1 iteration, but {1} below it on {2} has {3}, and block "
+                                  "{4} writes {5}, which block {6} writes below {0}; leave {0} serial",
+                                  unit.var->name, inner.var->name, name(axis), to_string(inner.extent),
+                                  block->id->name, block->body.buffer->name, other->id->name),
+                      {unit.var->name, inner.var->name, block->id->name});
       for (const Load *access : loads_of(*block)) {
         bool adds = access->buffer == block->body.buffer,
              written = !writers_of(unit.body, access->buffer).empty();
@@ -162,6 +171,7 @@ void check_idle_threads(const Schedule::Edit &edit, const Stmt &nest, Axis axis)
                         access->buffer->name),
             {unit.var->name, inner.var->name, block->id->name});
       }
+    }
   };
   for (const For *unit : bound_loops(nest))
     if (*unit->axis() == axis && as_int(unit->extent) == 1)

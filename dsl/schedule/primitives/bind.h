@@ -22,8 +22,8 @@ namespace nestsmith::primitives {
 ///   concurrently.
 /// Requires [bind.extent]: in one nest, all loops that are bound to the same axis have the same extent, apart
 ///   from loops of one iteration on threadIdx.x, .y or .z. The blocks below such a loop and a longer one on its
-///   axis do not add to what they write, and read no parameter that is written there. The extent on threadIdx.x
-///   is 32 times the extent on `warp`.
+///   axis do not add to what they write, read no parameter that is written there, and write nothing that
+///   another block there writes. The extent on threadIdx.x is 32 times the extent on `warp`.
 /// Requires [bind.constant]: a loop on a thread axis has a constant extent. A loop on a block axis may have an
 ///   extent that depends on sizes; the launcher then checks the extent against the limit of the grid.
 /// Requires [bind.limit]: the extent, and the product of the thread extents of the nest, are within the limits
