@@ -167,9 +167,9 @@ private:
       vectors_.emplace(e.dtype(), e.lanes());
     if (const auto *binary = e.as<Binary>(); binary && is_float(binary->a.dtype()))
       operators_.insert(binary->op);
-    if (const auto *call = e.as<Call>(); call && is_intrinsic(call->function->name))
+    if (const auto *call = e.as<Call>(); call && !call->function->math && is_intrinsic(call->function->name))
       note_intrinsic(call->function->name, call->function->prelude);
-    else if (call)
+    else if (call && !call->function->math)
       functions_.insert(call->function->prelude);
     const auto *access = e.as<Load>();
     bool filled = access && !is_true(access->mask);

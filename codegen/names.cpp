@@ -4,6 +4,7 @@
 #include "codegen/spell.h"
 #include "dsl/expr/error.h"
 #include "dsl/expr/identifier.h"
+#include "dsl/expr/math_functions.h"
 #include "dsl/hardware/intrinsics.h"
 #include "lowering/data_arithmetic.h"
 
@@ -44,10 +45,13 @@ const std::set<std::string> &reserved_words() {
 
 /// Names that a standalone file defines in addition to the kernels.
 bool is_of_standalone(const std::string &name) {
-  static const std::set<std::string> words = {"Reference", "must",     "random_bits",  "randomize",
-                                              "same",      "value_of", "device_array", "read_back",
-                                              "error_of",  "narrowed", "packed"};
-  return words.count(name) != 0 || name.starts_with("reference_stage_");
+  static const std::set<std::string> words = {
+      "Reference", "must",     "random_bits", "randomize", "same",      "value_of", "device_array",
+      "read_back", "error_of", "narrowed",    "packed",    "spread_of", "result_of"};
+  bool in_double = std::ranges::any_of(math_functions(), [&](const MathFunction &function) {
+    return name == fmt::format("{}_of", function.name);
+  });
+  return in_double || words.count(name) != 0 || name.starts_with("reference_stage_");
 }
 
 /// Macros such as INT_MAX, RAND_MAX and M_PIf32: upper-case letters around an underscore, or M_ before one.
@@ -85,9 +89,16 @@ bool has_prefix_of_cuda(const std::string &name) {
   return name.starts_with("cuda") || name.starts_with("CUDA") || driver;
 }
 
+/// expf, and exp_f32 of a standalone file.
+bool is_math_function(std::string_view name) {
+  return std::ranges::any_of(math_functions(), [&](const MathFunction &function) {
+    return name == function.cuda || name == fmt::format("{}_f32", function.name);
+  });
+}
+
 bool is_taken(const std::string &name) {
   return is_cpp_keyword(name) || has_prefix_of_cuda(name) || reserved_words().count(name) ||
-         names_a_vector(name) || is_intrinsic(name) || is_data_function(name) ||
+         names_a_vector(name) || is_intrinsic(name) || is_data_function(name) || is_math_function(name) ||
          name.starts_with("floor_div_") || name.starts_with("floor_mod_") || looks_like_a_macro(name);
 }
 

@@ -4,6 +4,7 @@
 #include "codegen/spell.h"
 #include "codegen/text.h"
 #include "dsl/expr/error.h"
+#include "dsl/expr/math_functions.h"
 #include "dsl/expr/shared_results.h"
 #include "lowering/data_arithmetic.h"
 #include "lowering/share_values.h"
@@ -110,6 +111,73 @@ constexpr Rounding real_roundings[] = {
 }
 )"}};
 
+/// A function of mathematics: its error bound is that of dsl/expr/math_functions.h, as the terms of a Real.
+constexpr std::string_view real_functions = R"(/// The bound on the error of a Real.
+__host__ __device__ inline double spread_of(const Real &x) {
+  double n_u = x.roundings * ldexp(1.0, -24);
+  return x.roundings == 0 ? 0 : n_u < 1 ? n_u / (1 - n_u) * x.magnitude : INFINITY;
+}
+/// The result of a function, which the errors of its operands change by at most `carried`, with `roundings` half
+/// units of its own. If it may have no finite value, nothing is known of it.
+__host__ __device__ inline Real result_of(double value, double carried, int roundings) {
+  if (!(fabs(value) + carried < INFINITY))
+    return Real(0, INFINITY, 1);
+  double smallest = ldexp(1.0, -126), more = carried / (roundings * ldexp(1.0, -24));
+  return Real(value, fabs(value) + carried + more + smallest, roundings);
+}
+)";
+
+/// The statements that define `carried`, for the function `NAME_of` in double.
+std::string_view carried_error(ErrorRule rule) {
+  switch (rule) {
+  case ErrorRule::monotone:
+    return R"(  double off = spread_of(x);
+  double carried = fabs(NAME_of(x.value + off) - value) + fabs(NAME_of(x.value - off) - value);
+)";
+  case ErrorRule::slope_one:
+    return "  double carried = spread_of(x);\n";
+  case ErrorRule::product_sum:
+    return R"(  double of_x = spread_of(x), of_y = spread_of(y);
+  double carried = fabs(x.value) * of_y + fabs(y.value) * of_x + of_x * of_y + spread_of(z);
+)";
+  case ErrorRule::power:
+    break;
+  }
+  return R"(  double of_x = spread_of(x), of_y = spread_of(y), high = x.value + of_x, low = x.value - of_x;
+  double carried = fabs(NAME_of(high, y.value + of_y) - value) + fabs(NAME_of(high, y.value - of_y) - value) +
+                   fabs(NAME_of(low, y.value + of_y) - value) + fabs(NAME_of(low, y.value - of_y) - value);
+  bool whole = of_y == 0 && y.value == floor(y.value);
+  if (low <= 0 && of_x + of_y > 0 && !whole)
+    carried = INFINITY;
+  else if (low <= 0 && high >= 0 && of_x > 0)
+    carried = y.value < 0 ? INFINITY : carried + fabs(value);
+)";
+}
+
+/// `Real exp_f32(const Real &x)`, and the function in double that it calls.
+std::string real_function(const MathFunction &function) {
+  std::vector<std::string> doubles, reals, values, names;
+  for (int n = 0; n < function.operands; ++n) {
+    names.emplace_back(1, "xyz"[n]);
+    doubles.push_back("double " + names.back());
+    reals.push_back("const Real &" + names.back());
+    values.push_back(names.back() + ".value");
+  }
+  std::string carried(carried_error(function.error));
+  for (std::size_t at; (at = carried.find("NAME")) != std::string::npos;)
+    carried.replace(at, 4, function.name);
+  std::string in_double = function.in_cpp.empty() ? fmt::format("{}({})", function.name, fmt::join(names, ", "))
+                                                  : std::string(function.in_cpp);
+  return fmt::format("__host__ __device__ inline double {0}_of({1}) {{ return {2}; }}\n"
+                     "__host__ __device__ inline Real {0}_f32({3}) {{\n"
+                     "  double value = {0}_of({4});\n"
+                     "{5}"
+                     "  return result_of(value, carried, {6});\n"
+                     "}}\n",
+                     function.name, fmt::join(doubles, ", "), in_double, fmt::join(reals, ", "),
+                     fmt::join(values, ", "), carried, 2 * function.ulps + 1);
+}
+
 std::string element_type(DType type) { return is_float(type) ? "Real" : std::string(c_type(type)); }
 
 std::int64_t constant_extent(const Expr &extent) {
@@ -158,6 +226,7 @@ private:
                ? fmt::format("{}_{}", op == BinaryOp::floordiv ? "floor_div" : "floor_mod", name(type))
                : ExprSpeller::function(op, type);
   }
+  std::string function(const MathFunction &called) const override { return fmt::format("{}_f32", called.name); }
   static bool is_floor_of_integers(BinaryOp op, DType type) {
     return !is_float(type) && (op == BinaryOp::floordiv || op == BinaryOp::floormod);
   }
@@ -178,6 +247,7 @@ private:
   std::set<std::pair<BinaryOp, DType>> floors_; ///< divisions of integers
   Bounds bounds_;                               ///< of the axes of the current stage
   std::set<DType> rounded_to_;
+  std::set<std::size_t> functions_; ///< rows of the functions of mathematics
   bool reals_ = false, negates_ = false;
   TextWriter out_;
   ReferenceText text_;
@@ -215,6 +285,8 @@ void ReferenceWriter::note_operators(const Expr &e) {
       used_.insert(binary->op);
     if (const auto *binary = sub.as<Binary>(); binary && is_floor_of_integers(binary->op, binary->a.dtype()))
       floors_.insert({binary->op, binary->a.dtype()});
+    if (const MathFunction *called = math_function(sub))
+      functions_.insert(index_of(*called));
     const auto *cast = sub.as<Cast>();
     if (cast && is_narrow(cast->dtype) && is_float(cast->dtype))
       rounded_to_.insert(cast->dtype);
@@ -237,6 +309,10 @@ void ReferenceWriter::operators() {
       out_.verbatim(op.text);
   if (negates_)
     out_.verbatim(real_negation);
+  if (!functions_.empty())
+    out_.verbatim(real_functions);
+  for (std::size_t row : functions_)
+    out_.verbatim(real_function(math_functions()[row]));
   if (!rounded_to_.empty())
     out_.verbatim(narrowed);
   for (const Rounding &rounding : real_roundings)

@@ -2,6 +2,7 @@
 
 #include "dsl/expr/error.h"
 #include "dsl/expr/expr.h"
+#include "dsl/expr/math_functions.h"
 
 #include <cmath>
 #include <fmt/format.h>
@@ -255,6 +256,8 @@ std::string ExprSpeller::function(BinaryOp op, DType type) const {
   }
 }
 
+std::string ExprSpeller::function(const MathFunction &function) const { return std::string(function.cuda); }
+
 std::string ExprSpeller::operator()(const Expr &e) const {
   // As a full expression a small constant converts to the required type and needs no suffix.
   if (const IntImm *imm = e.as<IntImm>(); imm && is_index(imm->dtype) && fits_int(imm->value))
@@ -349,7 +352,8 @@ std::string ExprSpeller::spell(const Expr &e, int context) const {
       },
       [&](const Pack &x) { return make_vector(x.lanes.front().dtype(), spell_all(x.lanes)); },
       [&](const Call &x) {
-        return fmt::format("{}({})", x.function->name, fmt::join(spell_all(x.arguments), ", "));
+        return fmt::format("{}({})", x.function->math ? function(*x.function->math) : x.function->name,
+                           fmt::join(spell_all(x.arguments), ", "));
       }});
 }
 

@@ -52,6 +52,8 @@ protected:
   virtual bool is_function(BinaryOp op, DType type) const;
   /// The name of the function if `is_function` is true.
   virtual std::string function(BinaryOp op, DType type) const;
+  /// The name of a function of mathematics.
+  virtual std::string function(const MathFunction &function) const;
 
 private:
   std::string spell(const Expr &e, int context) const;

@@ -3,7 +3,8 @@
 ///
 ///   expr := int | float | var | expr op expr | not expr | select(expr, expr, expr)
 ///         | branch(expr, expr, expr) | cast<dtype>(expr) | buffer[expr, …] where mask else fill
-///         | var.lane | pack(expr, …) | function(expr, …)       in kernels only
+///         | function(expr, …)                        of dsl/expr/math.h; others in kernels only
+///         | var.lane | pack(expr, …)                 in kernels only
 ///
 /// Nodes are immutable and shared. The set of node kinds is closed: a call of `Expr::visit` compiles only if it
 /// handles every kind. If a rewrite changes nothing, it returns the same node.
@@ -305,14 +306,18 @@ Expr lane(Var vector, int index);
 Expr pack(std::vector<Expr> lanes);
 Expr call(const Function &function, std::vector<Expr> arguments);
 
-/// A function that an expression of a kernel calls. CUDA defines the function, or a *prelude* does: CUDA C++
-/// text that codegen prints before the kernel. The simulator evaluates the meaning.
+struct MathFunction;
+/// A function that an expression calls. It is a row of dsl/expr/math_functions.h, or a function of kernels
+/// only: then CUDA defines it, or a *prelude* does, which is CUDA C++ text that codegen prints before the
+/// kernel, and the simulator evaluates its meaning.
 struct Function {
   std::string name;
   DType result;                ///< dtype of the result, a scalar
   std::vector<Var> parameters; ///< an operand for a vector parameter consists of consecutive elements
-  Expr meaning;                ///< the result as an expression of the parameters, without side effects
-  std::string prelude;         ///< definition of the function in CUDA C++; empty: CUDA has it
+  /// The result as an expression of the parameters, without side effects; null if `math` has it.
+  Expr meaning;
+  std::string prelude; ///< definition of the function in CUDA C++; empty: CUDA has it
+  const MathFunction *math = nullptr;
 };
 
 /// Whether the elements are bytes that fill a register of 4 bytes. One instruction loads them, and a function
@@ -352,27 +357,44 @@ Expr max(Expr a, Expr b);
 Expr bit_xor(Expr a, Expr b);       ///< defined on integers only
 Expr shift_right(Expr a, int bits); ///< defined on integers only; rounds down; 0 <= bits < width of the type
 
-// Functions of <cmath> that expressions do not have. With these declarations, exp(x) gets a short error of the
-// compiler.
+// Functions of <cmath>. With these declarations, exp(x) gets a short error of the compiler where
+// dsl/expr/math.h is not included, and tan(x) everywhere.
 template <class> inline constexpr bool in_language = false;
 #define NESTSMITH_NOT_IN_LANGUAGE(f)                                                                           \
   template <class T>                                                                                           \
   requires std::is_same_v<T, Expr> Expr f(const T &x) {                                                        \
-    static_assert(in_language<T>, "expressions have + - * /, min, max, relu, select and cast, but not " #f);   \
+    static_assert(in_language<T>, "the functions of expressions are declared in dsl/expr/math.h: include it, " \
+                                  "or make " #f " of those that it has");                                      \
     return x;                                                                                                  \
   }
 NESTSMITH_NOT_IN_LANGUAGE(exp)
 NESTSMITH_NOT_IN_LANGUAGE(exp2)
+NESTSMITH_NOT_IN_LANGUAGE(exp10)
+NESTSMITH_NOT_IN_LANGUAGE(expm1)
 NESTSMITH_NOT_IN_LANGUAGE(log)
 NESTSMITH_NOT_IN_LANGUAGE(log2)
+NESTSMITH_NOT_IN_LANGUAGE(log10)
+NESTSMITH_NOT_IN_LANGUAGE(log1p)
 NESTSMITH_NOT_IN_LANGUAGE(sqrt)
 NESTSMITH_NOT_IN_LANGUAGE(rsqrt)
+NESTSMITH_NOT_IN_LANGUAGE(cbrt)
 NESTSMITH_NOT_IN_LANGUAGE(sin)
 NESTSMITH_NOT_IN_LANGUAGE(cos)
+NESTSMITH_NOT_IN_LANGUAGE(tan)
+NESTSMITH_NOT_IN_LANGUAGE(asin)
+NESTSMITH_NOT_IN_LANGUAGE(acos)
+NESTSMITH_NOT_IN_LANGUAGE(atan)
+NESTSMITH_NOT_IN_LANGUAGE(sinh)
+NESTSMITH_NOT_IN_LANGUAGE(cosh)
 NESTSMITH_NOT_IN_LANGUAGE(tanh)
 NESTSMITH_NOT_IN_LANGUAGE(erf)
+NESTSMITH_NOT_IN_LANGUAGE(erfc)
 NESTSMITH_NOT_IN_LANGUAGE(abs)
 NESTSMITH_NOT_IN_LANGUAGE(fabs)
+NESTSMITH_NOT_IN_LANGUAGE(floor)
+NESTSMITH_NOT_IN_LANGUAGE(ceil)
+NESTSMITH_NOT_IN_LANGUAGE(round)
+NESTSMITH_NOT_IN_LANGUAGE(trunc)
 #undef NESTSMITH_NOT_IN_LANGUAGE
 
 /// The value of an integer constant; none for other expressions.

@@ -1,6 +1,7 @@
 #include "dsl/expr/expr_json.h"
 
 #include "dsl/expr/error.h"
+#include "dsl/expr/math_functions.h"
 #include "dsl/expr/spelling.h"
 
 #include <cmath>
@@ -155,7 +156,14 @@ ExprWriter::Written ExprWriter::write_node(const Expr &e) {
         ++brackets; // around the indices
         return Written{std::move(access), brackets + 1};
       },
-      [&](const auto &) { // vectors and intrinsics, which directives and lowering make
+      [&](const Call &x) {
+        json::Array made{x.function->name};
+        for (const Expr &argument : x.arguments)
+          made.push_back(operand(argument));
+        complete = complete && x.function->math;
+        return Written{std::move(made), brackets + 1};
+      },
+      [&](const auto &) { // vectors, which directives and lowering make
         complete = false;
         return Written{nullptr, 0};
       },
@@ -220,6 +228,13 @@ Expr ExprReader::read_list(const json::Array &list) const {
   if (parse_dtype(op)) {
     expect(1);
     return read_constant(dtype_of(list[0]), list[1]);
+  }
+  if (const MathFunction *function = find_math_function(op)) {
+    expect(static_cast<std::size_t>(function->operands));
+    std::vector<Expr> operands;
+    for (std::size_t n = 1; n < list.size(); ++n)
+      operands.push_back((*this)(list[n]));
+    return call_math(*function, std::move(operands));
   }
   auto binary_op = operator_of(op);
   if (!binary_op)

@@ -1,34 +1,93 @@
 #include "dsl/expr/math.h"
 
+#include "dsl/expr/error.h"
+#include "dsl/expr/math_functions.h"
+
+#include <fmt/format.h>
+
 namespace nestsmith {
 
 namespace {
 
-/// The multiplication by an odd constant makes the upper 17 bits depend on all bits of x. The shift drops the
-/// low bits and thus their carries, so the hash of a sum is not a sum of hashes. The hash of 0 is not 0.
-Expr hash(Expr x, std::uint32_t salt) {
-  auto word = [](std::uint32_t value) { return int_imm(value, DType::u32); };
-  return shift_right(std::move(x) * word(0x9e3779b1), 15) * word(0x85ebca77) + word(salt);
+Expr apply(std::string_view name, std::vector<Expr> operands) {
+  const MathFunction *function = find_math_function(name);
+  internal_check(function != nullptr, "each function of math.h has a row");
+  return call_math(*function, std::move(operands));
+}
+
+/// Refuses what a function that is made of others does not take, by its own name.
+void require_f32(std::string_view function, const Expr &x) {
+  if (x.dtype() != DType::f32)
+    throw UserError(ExitCode::usage,
+                    fmt::format("{} takes f32, got {}; convert the operand with cast(DType::f32, …)", function,
+                                name(x.dtype())));
 }
 
 } // namespace
 
+/// The multiplication by an odd constant makes the upper 17 bits depend on all bits of x. The shift drops the
+/// low bits and thus their carries, so the hash of a sum is not a sum of hashes. The hash of 0 is not 0.
+Expr ring_hash(Expr x, std::uint32_t salt) {
+  auto word = [](std::uint32_t value) { return int_imm(value, DType::u32); };
+  return shift_right(std::move(x) * word(0x9e3779b1), 15) * word(0x85ebca77) + word(salt);
+}
+
 Expr relu(Expr x) {
   if (x.dtype() == DType::u32)
-    return hash(std::move(x), 1);
+    return ring_hash(std::move(x), 1);
   return max(x, constant(x.dtype(), 0));
 }
 
 Expr maximum(Expr a, Expr b) {
   if (a.dtype() != DType::u32)
     return max(std::move(a), std::move(b));
-  return hash(std::move(a) + hash(std::move(b), 2), 3);
+  return ring_hash(std::move(a) + ring_hash(std::move(b), 2), 3);
 }
 
 Expr minimum(Expr a, Expr b) {
   if (a.dtype() != DType::u32)
     return min(std::move(a), std::move(b));
-  return hash(std::move(a) + hash(std::move(b), 4), 5);
+  return ring_hash(std::move(a) + ring_hash(std::move(b), 4), 5);
+}
+
+Expr exp(Expr x) { return apply("exp", {std::move(x)}); }
+Expr exp2(Expr x) { return apply("exp2", {std::move(x)}); }
+Expr log(Expr x) { return apply("log", {std::move(x)}); }
+Expr log2(Expr x) { return apply("log2", {std::move(x)}); }
+Expr sqrt(Expr x) { return apply("sqrt", {std::move(x)}); }
+Expr rsqrt(Expr x) { return apply("rsqrt", {std::move(x)}); }
+Expr tanh(Expr x) { return apply("tanh", {std::move(x)}); }
+Expr erf(Expr x) { return apply("erf", {std::move(x)}); }
+Expr sin(Expr x) { return apply("sin", {std::move(x)}); }
+Expr cos(Expr x) { return apply("cos", {std::move(x)}); }
+Expr abs(Expr x) {
+  if (is_index(x.dtype()) && !as_int(x))
+    return max(x, -x);
+  return apply("abs", {std::move(x)});
+}
+Expr floor(Expr x) { return apply("floor", {std::move(x)}); }
+Expr fma(Expr x, Expr y, Expr z) { return apply("fma", {std::move(x), std::move(y), std::move(z)}); }
+Expr pow(Expr x, Expr y) { return apply("pow", {std::move(x), std::move(y)}); }
+
+Expr sigmoid(Expr x) {
+  if (x.dtype() == DType::u32)
+    return ring_hash(std::move(x), 6);
+  require_f32("sigmoid", x);
+  return 1 / (1 + exp(-std::move(x)));
+}
+
+Expr silu(Expr x) {
+  if (x.dtype() == DType::u32)
+    return ring_hash(std::move(x), 7);
+  require_f32("silu", x);
+  return x / (1 + exp(-x));
+}
+
+Expr gelu(Expr x) {
+  if (x.dtype() == DType::u32)
+    return ring_hash(std::move(x), 8);
+  require_f32("gelu", x);
+  return x * 0.5F * (1 + erf(x * 0.70710678118654752F));
 }
 
 } // namespace nestsmith

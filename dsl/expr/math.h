@@ -1,8 +1,14 @@
 #pragma once
-/// Functions that are not ring operations. *Ring mode* is a run of `check` in u32 with wrapping arithmetic. In
-/// ring mode, the value of each function is a fixed hash of its operands, which does not distribute over sums
-/// or products. A schedule is wrong if it applies such a function to a partial sum, applies it twice, or scales
-/// its operand afterwards. With the hash, such a schedule also changes the result in ring mode.
+/// Functions of expressions. The operands and results are f32; convert others with cast(DType::f32, …). `abs`,
+/// `relu`, `maximum` and `minimum` also take i32 and i64. An integer constant becomes f32. CUDA computes a
+/// function by its precise form, such as expf, without fast-math; dsl/expr/math_functions.h has its documented
+/// error, which enters the error bounds of `check`. Where a function has no number, such as log of a negative
+/// one, or where its operand may be there because of roundings, an element has no error bound.
+///
+/// *Ring mode* is a run of `check` in u32 with wrapping arithmetic. In ring mode, the value of each function is
+/// a fixed hash of its operands, which does not distribute over sums or products; only `fma` is x*y + z there.
+/// A schedule is wrong if it applies such a function to a partial sum, applies it twice, or scales its operand
+/// afterwards. With the hash, such a schedule also changes the result in ring mode.
 
 #include "dsl/expr/expr.h"
 
@@ -14,5 +20,27 @@ Expr relu(Expr x);
 /// numbers, so ring mode cannot detect that a schedule applies them twice.
 Expr maximum(Expr a, Expr b);
 Expr minimum(Expr a, Expr b);
+
+Expr exp(Expr x);
+Expr exp2(Expr x);
+Expr log(Expr x); ///< the natural logarithm
+Expr log2(Expr x);
+Expr sqrt(Expr x);
+Expr rsqrt(Expr x); ///< 1 / sqrt(x)
+Expr tanh(Expr x);
+Expr erf(Expr x);
+Expr sin(Expr x);
+Expr cos(Expr x);
+Expr abs(Expr x);
+Expr floor(Expr x);
+Expr fma(Expr x, Expr y, Expr z); ///< x*y + z with one rounding
+Expr pow(Expr x, Expr y);
+
+Expr sigmoid(Expr x); ///< 1 / (1 + exp(-x))
+Expr silu(Expr x);    ///< x / (1 + exp(-x))
+Expr gelu(Expr x);    ///< x/2 * (1 + erf(x / sqrt(2)))
+
+/// The hash of ring mode, with a different result for each salt. `x` is u32.
+Expr ring_hash(Expr x, std::uint32_t salt);
 
 } // namespace nestsmith

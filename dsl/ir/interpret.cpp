@@ -2,6 +2,7 @@
 
 #include "dsl/expr/error.h"
 #include "dsl/expr/expr_text.h"
+#include "dsl/expr/math_functions.h"
 #include "dsl/expr/numbers.h"
 #include "dsl/expr/shared_results.h"
 
@@ -87,7 +88,13 @@ Scalar eval(const Expr &e, const Environment &env, Reader read, EvaluatedNodes &
       },
       [](const Lane &) -> Scalar { internal_error("a program has no vectors"); },
       [](const Pack &) -> Scalar { internal_error("a program has no vectors"); },
-      [](const Call &) -> Scalar { internal_error("a program has no calls"); },
+      [&](const Call &x) -> Scalar {
+        internal_check(x.function->math != nullptr, "a program calls functions of mathematics only");
+        float operands[3] = {};
+        for (std::size_t n = 0; n < x.arguments.size(); ++n)
+          operands[n] = go(x.arguments[n]).as<float>();
+        return Scalar::of(DType::f32, evaluate(*x.function->math, operands[0], operands[1], operands[2]));
+      },
   });
 }
 

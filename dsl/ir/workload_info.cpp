@@ -218,7 +218,7 @@ bool is_given(const Expr &e) {
       [](const Load &x) { return x.buffer->role == Role::input && (!x.fill.exists() || is_given(x.fill)); },
       [](const Cast &x) { return is_given(x.a); }, [](const Binary &) { return false; },
       [](const Not &) { return false; }, [](const Select &) { return false; },
-      [](const auto &) { return true; }, // constants and variables
+      [](const Call &) { return false; }, [](const auto &) { return true; }, // constants and variables
   });
 }
 

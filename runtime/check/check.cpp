@@ -118,7 +118,7 @@ void note_gaps(const RunResult &run, CheckResult &result) {
   if (run.without_bound > 0)
     result.skipped.push_back(
         {run.label, fmt::format("{} elements have no error bound, because f32 may overflow or a divisor may be "
-                                "0, or they depend on roundings",
+                                "0, or they depend on roundings, or a function may have no finite value",
                                 run.without_bound)});
   if (run.wide_bound > 0)
     result.skipped.push_back(
@@ -176,7 +176,7 @@ std::vector<std::string> CheckResult::messages() const {
     if (!output.in_full())
       all.push_back(fmt::format(
           "{}: {}; no run compared every element, expected an error bound for each: keep divisors away from 0 "
-          "and values in the range of f32",
+          "and values in the range of f32 and of the functions",
           output.buffer,
           output.run.empty() ? "not compared"
                              : fmt::format("{} of {} elements compared in the run {}", output.compared,
@@ -211,8 +211,9 @@ std::shared_ptr<const Checker::Case> Checker::make_case(const Program &source, C
     bool endless = integers && expected.fraction_bits >= endless_fraction;
     bool exact = !integers || (!endless && expected.largest < exact_in_f32);
     if (endless)
-      skip = expected.divides ? "a quotient or a constant of the computation is not exact in f32"
-                              : "a constant of the computation has too many digits for exact results in f32";
+      skip = expected.applies   ? "a function of the computation is not exact in f32"
+             : expected.divides ? "a quotient or a constant of the computation is not exact in f32"
+                                : "a constant of the computation has too many digits for exact results in f32";
     else if (!exact)
       skip = "the sums are too large to be exact in f32";
     // The run with beta = 0 compares within the error bound, too.

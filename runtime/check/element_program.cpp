@@ -192,6 +192,14 @@ struct ElementProgram::Operations {
     Cell a = cells[i.a];
     cells[i.result] = a.error == 0 ? Cell{0, 0, !a.integer} : uncertain_condition(!a.integer);
   }
+  /// `extent`: the row of the function.
+  static void function(const Instruction &i, Cell *cells) {
+    const MathFunction &called = math_functions()[static_cast<std::size_t>(i.extent)];
+    Bounded operands[] = {bounded(cells[i.a]), bounded(cells[i.b]), bounded(cells[i.c])};
+    Bounded result =
+        apply_function(called, std::span(operands).first(static_cast<std::size_t>(called.operands)));
+    cells[i.result] = {result.value, in_range(std::abs(result.value)), 0, result.error};
+  }
   /// `extent`: the operands are floating-point numbers.
   static void select(const Instruction &i, Cell *cells) {
     const Cell &condition = cells[i.a];
@@ -482,7 +490,15 @@ int ElementProgram::compile_node(const Expr &e, const Planes &planes, Compiled &
       },
       [](const Lane &) -> int { internal_error("a program has no vectors"); },
       [](const Pack &) -> int { internal_error("a program has no vectors"); },
-      [](const Call &) -> int { internal_error("a program has no calls"); },
+      [&](const Call &node) {
+        internal_check(node.function->math != nullptr, "a program calls functions of mathematics only");
+        int operands[3] = {};
+        for (std::size_t n = 0; n < node.arguments.size(); ++n)
+          operands[n] = operand(node.arguments[n]);
+        Instruction step{&Operations::function, 0, operands[0], operands[1], operands[2]};
+        step.extent = static_cast<std::int64_t>(index_of(*node.function->math));
+        return emit(step);
+      },
   });
 }
 

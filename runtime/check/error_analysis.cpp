@@ -38,6 +38,36 @@ Bounded between(double value, double lowest, double highest) {
   return {value, error < no_bound ? error : no_bound};
 }
 
+/// The largest change of the result for operands of which at least one has an error; infinite or NaN if there
+/// is no bound. It reads the function at the ends of the intervals.
+double carried_error(const MathFunction &function, std::span<const Bounded> operands, double value) {
+  Bounded x = operands[0], y = operands.size() > 1 ? operands[1] : Bounded{};
+  auto change = [&](double x_sign, double y_sign) {
+    return std::abs(function.value(x.value + x_sign * x.error, y.value + y_sign * y.error, 0) - value);
+  };
+  /// Keeps a NaN.
+  auto larger = [](double a, double b) { return a > b || std::isnan(a) ? a : b; };
+  switch (function.error) {
+  case ErrorRule::monotone:
+    return larger(change(1, 0), change(-1, 0));
+  case ErrorRule::slope_one:
+    return x.error;
+  case ErrorRule::product_sum:
+    return std::abs(x.value) * y.error + std::abs(y.value) * x.error + x.error * y.error + operands[2].error;
+  case ErrorRule::power:
+    break;
+  }
+  if (y.error == 0 && y.value == 0) // x^0 is 1
+    return 0;
+  double corners = larger(larger(change(1, 1), change(1, -1)), larger(change(-1, 1), change(-1, -1)));
+  if (x.value - x.error > 0)
+    return corners;
+  if (y.error != 0 || y.value != std::floor(y.value))
+    return no_bound;
+  bool meets_0 = std::abs(x.value) <= x.error;
+  return !meets_0 ? corners : y.value > 0 ? larger(corners, std::abs(value)) : no_bound;
+}
+
 } // namespace
 
 Bounded rounded_to_f32(double value, double error) {
@@ -113,6 +143,26 @@ Bounded floor_divide(Bounded a, Bounded b) {
 }
 
 Bounded floor_modulo(Bounded a, Bounded b) { return subtract(a, multiply(b, floor_divide(a, b))); }
+
+Bounded apply_function(const MathFunction &function, std::span<const Bounded> operands) {
+  auto at = [&](std::size_t n) { return n < operands.size() ? operands[n].value : 0; };
+  double value = function.value(at(0), at(1), at(2));
+  if (!std::ranges::all_of(operands, known))
+    return {value, no_bound};
+  bool exact = std::ranges::all_of(operands, [](Bounded x) { return x.error == 0; });
+  if (!std::ranges::all_of(operands, [](Bounded x) { return std::isfinite(x.value); }))
+    return {value, exact ? 0 : no_bound};
+  double error = exact ? 0 : carried_error(function, operands, value);
+  if (!std::isfinite(value) || !(error < no_bound))
+    return {value, no_bound};
+  if (function.ulps == 0)
+    return rounded_to_f32(value, error);
+  // Half a unit for the correct rounding. A unit is at most 2 roundoffs of the result, and below the normal
+  // numbers 2 half steps.
+  double most = std::abs(value) + error, halves = 2 * function.ulps + 1;
+  double bound = error + halves * (most * roundoff + half_a_step);
+  return {value, most + bound > largest_f32 ? no_bound : bound};
+}
 
 Bounded either(Bounded chosen, Bounded other) {
   if (!known(chosen) || !known(other))

@@ -8,17 +8,20 @@
 /// (`fma`), and the terms of a sum in any order. An operation of exact operands with an exact result does not
 /// round, and has the bound 0: the kernel must return all bits.
 
+#include "dsl/expr/math_functions.h"
 #include "dsl/expr/numbers.h"
 
 #include <cstdint>
 #include <limits>
+#include <span>
 
 namespace nestsmith {
 
 /// Unit roundoff of f32.
 inline constexpr double f32_roundoff = 0x1p-24;
 
-/// The bound of a number of which nothing is known: f32 may overflow, or a divisor may be 0.
+/// The bound of a number of which nothing is known: f32 may overflow, a divisor may be 0, or a function may
+/// have no number there.
 inline constexpr double no_bound = std::numeric_limits<double>::infinity();
 
 /// A number and the bound on its error. Infinities and NaN have the bound 0 or `no_bound`.
@@ -38,6 +41,9 @@ Bounded minimum(Bounded a, Bounded b);
 Bounded maximum(Bounded a, Bounded b);
 Bounded floor_divide(Bounded a, Bounded b);
 Bounded floor_modulo(Bounded a, Bounded b);
+/// The result of a function. No bound if finite operands in their intervals may give a result that is no finite
+/// number, such as log(0).
+Bounded apply_function(const MathFunction &function, std::span<const Bounded> operands);
 /// `chosen` if it is not certain that the kernel does not choose `other`.
 Bounded either(Bounded chosen, Bounded other);
 

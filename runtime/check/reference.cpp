@@ -1,6 +1,7 @@
 #include "runtime/check/reference.h"
 
 #include "dsl/expr/error.h"
+#include "dsl/expr/math_functions.h"
 #include "dsl/expr/numbers.h"
 #include "dsl/expr/shared_results.h"
 #include "dsl/ir/workload_info.h"
@@ -480,6 +481,10 @@ private:
   void measure(const Block &block, Reference &result) {
     result.largest = std::max(result.largest, largest_operand_);
     result.divides |= !quotients_.empty();
+    result.applies |= any_node(block.body.value, [](const Expr &e) {
+      const MathFunction *function = math_function(e);
+      return function && !function->fraction_bits;
+    });
     for (const auto &[node, bits] : quotients_)
       result.fraction_bits = std::max(result.fraction_bits, bits);
     if (!is_float(block.body.buffer->dtype))

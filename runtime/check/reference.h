@@ -41,9 +41,10 @@ struct Reference {
   /// inputs.
   double largest = 0;
   bool divides = false; ///< divides floating-point numbers
+  bool applies = false; ///< calls a function whose results are rounded, such as exp
   /// Number of fraction bits that constants and divisions introduce into otherwise integer data: 1 for 0.5.
-  /// `endless_fraction` if a constant such as 0.1 needs more bits than a product represents exactly, or if a
-  /// quotient is not exact.
+  /// `endless_fraction` if a constant such as 0.1 needs more bits than a product represents exactly, if a
+  /// quotient is not exact, or if a function such as exp is called.
   int fraction_bits = 0;
 };
 

@@ -1,5 +1,6 @@
 #include "runtime/check/roundings.h"
 
+#include "dsl/expr/math_functions.h"
 #include "dsl/ir/intrinsic.h"
 #include "dsl/ir/workload_info.h"
 
@@ -26,6 +27,14 @@ int FractionBits::bits_of(const Expr &e) {
   }
   if (const auto *choice = e.as<Select>())
     return std::max((*this)(choice->when_true), (*this)(choice->when_false));
+  if (const MathFunction *function = math_function(e)) {
+    int operands[3] = {};
+    for (std::size_t n = 0; n < e.as<Call>()->arguments.size(); ++n)
+      operands[n] = (*this)(e.as<Call>()->arguments[n]);
+    return function->fraction_bits
+               ? std::min(function->fraction_bits(operands[0], operands[1], operands[2]), endless_fraction)
+               : endless_fraction;
+  }
   const auto *binary = e.as<Binary>();
   if (auto quotient = quotients_.find(e.get()); quotient != quotients_.end())
     bits = quotient->second;

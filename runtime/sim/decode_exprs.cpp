@@ -59,12 +59,20 @@ ValueId Decoder::load_element(const Load &vector, Guard guard, int n) {
   return element;
 }
 
-/// Decodes the meaning of the function, with the arguments in the place of the parameters.
+/// Decodes the meaning of a function that is no row of dsl/expr/math_functions.h, with the arguments in the
+/// place of the parameters.
 ValueId Decoder::call(const Call &e, Guard guard) {
   // All arguments first: an argument may be a call of the same function.
   std::vector<std::vector<ValueId>> arguments;
   for (const Expr &argument : e.arguments)
     arguments.push_back(argument.lanes() > 1 ? vector(argument, guard) : std::vector{value(argument, guard)});
+  if (e.function->math) {
+    ++decoded_.regions[region_].floating;
+    std::vector<ValueId> operands;
+    for (const std::vector<ValueId> &argument : arguments)
+      operands.push_back(argument.front());
+    return values_.function(*e.function->math, std::move(operands));
+  }
   for (std::size_t n = 0; n < arguments.size(); ++n) {
     const Var &parameter = e.function->parameters[n];
     if (parameter->lanes > 1)

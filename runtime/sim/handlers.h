@@ -16,6 +16,8 @@ struct HandlerTable {
   Handler (*cast)(DType from, DType to, bool uniform); ///< dst = to(a)
   Handler (*splat)(DType dtype);                       ///< copies uniform a to all lanes of dst
   Handler (*copy)(DType dtype);                        ///< copies lane register a to dst
+  /// dst = row imm of the functions of mathematics on a, b and c, all uniform or all in lane registers.
+  Handler (*function)(bool uniform);
   /// dst = c + a * b in f32 or u32. c and b are lane registers.
   Handler (*multiply_add)(DType dtype, bool a_uniform);
   /// The same for an element of local memory that is both dst and c. Only the active lanes of dst change. dst

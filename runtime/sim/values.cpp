@@ -134,6 +134,7 @@ ValueId Values::make(Value v) {
   switch (v.recipe) {
   case Recipe::select:
   case Recipe::multiply_add:
+  case Recipe::function:
     from(v.c);
     [[fallthrough]];
   case Recipe::binary:
@@ -408,6 +409,20 @@ ValueId Values::multiply_add(ValueId x, ValueId a, ValueId b) {
   if (values_[b].uniform)
     std::swap(a, b);
   return make({.dtype = values_[x].dtype, .recipe = Recipe::multiply_add, .a = a, .b = b, .c = splat(x)});
+}
+
+/// Operands that the function does not have are its first one.
+ValueId Values::function(const MathFunction &function, std::vector<ValueId> operands) {
+  bool uniform = std::ranges::all_of(operands, [&](ValueId id) { return values_[id].uniform; });
+  if (!uniform)
+    std::ranges::transform(operands, operands.begin(), [&](ValueId id) { return splat(id); });
+  operands.resize(3, operands.front());
+  return make({.dtype = DType::f32,
+               .recipe = Recipe::function,
+               .a = operands[0],
+               .b = operands[1],
+               .c = operands[2],
+               .imm = static_cast<std::int64_t>(index_of(function))});
 }
 
 } // namespace nestsmith::sim

@@ -4,6 +4,7 @@
 /// are computed before the block starts. Hoisting is sound because operators have a result for all operands and
 /// no side effects. A value that depends on memory is *pinned*: it is computed in place.
 
+#include "dsl/expr/math_functions.h"
 #include "dsl/expr/ops.h"
 #include "dsl/expr/simplify.h"
 #include "runtime/sim/handlers.h"
@@ -40,7 +41,8 @@ enum class Recipe : std::uint8_t {
   select,
   cast,
   splat,
-  multiply_add
+  multiply_add,
+  function
 };
 
 struct Value {
@@ -82,6 +84,8 @@ public:
   ValueId select(ValueId condition, ValueId when_true, ValueId when_false);
   ValueId cast(DType dtype, ValueId a);
   ValueId multiply_add(ValueId x, ValueId a, ValueId b); ///< x + a*b, f32 or u32
+  /// The function of mathematics on f32 operands.
+  ValueId function(const MathFunction &function, std::vector<ValueId> operands);
   ValueId splat(ValueId a); ///< `a` in a lane register, whether or not it is uniform
   ValueId sum(DType dtype, Sum sum);
 

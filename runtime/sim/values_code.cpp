@@ -167,6 +167,9 @@ void Values::emit_recipe(ValueId id) {
   case Recipe::multiply_add:
     instr = {.run = handlers_.multiply_add(v.dtype, uniform(v.a)), .a = reg(v.a), .b = reg(v.b), .c = reg(v.c)};
     break;
+  case Recipe::function:
+    instr = {.run = handlers_.function(v.uniform), .a = reg(v.a), .b = reg(v.b), .c = reg(v.c), .imm = v.imm};
+    break;
   }
   instr.dst = v.pinned ? allocate_temporary(v.dtype, v.uniform) : allocate(register_bytes(v.dtype, v.uniform));
   (v.pinned ? scopes.back().body : scopes[v.scope].head).push_back(instr);

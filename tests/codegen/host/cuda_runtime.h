@@ -23,6 +23,22 @@
 #define __threadfence() ((void)0) // blocks run one after another
 #define __syncwarp() ::host::wait_for_warp(__LINE__)
 
+// Functions of mathematics, rounded from double as in the simulator. Macros, because the host has most of these
+// names with other roundings.
+inline float host_rounded(double x) { return static_cast<float>(x); }
+#define expf(x) ::host_rounded(::exp(static_cast<double>(x)))
+#define exp2f(x) ::host_rounded(::exp2(static_cast<double>(x)))
+#define logf(x) ::host_rounded(::log(static_cast<double>(x)))
+#define log2f(x) ::host_rounded(::log2(static_cast<double>(x)))
+#define rsqrtf(x) ::host_rounded(1 / ::sqrt(static_cast<double>(x)))
+#define tanhf(x) ::host_rounded(::tanh(static_cast<double>(x)))
+#define erff(x) ::host_rounded(::erf(static_cast<double>(x)))
+#define sinf(x) ::host_rounded(::sin(static_cast<double>(x)))
+#define cosf(x) ::host_rounded(::cos(static_cast<double>(x)))
+#define fmaf(x, y, z)                                                                                          \
+  ::host_rounded(::fma(static_cast<double>(x), static_cast<double>(y), static_cast<double>(z)))
+#define powf(x, y) ::host_rounded(::pow(static_cast<double>(x), static_cast<double>(y)))
+
 // Vector types with the alignment that CUDA gives them.
 #define HOST_VECTORS(scalar, name, align4)                                                                     \
   struct alignas(2 * sizeof(scalar)) name##2 {                                                                 \

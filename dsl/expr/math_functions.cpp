@@ -1,0 +1,150 @@
+#include "dsl/expr/math_functions.h"
+
+#include "dsl/expr/error.h"
+#include "dsl/expr/math.h"
+#include "dsl/expr/numbers.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <fmt/format.h>
+
+namespace nestsmith {
+
+namespace {
+
+constexpr MathFunction table[] = {
+    {.name = "exp", .cuda = "expf", .value = [](double x, double, double) { return std::exp(x); }, .ulps = 2},
+    {.name = "exp2",
+     .cuda = "exp2f",
+     .value = [](double x, double, double) { return std::exp2(x); },
+     .ulps = 2},
+    {.name = "log", .cuda = "logf", .value = [](double x, double, double) { return std::log(x); }, .ulps = 1},
+    {.name = "log2",
+     .cuda = "log2f",
+     .value = [](double x, double, double) { return std::log2(x); },
+     .ulps = 1},
+    {.name = "sqrt", .cuda = "sqrtf", .value = [](double x, double, double) { return std::sqrt(x); }},
+    {.name = "rsqrt",
+     .cuda = "rsqrtf",
+     .value = [](double x, double, double) { return 1 / std::sqrt(x); },
+     .in_cpp = "1 / sqrt(x)",
+     .ulps = 2},
+    {.name = "tanh",
+     .cuda = "tanhf",
+     .value = [](double x, double, double) { return std::tanh(x); },
+     .ulps = 2},
+    {.name = "erf", .cuda = "erff", .value = [](double x, double, double) { return std::erf(x); }, .ulps = 2},
+    {.name = "sin",
+     .cuda = "sinf",
+     .value = [](double x, double, double) { return std::sin(x); },
+     .ulps = 2,
+     .error = ErrorRule::slope_one},
+    {.name = "cos",
+     .cuda = "cosf",
+     .value = [](double x, double, double) { return std::cos(x); },
+     .ulps = 2,
+     .error = ErrorRule::slope_one},
+    {.name = "abs",
+     .cuda = "fabsf",
+     .value = [](double x, double, double) { return std::abs(x); },
+     .in_cpp = "fabs(x)",
+     .error = ErrorRule::slope_one,
+     .fraction_bits = [](int x, int, int) { return x; }},
+    {.name = "floor",
+     .cuda = "floorf",
+     .value = [](double x, double, double) { return std::floor(x); },
+     .fraction_bits = [](int, int, int) { return 0; }},
+    {.name = "fma",
+     .operands = 3,
+     .cuda = "fmaf",
+     .value = [](double x, double y, double z) { return std::fma(x, y, z); },
+     .error = ErrorRule::product_sum,
+     .fraction_bits = [](int x, int y, int z) { return x + y > z ? x + y : z; }},
+    {.name = "pow",
+     .operands = 2,
+     .cuda = "powf",
+     .value = [](double x, double y, double) { return std::pow(x, y); },
+     .ulps = 9,
+     .error = ErrorRule::power},
+};
+
+/// Constants in several columns, so that the results of all functions differ (dsl/expr/math.h).
+Expr hash_of_operands(const MathFunction &function, const std::vector<Expr> &operands) {
+  auto salt = static_cast<std::uint32_t>(64 + 4 * index_of(function));
+  Expr result = ring_hash(operands.back(), salt);
+  for (std::size_t n = operands.size() - 1; n-- > 0;)
+    result = ring_hash(operands[n] + result, ++salt);
+  return result;
+}
+
+[[noreturn]] void refuse_operand(const MathFunction &function, std::string_view got, std::string_view remedy) {
+  throw UserError(ExitCode::usage, fmt::format("{} takes f32, got {}; {}", function.name, got, remedy));
+}
+
+/// A constant takes the dtype of the function, if it is exact there.
+Expr operand_of(const MathFunction &function, DType type, Expr e) {
+  auto whole = as_int(e);
+  if (whole && e.dtype() == DType::i64 && type != DType::i64) {
+    auto number = static_cast<double>(*whole);
+    if (is_float(type) && rounded(type, number) != number)
+      refuse_operand(function, fmt::format("the constant {}", *whole), "write a value that is exact in f32");
+    e = constant(type, *whole);
+  }
+  if (e.dtype() != type || (type != DType::f32 && type != DType::u32))
+    refuse_operand(function, name(e.dtype()), "convert the operand with cast(DType::f32, …)");
+  return e;
+}
+
+} // namespace
+
+std::span<const MathFunction> math_functions() { return table; }
+
+const MathFunction *find_math_function(std::string_view name) {
+  const auto *row = std::ranges::find(table, name, &MathFunction::name);
+  return row == std::end(table) ? nullptr : row;
+}
+
+std::size_t index_of(const MathFunction &function) { return static_cast<std::size_t>(&function - table); }
+
+const Function &function_of(const MathFunction &function) {
+  static const std::vector<Function> functions = [] {
+    std::vector<Function> made;
+    for (const MathFunction &row : table) {
+      Function one{std::string(row.name), DType::f32, {}, {}, "", &row};
+      for (int n = 0; n < row.operands; ++n)
+        one.parameters.push_back(make_var(std::string(1, "xyz"[n]), DType::f32));
+      made.push_back(std::move(one));
+    }
+    return made;
+  }();
+  return functions[index_of(function)];
+}
+
+const MathFunction *math_function(const Expr &e) {
+  const auto *made = e.as<Call>();
+  return made ? made->function->math : nullptr;
+}
+
+float evaluate(const MathFunction &function, float x, float y, float z) {
+  return static_cast<float>(function.value(x, y, z));
+}
+
+Expr call_math(const MathFunction &function, std::vector<Expr> operands) {
+  if (operands.size() != static_cast<std::size_t>(function.operands))
+    throw UserError(ExitCode::usage, fmt::format("{} has {} operands, expected {}", function.name,
+                                                 operands.size(), function.operands));
+  DType type = DType::f32;
+  bool ring = std::ranges::any_of(operands, [](const Expr &e) { return e.dtype() == DType::u32; });
+  if (ring)
+    type = DType::u32;
+  for (Expr &operand : operands)
+    operand = operand_of(function, type, std::move(operand));
+  if (!ring)
+    return call(function_of(function), std::move(operands));
+  if (function.error == ErrorRule::product_sum)
+    return operands[0] * operands[1] + operands[2];
+  return hash_of_operands(function, operands);
+}
+
+} // namespace nestsmith

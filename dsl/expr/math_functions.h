@@ -1,0 +1,56 @@
+#pragma once
+/// The functions of mathematics that expressions may call: one row for each. The constructors
+/// (dsl/expr/math.h), traces, the interpreter, the simulator, the reference with its error bounds, and both
+/// texts read the row, so a new function is a new row and its constructor.
+///
+/// The operands and the result are f32. The error is the maximum that the CUDA C++ Programming Guide states
+/// ("Mathematical Functions", table "Single-Precision Mathematical Standard Library Functions with Maximum ULP
+/// Error"), where editions differ the larger one, without --use_fast_math. NVIDIA states that these bounds are
+/// from extensive, but not exhaustive, tests.
+
+#include "dsl/expr/expr.h"
+
+#include <span>
+#include <string_view>
+
+namespace nestsmith {
+
+/// How the error of the operands reaches the result.
+enum class ErrorRule : std::uint8_t {
+  monotone,    ///< one operand: the error is largest at an end of its interval
+  slope_one,   ///< one operand: the result changes by no more than the operand
+  product_sum, ///< x*y + z
+  power, ///< x^y: the error is largest at a corner if x is positive, or if y is a whole number and x not 0
+};
+
+struct MathFunction {
+  std::string_view name; ///< in expressions and traces; in CUDA C++ in double, if `in_cpp` is empty
+  int operands = 1;
+  std::string_view cuda;                        ///< the precise function of CUDA for f32
+  double (*value)(double, double, double) = {}; ///< in double; operands that it does not have are 0
+  std::string_view in_cpp = {};                 ///< the same as C++ text of x, y and z
+  int ulps = 0;                                 ///< distance to the correctly rounded result in f32
+  ErrorRule error = ErrorRule::monotone;
+  /// The bits after the binary point of the result for operands with so many; null if most results are rounded.
+  int (*fraction_bits)(int, int, int) = nullptr;
+};
+
+/// All rows.
+std::span<const MathFunction> math_functions();
+/// The row of this name, or null.
+const MathFunction *find_math_function(std::string_view name);
+/// The position of a row in `math_functions()`.
+std::size_t index_of(const MathFunction &function);
+/// The function that an expression calls.
+const Function &function_of(const MathFunction &function);
+/// The row of a call; null for a function of kernels only.
+const MathFunction *math_function(const Expr &e);
+
+/// The result in f32, correctly rounded up to the double rounding of rare ties.
+float evaluate(const MathFunction &function, float x, float y = 0, float z = 0);
+
+/// The call on f32. An integer constant becomes f32. In ring mode (u32), the result is a fixed hash of the
+/// operands, different for each function; but fma is x*y + z. Throws UserError (usage) for other operands.
+Expr call_math(const MathFunction &function, std::vector<Expr> operands);
+
+} // namespace nestsmith

@@ -1,0 +1,171 @@
+/// Tests the error bounds of functions of mathematics: right kernels are within them, wrong ones are not, and
+/// where there is none, the verdict is not "right".
+#include "dsl/expr/math.h"
+#include "dsl/expr/math_functions.h"
+#include "dsl/ir/tensor.h"
+#include "runtime/check/blame.h"
+#include "runtime/check/check.h"
+#include "runtime/check/error_analysis.h"
+#include "tests/runtime/check/right.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <gmock/gmock.h>
+#include <random>
+
+namespace nestsmith {
+namespace {
+
+using test::all_messages;
+using testing::HasSubstr;
+
+using Element = std::function<Expr(Expr)>;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+/// Y[i] = element(X[i]).
+Program elements(const Element &element, std::int64_t n = 300) {
+  Workload w("map");
+  Tensor x = w.placeholder("X", {n});
+  return w.output({w.compute("Y", {n}, {"i"}, [&](Expr i) -> Definition { return element(x(i)); })});
+}
+
+/// `made` computed in f32, checked against `wanted`.
+CheckResult check_elements(const Element &wanted, const Element &made, std::int64_t n = 300) {
+  return Checker().check(elements(wanted, n), as_computation(elements(made, n)));
+}
+
+double bound_of_call(const char *name, std::vector<Bounded> operands) {
+  return apply_function(*find_math_function(name), operands).error;
+}
+
+/// The result of CUDA, as far from the correctly rounded one as it may be, of operands that are as far off.
+TEST(BoundOfAFunction, HoldsForTheWorstResultThatIsDocumented) {
+  std::mt19937 random(1);
+  std::uniform_real_distribution<double> number(0.01, 4), unit(-1, 1);
+  double most = 0;
+  for (const MathFunction &function : math_functions())
+    for (int n = 0; n < 2000; ++n) {
+      std::vector<Bounded> operands;
+      float got[3] = {};
+      for (int k = 0; k < function.operands; ++k) {
+        double value = number(random), error = n % 2 == 0 ? 0 : 1e-4 * value;
+        if (error == 0)
+          value = static_cast<float>(value);
+        got[k] = static_cast<float>(value + 0.99 * error * unit(random));
+        operands.push_back({value, error});
+      }
+      Bounded result = apply_function(function, operands);
+      float worst = evaluate(function, got[0], got[1], got[2]);
+      float direction =
+          n % 4 < 2 ? std::numeric_limits<float>::infinity() : -std::numeric_limits<float>::infinity();
+      for (int ulp = 0; ulp < function.ulps; ++ulp)
+        worst = std::nextafter(worst, direction);
+      EXPECT_LE(std::abs(worst - result.value), result.error) << function.name << " of " << got[0];
+      if (n % 2 == 0 && result.error > 0) {
+        most = std::max(most, std::abs(worst - result.value) / result.error);
+        EXPECT_LE(result.error, (2 * function.ulps + 1) * 0x1.01p-24 * std::abs(result.value) + 0x1p-140)
+            << function.name << " is not much wider";
+      }
+    }
+  EXPECT_GT(most, 0.7);
+}
+
+TEST(BoundOfAFunction, IsZeroWhereNothingRounds) {
+  EXPECT_EQ(bound_of_call("abs", {{-1.5, 0}}), 0);
+  EXPECT_EQ(bound_of_call("floor", {{-1.5, 0}}), 0);
+  EXPECT_EQ(bound_of_call("sqrt", {{2.25, 0}}), 0);
+  EXPECT_EQ(bound_of_call("fma", {{3, 0}, {0.5, 0}, {1, 0}}), 0);
+  EXPECT_EQ(bound_of_call("exp", {{-infinity, 0}}), 0) << "the limit";
+  EXPECT_EQ(bound_of_call("tanh", {{infinity, 0}}), 0);
+  EXPECT_EQ(bound_of_call("log", {{nan, 0}}), 0);
+  EXPECT_GT(bound_of_call("exp", {{0, 0}}), 0) << "CUDA documents an error here too";
+}
+
+TEST(BoundOfAFunction, DoesNotExistWhereThereMayBeNoNumber) {
+  EXPECT_EQ(bound_of_call("log", {{0, 0}}), no_bound);
+  EXPECT_EQ(bound_of_call("log", {{1e-7, 2e-7}}), no_bound);
+  EXPECT_EQ(bound_of_call("log2", {{-1, 0}}), no_bound);
+  EXPECT_EQ(bound_of_call("sqrt", {{-1, 0}}), no_bound);
+  EXPECT_EQ(bound_of_call("sqrt", {{0, 1e-9}}), no_bound);
+  EXPECT_EQ(bound_of_call("rsqrt", {{0, 0}}), no_bound);
+  EXPECT_EQ(bound_of_call("rsqrt", {{1e-7, 1e-7}}), no_bound);
+  EXPECT_EQ(bound_of_call("exp", {{100, 0}}), no_bound) << "f32 overflows";
+  EXPECT_EQ(bound_of_call("exp", {{88.7, 0.1}}), no_bound);
+  EXPECT_EQ(bound_of_call("exp", {{1, no_bound}}), no_bound);
+  EXPECT_EQ(bound_of_call("sin", {{infinity, 0}}), 0);
+  EXPECT_EQ(bound_of_call("pow", {{-2, 0.1}, {0.5, 0}}), no_bound);
+  EXPECT_EQ(bound_of_call("pow", {{0.1, 0.2}, {-1, 0}}), no_bound) << "the interval contains the pole";
+  EXPECT_EQ(bound_of_call("pow", {{infinity, 0}, {1, 0.1}}), no_bound);
+}
+
+TEST(BoundOfAFunction, OfAPowerByAWholeNumberIsThatOfTheInterval) {
+  EXPECT_NEAR(bound_of_call("pow", {{-2, 0.1}, {2, 0}}), 0.41, 1e-4);
+  EXPECT_NEAR(bound_of_call("pow", {{0.1, 0.2}, {2, 0}}), 0.08, 1e-4);
+  EXPECT_NEAR(bound_of_call("pow", {{-2, 0.1}, {-1, 0}}), 1 / 1.9 - 0.5, 1e-4);
+  EXPECT_LT(bound_of_call("pow", {{0, 0.5}, {0, 0}}), 1e-5) << "1 for every x";
+}
+
+TEST(CheckOfAFunction, PassesWhereTheKernelIsRight) {
+  for (const MathFunction &function : math_functions()) {
+    auto element = [&](const Expr &x) {
+      return call_math(function, std::vector<Expr>(static_cast<std::size_t>(function.operands), x));
+    };
+    for (std::int64_t n : {1, 31, 300}) {
+      CheckResult result = check_elements(element, element, n);
+      EXPECT_TRUE(result.passed) << function.name << " " << n << "\n" << all_messages(result);
+    }
+    auto computed = [&](const Expr &x) { return element(x * 0.7F + 1.3F) * 3 + x; };
+    CheckResult result = check_elements(computed, computed);
+    EXPECT_TRUE(result.passed) << function.name << "\n" << all_messages(result);
+  }
+  for (Expr (*made)(Expr) : {sigmoid, silu, gelu}) {
+    CheckResult result = check_elements(made, made);
+    EXPECT_TRUE(result.passed) << all_messages(result);
+  }
+}
+
+TEST(CheckOfAFunction, FindsAnotherFunctionAndAnotherConstant) {
+  auto wrong = [](const Element &wanted, const Element &made) {
+    CheckResult result = check_elements(wanted, made);
+    EXPECT_EQ(result.outcome(), CheckOutcome::wrong);
+  };
+  using E = Expr;
+  wrong([](E x) { return exp(x); }, [](E x) { return exp2(x * 1.4427F); });
+  wrong([](E x) { return log(x + 2); }, [](E x) { return log2(x + 2) * 0.6931F; });
+  wrong([](E x) { return erf(x); }, [](E x) { return tanh(x * 1.128379F); });
+  wrong([](E x) { return gelu(x); },
+        [](E x) { return x * 0.5F * (1 + tanh(0.7978846F * (x + 0.044715F * x * x * x))); });
+  wrong([](E x) { return silu(x); }, [](E x) { return x / (1.00001F + exp(-x)); });
+  wrong([](E x) { return sin(x); }, [](E x) { return x - x * x * x / 6; });
+  wrong([](E x) { return floor(x * 3); }, [](E x) { return cast(DType::f32, cast(DType::i32, x * 3)); });
+  wrong([](E x) { return abs(x); }, [](E x) { return x; });
+  wrong([](E x) { return sqrt(x); }, [](E x) { return x * rsqrt(x) * 1.00001F; });
+}
+
+TEST(CheckOfAFunction, IsNotRightWhereNoInputGivesANumber) {
+  auto reason = [](const Element &element) {
+    CheckResult result = check_elements(element, element);
+    EXPECT_EQ(result.outcome(), CheckOutcome::not_compared) << all_messages(result);
+    return result.skipped.empty() ? "" : result.skipped[0].why;
+  };
+  const char *expected = "or a function may have no finite value";
+  EXPECT_THAT(reason([](Expr x) { return log(x - x); }), HasSubstr(expected));
+  EXPECT_THAT(reason([](Expr x) { return sqrt(-1 - x * x); }), HasSubstr(expected));
+  EXPECT_THAT(reason([](Expr x) { return rsqrt(x * 0.1F - x * 0.1F); }), HasSubstr(expected));
+  EXPECT_THAT(reason([](Expr x) { return exp(x * 0.01F + 1000); }), HasSubstr(expected));
+}
+
+TEST(CheckOfAFunction, SaysWhyNothingIsExact) {
+  CheckResult rounded = check_elements([](Expr x) { return exp(x); }, [](Expr x) { return exp(x); });
+  ASSERT_FALSE(rounded.skipped.empty());
+  EXPECT_EQ(rounded.skipped[0].why, "a function of the computation is not exact in f32");
+  EXPECT_FALSE(rounded.exact().has_value());
+  auto whole = [](const Expr &x) { return fma(abs(x), 3, floor(x * 0.5F)); };
+  EXPECT_EQ(check_elements(whole, whole).exact(), true) << "abs, floor and fma of integers are exact";
+}
+
+} // namespace
+} // namespace nestsmith
