@@ -140,6 +140,7 @@ const std::vector<Feature> &features() {
        [](P p) {
          return std::ranges::count_if(p.params, [](const Buffer &b) { return b->role != Role::input; }) > 1;
        }},
+      {"functions", [](P p) { return any_expr(p, [](const Expr &e) { return e.as<Call>() != nullptr; }); }},
       {"scalars", [](P p) { return !p.scalars.empty(); }},
       {"sizes", [](P p) { return !p.sizes.empty(); }},
       {"leading dimensions",

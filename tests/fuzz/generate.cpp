@@ -29,7 +29,10 @@ const std::vector<std::string> axis_names = {"i", "j", "l"}, sum_names = {"k", "
 
 Generator::Generator(std::uint64_t seed)
     : random_(seed ^ 0x6a09e667f3bcc909U), work_(generated_prefix + std::to_string(seed)),
-      main_(any_arithmetic(random_)) {}
+      main_(any_arithmetic(random_)), functions_(seed % 16 == 5) {
+  if (functions_)
+    main_ = DType::f32;
+}
 
 Generated Generator::make() {
   wide_ = chance(30);

@@ -51,6 +51,8 @@ Value Generator::combine(BinaryOp op, const Value &a, const Value &b) {
 Value Generator::value(DType type, int depth) {
   if (depth <= 0 || chance(20))
     return chance(85) ? read(type) : constant_of(type);
+  if (functions_ && type == DType::f32 && chance(30))
+    return any_function(value(type, depth - 1));
   if (chance(12))
     return any_choice(type, depth - 1);
   if (chance(25))
@@ -105,6 +107,49 @@ Value Generator::any_change(Value a) {
     return combine(BinaryOp::sub, {constant(type, 0), 0, 0, true}, a);
   default:
     return combine(op, a, constant_of(type));
+  }
+}
+
+Value Generator::any_function(const Value &a) {
+  Expr x = a.expr, size = abs(x) + 1, small = max(min(x, 8), -8); // exp(-x) does not overflow
+  if (a.given && chance(15))
+    return {floor(x * 0.5F), a.magnitude, 0, true};
+  Value c = constant_of(DType::f32);
+  if (2 * a.magnitude + c.magnitude < most_in_f32 && chance(15))
+    return {fma(x, 2, c.expr), 2 * a.magnitude + c.magnitude, std::max(a.bits, c.bits), false};
+  switch (random_.below(16)) {
+  case 0:
+    return {abs(x), a.magnitude, a.bits, a.given};
+  case 1:
+    return {exp(-abs(x)), 1, 0, false};
+  case 2:
+    return {exp2(min(x, 3)), 8, 0, false};
+  case 3:
+    return {log(size), a.magnitude + 1, 0, false};
+  case 4:
+    return {log2(size), a.magnitude + 1, 0, false};
+  case 5:
+    return {sqrt(size), a.magnitude + 1, 0, false};
+  case 6:
+    return {rsqrt(size), 1, 0, false};
+  case 7:
+    return {tanh(x), 1, 0, false};
+  case 8:
+    return {erf(x), 1, 0, false};
+  case 9:
+    return {sin(x), 1, 0, false};
+  case 10:
+    return {cos(x), 1, 0, false};
+  case 11:
+    return {pow(size, random_.pick({-1, 0, 1})), a.magnitude + 1, 0, false};
+  case 12:
+    return {pow(size, 0.5F), a.magnitude + 1, 0, false};
+  case 13:
+    return {sigmoid(small), 1, 0, false};
+  case 14:
+    return {silu(small), 8, 0, false};
+  default:
+    return {gelu(x), a.magnitude, 0, false};
   }
 }
 

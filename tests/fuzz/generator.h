@@ -141,6 +141,8 @@ private:
   Value combine(BinaryOp op, const Value &a, const Value &b);
   Value any_combination(DType type, int depth);
   Value any_change(Value a);
+  /// Applies a function of mathematics where it has a number.
+  Value any_function(const Value &a);
   Value any_choice(DType type, int depth);
   Expr condition(int depth);
   Expr index_condition();
@@ -163,6 +165,8 @@ private:
   bool wide_ = false;
   /// An extent is too large for the program to be executed. Compilation must not take time in proportion to it.
   bool huge_ = false;
+  /// Some values are results of functions such as exp. Then only runs with an error bound compare them.
+  bool functions_ = false;
   std::int64_t most_instances_ = 0;
   std::int64_t most_elements() const { return huge_ ? most_instances_ : 6000; } ///< of an input
   std::vector<Extent> bases_;

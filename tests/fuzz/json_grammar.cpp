@@ -1,5 +1,7 @@
 #include "tests/fuzz/json_grammar.h"
 
+#include "dsl/expr/math_functions.h"
+
 #include <algorithm>
 
 namespace nestsmith::fuzz {
@@ -82,6 +84,13 @@ json::Value Grammar::of(const std::string &dtype, int depth) {
     if (random_.chance(12))
       return list_of(
           {random_.chance(50) ? "select" : "branch", condition(), of(dtype, depth - 1), of(dtype, depth - 1)});
+    if (real && random_.chance(10)) {
+      const MathFunction &function = math_functions()[random_.below(math_functions().size())];
+      json::Array made{std::string(function.name)};
+      for (int n = 0; n < function.operands; ++n)
+        made.push_back(of(random_.chance(90) ? dtype : "i32", depth - 1));
+      return made;
+    }
     const std::string &op = random_.pick(random_.chance(60) ? common : real ? reals : integers);
     return list_of({op, of(dtype, depth - 1), of(dtype, depth - 1)});
   }
