@@ -11,8 +11,8 @@ void register_tiles(Schedule &s, RegisterTiles tiles) {
   const Loop &i = loops[loops.size() - 3], &j = loops[loops.size() - 2], &k = loops.back();
   if (loops.size() == 4) // a batch
     s.bind(loops[0], Axis::block_z);
-  auto [i_block, i_thread, i_result] = s.split(i, {infer, 16, tiles.results});
-  auto [j_block, j_thread, j_result] = s.split(j, {infer, 16, tiles.results});
+  auto [i_block, i_thread, i_result] = s.split(i, {infer, tiles.side, tiles.results});
+  auto [j_block, j_thread, j_result] = s.split(j, {infer, tiles.side, tiles.results});
   auto [k_outer, k_inner] = s.split(k, {infer, tiles.k});
   s.reorder({i_block, j_block, i_thread, j_thread, k_outer, k_inner, i_result, j_result});
   auto thread = s.fuse(i_thread, j_thread);
@@ -24,7 +24,7 @@ void register_tiles(Schedule &s, RegisterTiles tiles) {
     auto tile = s.cache_read(AB, operand, Scope::shared);
     auto fragment = s.cache_read(AB, s.name(tile), Scope::local);
     s.compute_at(fragment, k_inner);
-    fetch_tile(s, tile, k_outer, 256);
+    fetch_tile(s, tile, k_outer, tiles.side * tiles.side);
     for (const Loop &loop : s.loops_below(fragment, k_inner))
       s.unroll(loop);
   }

@@ -6,13 +6,14 @@
 namespace nestsmith {
 
 struct RegisterTiles {
-  std::int64_t results; ///< a thread computes results x results elements
-  std::int64_t k;       ///< extent of the tiles of A and B along k
-  bool unroll_k = true; ///< unroll the loop over the k steps of a tile
+  std::int64_t results;   ///< a thread computes results x results elements
+  std::int64_t k;         ///< extent of the tiles of A and B along k
+  bool unroll_k = true;   ///< unroll the loop over the k steps of a tile
+  std::int64_t side = 16; ///< side x side threads
 };
 
-/// Schedules a product with the sum AB and the result C: 16 x 16 threads compute a tile of (16*results) x
-/// (16*results). A batch is bound to blockIdx.z. Tiles of A and B are in shared memory; the operands of one
+/// Schedules a product with the sum AB and the result C: side x side threads compute a tile of (side*results) x
+/// (side*results). A batch is bound to blockIdx.z. Tiles of A and B are in shared memory; the operands of one
 /// step of k and all results are in registers.
 void register_tiles(Schedule &s, RegisterTiles tiles);
 

@@ -14,6 +14,13 @@
 
 namespace nestsmith {
 
+/// The schedule with the default of each knob: a climb has one way.
+static BuildFunction with_defaults(BuildFunction build) {
+  return [build = std::move(build)](const Shape &shape, DType dtype, const Target &target) {
+    return build(shape, dtype, target);
+  };
+}
+
 /// A rung of the tutorial `tensor`.
 static Rung on_matrix_units(const char *name, const char *summary, BuildFunction build, Shape tile,
                             Feature needs, const char *against = "", std::optional<Lesson> lesson = {},
@@ -33,7 +40,11 @@ static Rung on_matrix_units(const char *name, const char *summary, BuildFunction
 
 const std::vector<Rung> &builtin_rungs() {
   static const std::vector<Rung> rungs = {
-      {"ladder", "naive", "one thread per element; a warp walks down a column", deep_dive::naive, {16, 16, 16}},
+      {"ladder",
+       "naive",
+       "one thread per element; a warp walks down a column",
+       with_defaults(deep_dive::naive),
+       {16, 16, 16}},
       {"ladder", "coalesced", "a warp walks along a row", ladder::coalesced, {4, 256, 16}},
       {"ladder", "shared", "32 x 32 tiles of A and B in shared memory", worklog::shared, {32, 32, 32}},
       {"ladder", "tile1d", "64 x 64 tiles, 8 results per thread", worklog::tile1d, {64, 64, 8}},

@@ -17,20 +17,21 @@ void by_four(Schedule &s, Loop loop, bool vectors) {
     s.unroll(lane);
 }
 
-/// Fills a tile by 256 threads, directly or through registers. If the tile is transposed, the elements that a
+/// Fills a tile by all threads, directly or through registers. If the tile is transposed, the elements that a
 /// thread loaded from one row go to different rows of the tile.
 void fill(Schedule &s, BlockRef tile, const char *operand, Loop at, VectorTiles tiles, bool transposed) {
+  std::int64_t threads = tiles.side * tiles.side;
   if (!tiles.vectors) {
-    fetch_tile(s, tile, at, 256);
+    fetch_tile(s, tile, at, threads);
     if (tiles.prefetch)
-      fetch_tile(s, s.cache_read(tile, operand, Scope::local), at, 256);
+      fetch_tile(s, s.cache_read(tile, operand, Scope::local), at, threads);
     return;
   }
   if (!tiles.prefetch)
-    return s.vectorize(fetch_by_four(s, tile, at, 256));
+    return s.vectorize(fetch_by_four(s, tile, at, threads));
   BlockRef registers = s.cache_read(tile, operand, Scope::local);
-  Loop into = fetch_by_four(s, tile, at, 256);
-  s.vectorize(fetch_by_four(s, registers, at, 256));
+  Loop into = fetch_by_four(s, tile, at, threads);
+  s.vectorize(fetch_by_four(s, registers, at, threads));
   if (transposed)
     s.unroll(into);
   else
@@ -43,8 +44,8 @@ void vector_tiles(Schedule &s, VectorTiles tiles, const char *b_layout) {
   auto AB = s.block("AB"), C = s.block("C");
   s.set_scope(AB, Scope::local);
   auto [i, j, k] = s.loops<3>(AB);
-  auto [i_block, i_thread, i_result] = s.split(i, {infer, 16, tiles.results});
-  auto [j_block, j_thread, j_result] = s.split(j, {infer, 16, tiles.results});
+  auto [i_block, i_thread, i_result] = s.split(i, {infer, tiles.side, tiles.results});
+  auto [j_block, j_thread, j_result] = s.split(j, {infer, tiles.side, tiles.results});
   auto [k_outer, k_inner] = s.split(k, {infer, tiles.k});
   s.reorder({i_block, j_block, i_thread, j_thread, k_outer, k_inner, i_result, j_result});
   auto thread = s.fuse(i_thread, j_thread);

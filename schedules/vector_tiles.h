@@ -8,15 +8,16 @@
 namespace nestsmith {
 
 struct VectorTiles {
-  std::int64_t results;  ///< a thread computes results x results elements, 4 or 8
-  std::int64_t k;        ///< extent of the tiles of A and B along k
-  bool vectors = true;   ///< false: the scalar variant, for possibly misaligned vectors
-  bool prefetch = false; ///< load the next tiles into registers before they are needed; then one barrier per
-                         ///< tile is sufficient
+  std::int64_t results;   ///< a thread computes results x results elements, a multiple of 4
+  std::int64_t k;         ///< extent of the tiles of A and B along k
+  bool vectors = true;    ///< false: the scalar variant, for possibly misaligned vectors
+  bool prefetch = false;  ///< load the next tiles into registers before they are needed; then one barrier per
+                          ///< tile is sufficient
+  std::int64_t side = 16; ///< side x side threads
 };
 
-/// Schedules a product with the sum AB and the result C: 16 x 16 threads compute a tile of (16*results) x
-/// (16*results). In both shared tiles, each row contains the elements of one k, so that the elements that a
+/// Schedules a product with the sum AB and the result C: side x side threads compute a tile of (side*results) x
+/// (side*results). In both shared tiles, each row contains the elements of one k, so that the elements that a
 /// thread reads for one k (its fragment) are contiguous. If an operand is contiguous along k in global memory,
 /// the copy transposes it. `b_layout` is the index map of the tile of B.
 void vector_tiles(Schedule &s, VectorTiles tiles, const char *b_layout);

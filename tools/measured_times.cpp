@@ -51,6 +51,18 @@ std::string code_for(const Scheduled &scheduled, const Gpu &gpu) {
   return code;
 }
 
+/// The knobs of a record, and the default of each knob that the rung did not have when it was measured.
+KnobValues with_later_knobs(const KnobValues &recorded, const Scheduled &scheduled) {
+  bool older =
+      std::ranges::all_of(recorded, [&](const auto &knob) { return scheduled.knobs.contains(knob.first); });
+  if (!older || recorded.size() == scheduled.knobs.size())
+    return recorded;
+  Knobs knobs(recorded);
+  failure_of(
+      [&] { scheduled.choice.build(scheduled.shape, scheduled.dtype, scheduled.schedule.target(), knobs); });
+  return knobs.chosen();
+}
+
 } // namespace
 
 Option records_option() {
@@ -71,7 +83,7 @@ MeasuredTimes measured_times(const Context &context, const Scheduled &scheduled,
     if (!records::same_place(record, place))
       continue;
     if (record.gpu == gpu.product) {
-      if (record.knobs == place.knobs)
+      if (with_later_knobs(record.knobs, scheduled) == place.knobs)
         times.here = {record, record.code == place.code};
     } else if (const Gpu *other = known_gpu(record.gpu); other && !scheduled.choice.given_knobs) {
       times.elsewhere.push_back({record, record.code == code_for(scheduled, *other)});

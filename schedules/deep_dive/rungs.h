@@ -6,9 +6,9 @@
 
 namespace nestsmith::deep_dive {
 
-Schedule naive(const Shape &shape, DType dtype, const Target &target);
-Schedule coalesced(const Shape &shape, DType dtype, const Target &target);
-Schedule shared(const Shape &shape, DType dtype, const Target &target);
-Schedule tile1d(const Shape &shape, DType dtype, const Target &target);
+Schedule naive(const Shape &shape, DType dtype, const Target &target, Knobs &knobs);
+Schedule coalesced(const Shape &shape, DType dtype, const Target &target, Knobs &knobs);
+Schedule shared(const Shape &shape, DType dtype, const Target &target, Knobs &knobs);
+Schedule tile1d(const Shape &shape, DType dtype, const Target &target, Knobs &knobs);
 
 } // namespace nestsmith::deep_dive

@@ -3,14 +3,15 @@
 
 namespace nestsmith::tiling {
 
-/// One thread for each element, blocks of 32 x 32 threads.
-Schedule naive(const Shape &shape, DType dtype, const Target &target) {
+/// One thread for each element, blocks of 32 x 32 threads. The knob `block_size` chooses their side.
+Schedule naive(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
+  std::int64_t tile = knobs.choose("block_size", {32, 16, 8});
   Schedule s(gemm(shape, dtype), target);
   auto AB = s.block("AB"), C = s.block("C");
   s.set_scope(AB, Scope::local);
   auto [i, j, k] = s.loops<3>(AB);
-  auto [i_block, i_thread] = s.split(i, {infer, 32});
-  auto [j_block, j_thread] = s.split(j, {infer, 32});
+  auto [i_block, i_thread] = s.split(i, {infer, tile});
+  auto [j_block, j_thread] = s.split(j, {infer, tile});
   s.reorder({i_block, j_block, i_thread, j_thread});
   s.reverse_compute_at(C, j_thread);
   s.bind(i_block, Axis::block_y);

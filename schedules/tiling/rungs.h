@@ -6,7 +6,7 @@
 
 namespace nestsmith::tiling {
 
-Schedule naive(const Shape &shape, DType dtype, const Target &target);
-Schedule shared(const Shape &shape, DType dtype, const Target &target);
+Schedule naive(const Shape &shape, DType dtype, const Target &target, Knobs &knobs);
+Schedule shared(const Shape &shape, DType dtype, const Target &target, Knobs &knobs);
 
 } // namespace nestsmith::tiling

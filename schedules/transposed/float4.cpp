@@ -1,3 +1,4 @@
+#include "schedules/transposed/post_tiles.h"
 #include "schedules/transposed/rungs.h"
 #include "schedules/variant.h"
 #include "schedules/vector_tiles.h"
@@ -12,10 +13,12 @@ std::optional<Variant> float4_variant(const Shape &shape, DType) {
 
 /// The register tiles with float4 accesses. Both operands are transposed on their way into shared memory and
 /// read from there four at a time. C is stored four at a time, too.
-Schedule float4(const Shape &shape, DType dtype, const Target &target) {
+Schedule float4(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
   Schedule s(accumulate_nt(shape, dtype), target);
   bool vectors = !float4_variant(shape, dtype);
-  vector_tiles(s, {.results = 4, .k = 16, .vectors = vectors}, "j, k -> k, j");
+  PostTiles tiles = choose_tiles(knobs, {.width = vectors ? 4 : 1}, dtype, target);
+  vector_tiles(s, {.results = tiles.btsz, .k = tiles.wid, .vectors = vectors, .side = tiles.tilesz},
+               "j, k -> k, j");
   return s;
 }
 

@@ -3,14 +3,15 @@
 
 namespace nestsmith::transposed {
 
-/// One thread for each element, blocks of 16 x 16 threads.
-Schedule naive(const Shape &shape, DType dtype, const Target &target) {
+/// One thread for each element, blocks of 16 x 16 threads. The knob `tilesz` is TILESZ of the post.
+Schedule naive(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
+  std::int64_t tilesz = knobs.choose("tilesz", {16, 8, 32});
   Schedule s(accumulate_nt(shape, dtype), target);
   auto AB = s.block("AB"), C = s.block("C");
   s.set_scope(AB, Scope::local);
   auto [i, j, k] = s.loops<3>(AB);
-  auto [i_block, i_thread] = s.split(i, {infer, 16});
-  auto [j_block, j_thread] = s.split(j, {infer, 16});
+  auto [i_block, i_thread] = s.split(i, {infer, tilesz});
+  auto [j_block, j_thread] = s.split(j, {infer, tilesz});
   s.reorder({i_block, j_block, i_thread, j_thread});
   s.reverse_compute_at(C, j_thread);
   s.bind(i_block, Axis::block_y);

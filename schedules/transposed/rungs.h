@@ -6,11 +6,11 @@
 
 namespace nestsmith::transposed {
 
-Schedule naive(const Shape &shape, DType dtype, const Target &target);
-Schedule shared(const Shape &shape, DType dtype, const Target &target);
-Schedule registers(const Shape &shape, DType dtype, const Target &target);
-Schedule float4(const Shape &shape, DType dtype, const Target &target);
+Schedule naive(const Shape &shape, DType dtype, const Target &target, Knobs &knobs);
+Schedule shared(const Shape &shape, DType dtype, const Target &target, Knobs &knobs);
+Schedule registers(const Shape &shape, DType dtype, const Target &target, Knobs &knobs);
+Schedule float4(const Shape &shape, DType dtype, const Target &target, Knobs &knobs);
 std::optional<Variant> float4_variant(const Shape &shape, DType dtype);
-Schedule prefetch(const Shape &shape, DType dtype, const Target &target);
+Schedule prefetch(const Shape &shape, DType dtype, const Target &target, Knobs &knobs);
 
 } // namespace nestsmith::transposed

@@ -3,15 +3,17 @@
 
 namespace nestsmith::transposed {
 
-/// 16 x 16 tiles, filled along k, so that neighbouring threads read neighbouring elements of both.
-Schedule shared(const Shape &shape, DType dtype, const Target &target) {
+/// 16 x 16 tiles, filled along k, so that neighbouring threads read neighbouring elements of both. The knob
+/// `tilesz` is TILESZ of the post.
+Schedule shared(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
+  std::int64_t tilesz = knobs.choose("tilesz", {16, 8, 32});
   Schedule s(accumulate_nt(shape, dtype), target);
   auto AB = s.block("AB"), C = s.block("C");
   s.set_scope(AB, Scope::local);
   auto [i, j, k] = s.loops<3>(AB);
-  auto [i_block, i_thread] = s.split(i, {infer, 16});
-  auto [j_block, j_thread] = s.split(j, {infer, 16});
-  auto [k_outer, k_inner] = s.split(k, {infer, 16});
+  auto [i_block, i_thread] = s.split(i, {infer, tilesz});
+  auto [j_block, j_thread] = s.split(j, {infer, tilesz});
+  auto [k_outer, k_inner] = s.split(k, {infer, tilesz});
   s.reorder({i_block, j_block, i_thread, j_thread});
   s.reverse_compute_at(C, j_thread);
   s.bind(i_block, Axis::block_y);

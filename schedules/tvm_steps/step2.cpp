@@ -1,16 +1,18 @@
 #include "schedules/tvm_steps/rungs.h"
+#include "schedules/tvm_steps/tiles.h"
 #include "schedules/workloads.h"
 
 namespace nestsmith::tvm_steps {
 
 /// 32 x 32 tiles, 4 x 8 threads of 8 x 4 results each.
-Schedule step2(const Shape &shape, DType dtype, const Target &target) {
+Schedule step2(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
+  Tile tile = choose_tile(knobs, {}, dtype, target);
   Schedule s(matmul(shape, dtype), target);
   auto C = s.block("C");
   auto [i, j, k] = s.loops<3>(C);
-  auto [i_block, i_thread, i_elem] = s.split(i, {infer, 4, 8});
-  auto [j_block, j_thread, j_elem] = s.split(j, {infer, 8, 4});
-  auto [k_outer, k_inner] = s.split(k, {infer, 32});
+  auto [i_block, i_thread, i_elem] = s.split(i, {infer, tile.threads_i, tile.results_i});
+  auto [j_block, j_thread, j_elem] = s.split(j, {infer, tile.threads_j, tile.results_j});
+  auto [k_outer, k_inner] = s.split(k, {infer, tile.k});
   s.reorder({i_block, j_block, i_thread, j_thread, k_outer, i_elem, j_elem, k_inner});
   s.bind(i_block, Axis::block_x);
   s.bind(j_block, Axis::block_y);

@@ -5,8 +5,8 @@ namespace nestsmith::tvm_steps {
 
 /// The results are collected in registers with cache_write and written back with float4. The accumulators are
 /// registers because their loops are unrolled.
-Schedule step4(const Shape &shape, DType dtype, const Target &target) {
-  return in_registers(shape, dtype, target, {});
+Schedule step4(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
+  return in_registers(shape, dtype, target, knobs, {});
 }
 
 } // namespace nestsmith::tvm_steps

@@ -156,6 +156,13 @@ TEST(EmitShapes, JsonListsTheShapes) {
   EXPECT_EQ(*root.getString("launcher"), "gemm_launch");
 }
 
+/// As in a heading: a default that was not asked for is not named.
+TEST(EmitShapes, NamesTheKnobsThatWereSet) {
+  const std::string emit = "emit deep_dive/naive --shapes 64x64x8";
+  EXPECT_TRUE(contains(nestsmith(emit).out, "\n// 64x64x8\n"));
+  EXPECT_TRUE(contains(nestsmith(emit + " --set threads=128").out, "\n// 64x64x8: threads=128\n"));
+}
+
 /// A program of two such files. C and C++ code calls their launchers through the headers.
 TEST(EmitShapes, IsCalledFromCAndFromCpp) {
   const Nvcc nvcc;

@@ -124,6 +124,20 @@ TEST_F(MeasuredTimes, OfOtherKnobsAreNotShown) {
   EXPECT_FALSE(contains(nestsmith("explain ladder/warps --set bk=16" + options).out, "Measured by"));
 }
 
+/// A rung that had fewer knobs when it was measured: it had the defaults of the others.
+TEST_F(MeasuredTimes, OfARungThatGotKnobsLaterAreThoseOfTheirDefaults) {
+  records::Record older = timed("tiling/shared", 2);
+  older.knobs.clear();
+  std::string options = with({older});
+  EXPECT_TRUE(contains(nestsmith("explain tiling/shared" + options).out, "2 ms on NVIDIA H200"));
+  EXPECT_FALSE(contains(nestsmith("explain tiling/shared --set block_size=16" + options).out, "Measured by"));
+  older = timed("ladder/warps", 2);
+  older.knobs = {{"bk", "16"}};
+  options = with({older});
+  EXPECT_FALSE(contains(nestsmith("explain ladder/warps" + options).out, "Measured by"));
+  EXPECT_TRUE(contains(nestsmith("explain ladder/warps --set bk=16" + options).out, "2 ms on NVIDIA H200"));
+}
+
 TEST_F(MeasuredTimes, RefuseAFileThatIsNoTable) {
   std::string options = with({});
   std::ofstream(folder / "times.json") << "{}";

@@ -121,7 +121,8 @@ std::string note_of(const Scheduled &scheduled) {
     parts.push_back(fmt::format("{}: {}", scheduled.variant->name, scheduled.variant->why));
   if (scheduled.use)
     parts.push_back(short_text(*scheduled.use));
-  if (!scheduled.knobs.empty())
+  bool defaults = !scheduled.use && scheduled.choice.knobs.empty(); // which a heading does not name either
+  if (!defaults && !scheduled.knobs.empty())
     parts.push_back(to_string(scheduled.knobs));
   return fmt::format("{}", fmt::join(parts, "; "));
 }
