@@ -2,8 +2,10 @@
 #include "tools/command.h"
 #include "tools/json.h"
 #include "tools/machine.h"
+#include "tools/output_file.h"
 #include "tools/tables/explain_text.h"
 #include "tools/tables/table.h"
+#include "tools/tune/sweep.h"
 #include "tools/tune/tune_model.h"
 #include "tools/tune/tune_records.h"
 #include "tools/tune/tuning.h"
@@ -218,6 +220,48 @@ ExitCode measure_points(const Context &context, Tuning &tuning, TuneMeasurer &me
   return code;
 }
 
+/// Refuses the options that a sweep does not use.
+void check_sweep_options(const Context &context) {
+  if (!context.arguments.has("sweep")) {
+    if (context.arguments.has("chart"))
+      throw UserError(ExitCode::usage, "--chart draws the times of --sweep; name a knob with --sweep KNOB");
+    return;
+  }
+  for (const char *other : {"space", "search", "seed", "trials", "minutes", "shard", "best", "output", "all"})
+    if (context.arguments.has(other))
+      throw UserError(ExitCode::usage,
+                      fmt::format("--sweep tries all values of its knobs once; leave --{} out", other));
+}
+
+/// The times over the values of the knobs of --sweep: measured with `measurer`, or estimated if it is null.
+ExitCode sweep_knobs(const Context &context, Tuning &tuning, TuneMeasurer *measurer, const std::string &why) {
+  Sweep sweep = swept(context, tuning, *context.arguments.value("sweep"));
+  if (measurer) {
+    std::optional<records::Database> database = open_given_database(context, tuning.shard());
+    measure(tuning, sweep, *measurer, database ? &*database : nullptr);
+  } else {
+    estimate(context, tuning, sweep, why);
+  }
+  std::string gpu = measurer ? measurer->machine().gpu : tuning.gpu().product;
+  if (auto path = context.arguments.value("chart"))
+    write_file(*path, sweep_chart(sweep, fmt::format("{}  {} {}", tuning.choice().name, name(tuning.dtype()),
+                                                     to_text(tuning.shape()))));
+  if (context.json())
+    out(json_text([&](llvm::json::OStream &json) {
+      json.object([&] {
+        json.attribute("rung", tuning.choice().name);
+        json.attribute("shape", llvm::json::Array(tuning.shape()));
+        json.attribute("dtype", std::string(name(tuning.dtype())));
+        json.attribute("gpu", gpu);
+        write_sweep(json, sweep);
+      });
+    }));
+  else
+    out(heading(context, tuning, gpu) + sweep_text(sweep, context.style));
+  bool wrong = std::ranges::any_of(sweep.points, &SweptPoint::wrong);
+  return wrong ? ExitCode::wrong_result : ExitCode::good;
+}
+
 ExitCode tune_rung(const Context &context) {
   std::optional<tune::Parent> parent = tune::Parent::connect();
   TuneOptions options = chosen_options(context);
@@ -228,24 +272,37 @@ ExitCode tune_rung(const Context &context) {
   if (parent)
     return serve_measurements(context, *parent, choice, shape, options.setting);
   Tuning tuning(context, choice, shape, chosen_dtype(context, choice), choose_gpu(context), options);
-  tuning.enumerate(context.arguments.has("space"));
+  bool sweeps = context.arguments.has("sweep");
+  if (!sweeps)
+    tuning.enumerate(context.arguments.has("space"));
   if (context.arguments.has("space"))
     return list_space(context, tuning);
-  if (context.arguments.has("gpu") || context.arguments.has("arch"))
-    return rank_by_model(context, tuning, "not measured, because --gpu or --arch names a GPU");
+  if (context.arguments.has("gpu") || context.arguments.has("arch")) {
+    const std::string why = "--gpu or --arch names a GPU";
+    return sweeps ? sweep_knobs(context, tuning, nullptr, why)
+                  : rank_by_model(context, tuning, "not measured, because " + why);
+  }
   TuneMeasurer measurer;
   try {
     measurer.machine();
   } catch (const UserError &error) {
     if (error.code() != ExitCode::no_device)
       throw;
-    return rank_by_model(context, tuning, "not measured, because there is no GPU that can be used");
+    const std::string why = "there is no GPU that can be used";
+    return sweeps ? sweep_knobs(context, tuning, nullptr, why)
+                  : rank_by_model(context, tuning, "not measured, because " + why);
   }
+  if (sweeps)
+    return sweep_knobs(context, tuning, &measurer, "");
   return measure_points(context, tuning, measurer);
 }
 
 ExitCode tune(const Context &context) {
+  check_sweep_options(context);
   const std::string &word = context.arguments.positional()[0];
+  if (context.arguments.has("sweep") && (word == "model" || find_records_command(word)))
+    throw UserError(ExitCode::usage,
+                    fmt::format("--sweep varies the knobs of a RUNG; leave it out of `tune {}`", word));
   if (word == "model")
     return compare_with_model(context);
   if (auto command = find_records_command(word))
@@ -266,6 +323,9 @@ Command tune_command() {
       1,
       1000,
       {{"space", "", "only list the knobs, and count the legal and the refused points"},
+       {"sweep", "KNOB[,KNOB]",
+        "the time at each value of one knob, or of two, with the others at their defaults or those of --set"},
+       {"chart", "FILE", "with --sweep: also write a chart of the times to FILE, in SVG"},
        {"search", "WAY", "learn, random or exhaustive (learn)", 0, {"learn", "random", "exhaustive"}},
        {"seed", "N", "seed of the search (1)"},
        {"trials", "N", fmt::format("maximum number of points to compile ({})", TuneOptions{}.trials)},
@@ -302,6 +362,7 @@ Command tune_command() {
       "  nestsmith tune ladder/warps --shape 4096x4096x4096 --minutes 5\n"
       "  nestsmith tune ladder/warps --gpu H200 --set bk=16 --trials 50\n"
       "  nestsmith run ladder/warps --set bk=16,warps=2x4\n"
+      "  nestsmith tune tiling/shared --sweep block_size --chart tiles.svg\n"
       "  nestsmith tune show ladder/warps\n",
       tune};
 }

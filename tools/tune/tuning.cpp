@@ -46,6 +46,13 @@ private:
 
 } // namespace
 
+void refuse_without_knobs(const std::string &rung) {
+  throw UserError(ExitCode::usage,
+                  fmt::format("'{}' has no knobs; a schedule function with choices takes Knobs as its fourth "
+                              "parameter (dsl/schedule/knobs.h)",
+                              rung));
+}
+
 Tuning::Tuning(const Context &context, ChosenRung choice, Shape shape, DType dtype, ChosenGpu gpu,
                TuneOptions options)
     : context_(context), choice_(std::move(choice)), shape_(std::move(shape)), dtype_(dtype),
@@ -76,10 +83,7 @@ void Tuning::enumerate(bool all) {
     build(usual);
   }
   if (space_.knobs.empty())
-    throw UserError(ExitCode::usage,
-                    fmt::format("'{}' has no knobs; a schedule function with choices takes Knobs as its fourth "
-                                "parameter (dsl/schedule/knobs.h)",
-                                choice_.name));
+    refuse_without_knobs(choice_.name);
 }
 
 void Tuning::rank() {
@@ -242,6 +246,15 @@ void Tuning::measure_finalists(TuneMeasurer &measurer, records::Database *databa
         fmt::format("the order of the best {} points was not stable after {} repeats: their times are "
                     "too close",
                     stable_places, most_finals));
+}
+
+std::vector<records::Measurement> Tuning::measure_points(const Points &points, TuneMeasurer &measurer,
+                                                         records::Database *database) {
+  measurer.on_step = [this](const std::string &step) { show(step); };
+  std::vector<records::Measurement> results = measurer.measure(points, final_rounds);
+  progress_.clear();
+  store(points, results, final_rounds, measurer.machine(), database);
+  return results;
 }
 
 void Tuning::reuse(tune::Search &search, const TuneMachine &machine, const records::Database &database) {

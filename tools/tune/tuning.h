@@ -26,6 +26,9 @@ struct TuneOptions {
   BenchSetting setting; ///< of all measurements
 };
 
+/// Throws UserError (usage): the rung has no knobs.
+[[noreturn]] void refuse_without_knobs(const std::string &rung);
+
 /// A rung and its space at one shape.
 class Tuning {
 public:
@@ -37,6 +40,8 @@ public:
   DType dtype() const { return dtype_; }
   const Shard &shard() const { return options_.shard; }
   const Gpu &gpu() const { return gpu_.gpu; }
+  Target target() const { return target_of(gpu_.gpu); }
+  const BenchSetting &setting() const { return options_.setting; }
   /// The points that were tried. After `rank` and `measure`, with those that were removed since.
   const tune::Space &space() const { return space_; }
   /// Sentences about missing results.
@@ -53,6 +58,9 @@ public:
   /// first.
   std::vector<records::Record> measure(TuneMeasurer &measurer, records::Database *database);
   bool interrupted() const { return interrupted_; }
+  /// Measures these points in turns, and stores the results in `database`, if it is not null.
+  std::vector<records::Measurement> measure_points(const std::vector<KnobValues> &points,
+                                                   TuneMeasurer &measurer, records::Database *database);
   /// The estimated time of each point, in seconds. None: the schedule is refused, or does not fit on an SM.
   std::vector<std::optional<double>> predict(const std::vector<KnobValues> &points);
 
