@@ -15,6 +15,30 @@ namespace nestsmith::model {
 
 namespace {
 
+/// Receives the statements of a machine, by their numbers in `StatementObserver::all`.
+struct StatementSink : sim::Observation {
+  virtual void statement(std::uint32_t number, const sim::Warp &w) = 0;
+};
+
+const sim::Instr *tell_statement(const sim::Instr *ip, sim::Warp &w) {
+  static_cast<StatementSink &>(*w.machine->observation).statement(ip->b, w);
+  return ip + 1;
+}
+
+/// Makes a program tell which statements it executes.
+struct StatementObserver : sim::Observer {
+  struct Decoded {
+    kernel::Stmt stmt;
+    std::vector<sim::Site::Iteration> loops;
+  };
+  std::vector<Decoded> all;
+
+  void statement_decoded(const sim::ObservedStatement &seen, sim::Values &values) override {
+    values.emit({.run = tell_statement, .b = static_cast<std::uint32_t>(all.size())});
+    all.push_back({seen.stmt, seen.loops});
+  }
+};
+
 /// A sample of the indices 0 … extent - 1 of one grid axis. It represents all of them.
 class AxisSample {
 public:
@@ -250,13 +274,38 @@ void each_request(const kernel::Kernel &kernel, std::span<const Scalar> scalars,
   };
   ParameterMemory memory(kernel);
   Walking walking(true);
-  sim::DecodedKernel decoded = decode_to_walk(kernel, scalars, memory, walking);
+  sim::DecodedKernel decoded =
+      decode_to_walk(kernel, scalars, memory, [&]() -> sim::Observer & { return walking = Walking(true); });
   Visitor sink(visit);
   sink.positions = positions(decoded, walking.accesses());
   sim::Machine machine(decoded, memory.buffers, nullptr, &sink);
   machine.start_block(block);
   while (sink.more && machine.round()) {
   }
+}
+
+void each_statement(const kernel::Kernel &kernel, std::span<const Scalar> scalars, std::uint64_t block,
+                    FunctionRef<void(const VisitedStatement &)> visit) {
+  StatementObserver observer;
+  struct Visitor : StatementSink {
+    Visitor(const StatementObserver &o, FunctionRef<void(const VisitedStatement &)> f)
+        : observer(o), visit(f) {}
+    const StatementObserver &observer;
+    FunctionRef<void(const VisitedStatement &)> visit;
+    std::vector<LoopValue> loops; ///< kept, because most statements are in many loops
+    void statement(std::uint32_t number, const sim::Warp &w) override {
+      const StatementObserver::Decoded &decoded = observer.all[number];
+      loops.clear();
+      for (const sim::Site::Iteration &at : decoded.loops)
+        loops.push_back({at.loop, reg<std::int64_t>(w, at.reg) + at.plus});
+      visit({decoded.stmt, w.index, loops});
+    }
+  };
+  ParameterMemory memory(kernel);
+  sim::DecodedKernel decoded = decode_to_walk(
+      kernel, scalars, memory, [&]() -> sim::Observer & { return observer = StatementObserver(); });
+  Visitor sink(observer, visit);
+  sim::Machine(decoded, memory.buffers, nullptr, &sink).run_block(block);
 }
 
 std::optional<WarpRequest> first_request(const kernel::Kernel &kernel, std::span<const Scalar> scalars,

@@ -42,6 +42,25 @@ struct VisitedRequest {
 void each_request(const kernel::Kernel &kernel, std::span<const Scalar> scalars, std::uint64_t block,
                   FunctionRef<bool(const VisitedRequest &)> visit);
 
+/// A loop of a kernel, and the value of its variable.
+struct LoopValue {
+  Var loop;
+  std::int64_t value;
+  auto operator<=>(const LoopValue &) const = default;
+};
+
+/// A statement that contains no other statement, and is executed by `warp`. `loops` are those around it,
+/// outermost first.
+struct VisitedStatement {
+  const kernel::Stmt &stmt;
+  std::uint32_t warp;
+  std::span<const LoopValue> loops;
+};
+/// Executes block `block`, and calls `visit` for each statement that at least one lane of a warp executes. The
+/// statements of a warp are in program order.
+void each_statement(const kernel::Kernel &kernel, std::span<const Scalar> scalars, std::uint64_t block,
+                    FunctionRef<void(const VisitedStatement &)> visit);
+
 /// The first request that warp `warp` of block `block` makes for access number `access` of
 /// `count(...).accesses`. None if the warp makes no such request.
 std::optional<WarpRequest> first_request(const kernel::Kernel &kernel, std::span<const Scalar> scalars,

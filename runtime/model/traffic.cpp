@@ -154,7 +154,8 @@ Walk::Walk(const kernel::Kernel &kernel, std::span<const Scalar> scalars, const 
     line += memory_.buffers[n].elements * byte_size(kernel.params[n]->dtype) / line_bytes + 2;
   }
   Walking walking(false);
-  decoded_ = decode_to_walk(kernel, scalars, memory_, walking);
+  decoded_ =
+      decode_to_walk(kernel, scalars, memory_, [&]() -> sim::Observer & { return walking = Walking(false); });
   positions_ = positions(decoded_, walking.accesses());
   std::size_t count = 0;
   for (std::size_t position : positions_)

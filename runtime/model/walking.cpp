@@ -45,16 +45,14 @@ void ParameterMemory::fill() {
 }
 
 sim::DecodedKernel decode_to_walk(const kernel::Kernel &kernel, std::span<const Scalar> scalars,
-                                  ParameterMemory &memory, Walking &walking) {
-  const Walking fresh = walking;
+                                  ParameterMemory &memory, FunctionRef<sim::Observer &()> start) {
   sim::DecodedKernel decoded =
       decode(kernel, scalars, memory.buffers,
-             {.values = false, .unroll = unrolled_statements, .iterations = phases, .observer = &walking});
+             {.values = false, .unroll = unrolled_statements, .iterations = phases, .observer = &start()});
   if (!decoded.depends_on_data)
     return decoded;
   memory.fill();
-  walking = fresh;
-  return decode(kernel, scalars, memory.buffers, {.check = false, .observer = &walking});
+  return decode(kernel, scalars, memory.buffers, {.check = false, .observer = &start()});
 }
 
 } // namespace nestsmith::model

@@ -50,9 +50,10 @@ private:
 /// accesses of a kernel depend on it: a load whose mask is false in each unrolled iteration is no access.
 inline constexpr std::int64_t unrolled_statements = 2048;
 
-/// The kernel, decoded for `walking`. If an address or a condition depends on loaded values, the machine
-/// computes values, from memory that is zero. So the accesses are those of `count` in count.h.
+/// The kernel, decoded for the observer that `start` returns, which has observed nothing yet. If an address or
+/// a condition depends on loaded values, the machine computes values, from memory that is zero. So the accesses
+/// are those of `count` in count.h.
 sim::DecodedKernel decode_to_walk(const kernel::Kernel &kernel, std::span<const Scalar> scalars,
-                                  ParameterMemory &memory, Walking &walking);
+                                  ParameterMemory &memory, FunctionRef<sim::Observer &()> start);
 
 } // namespace nestsmith::model

@@ -21,7 +21,8 @@ struct DecodeOptions {
   /// True: blocks count their arrivals. False: of the blocks that share a counter, the one with the highest
   /// index is the last, so that each block can be executed by itself.
   bool arrivals = false;
-  Observer *observer = nullptr; ///< receives the accesses to global and shared memory; may be null
+  Observer *observer =
+      nullptr; ///< receives the accesses to global and shared memory, and the statements; may be null
 };
 
 /// Decodes a kernel. The values of scalars become constants in the code. For each parameter, `buffers` states

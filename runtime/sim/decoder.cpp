@@ -160,6 +160,9 @@ void Decoder::stmt(const kernel::Stmt &s) {
                        [&](const kernel::Wait &node) { wait(node); },
                        [&](const kernel::Arrive &node) { arrive(node); },
                    });
+  if (options_.observer && !kernel::as<kernel::Loop>(s) && !kernel::as<kernel::If>(s) &&
+      !kernel::as<kernel::Seq>(s))
+    options_.observer->statement_decoded({s, loops_}, values_);
   // A declared value lives until the end of the sequence that contains it.
   if (!kernel::as<kernel::Declare>(s) && !kernel::as<kernel::Arrive>(s))
     values_.release(mark);

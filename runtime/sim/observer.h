@@ -1,9 +1,9 @@
 #pragma once
-/// Observers of a kernel's accesses. The simulator executes and checks; an observer measures.
+/// Observers of a kernel's accesses and statements. The simulator executes and checks; an observer measures.
 ///
-/// The decoder passes each access to global or shared memory to the observer. The observer may then emit
-/// instructions, which execute together with the access. These instructions use the state
-/// `Machine::observation`.
+/// The decoder passes each access to global or shared memory, and each statement, to the observer. The observer
+/// may then emit instructions, which execute together with the access or after the statement. These
+/// instructions use the state `Machine::observation`.
 
 #include "runtime/sim/machine.h"
 #include "runtime/sim/values.h"
@@ -29,12 +29,20 @@ struct ObservedAccess {
   }
 };
 
-/// Observes kernels during decoding.
+/// A statement that contains no other statement. `loops` are those around it, outermost first.
+struct ObservedStatement {
+  const kernel::Stmt &stmt;
+  const std::vector<Site::Iteration> &loops;
+};
+
+/// Observes kernels during decoding. `values` emits instructions at the point of the call.
 class Observer {
 public:
   virtual ~Observer() = default;
-  /// Called for each access in program order. `values` emits instructions at this point.
-  virtual void access_decoded(const ObservedAccess &seen, Values &values) = 0;
+  /// Called for each access in program order.
+  virtual void access_decoded(const ObservedAccess & /*seen*/, Values & /*values*/) {}
+  /// Called for each statement in program order. A loop that is unrolled has several copies of a statement.
+  virtual void statement_decoded(const ObservedStatement & /*seen*/, Values & /*values*/) {}
   /// Called after the whole kernel is decoded.
   virtual void kernel_decoded(const Values & /*values*/, const DecodedKernel & /*decoded*/) {}
 };

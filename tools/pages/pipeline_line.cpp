@@ -1,11 +1,12 @@
 #include "tools/pages/pipeline_line.h"
 
-#include "dsl/expr/simplify.h"
-#include "dsl/ir/allocation.h"
 #include "lowering/notes.h"
+#include "runtime/model/analyse.h"
+#include "runtime/model/count.h"
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <list>
 
 namespace nestsmith::cli::report {
 
@@ -48,30 +49,64 @@ std::string text_of(const kernel::Hazard &hazard) {
                             hazard.loop->name);
 }
 
-/// Executes the control flow of a kernel around one loop.
-class Follower {
+/// A statement of the first block. `loops` are those around it that the time line shows.
+struct Executed {
+  kernel::Stmt stmt;
+  std::vector<model::LoopValue> loops;
+};
+
+/// The statements that some warp executes, in program order, each once for each iteration of the shown loops.
+/// What a warp adds to those before it is inserted after the statement that this warp executes before.
+std::list<Executed> executed(const kernel::Kernel &kernel, const std::map<Var, Var> &shown) {
+  std::list<Executed> all;
+  std::map<std::pair<kernel::Stmt, std::vector<model::LoopValue>>, std::list<Executed>::iterator> known;
+  std::map<std::uint32_t, std::list<Executed>::iterator> next; // of each warp
+  model::each_statement(kernel, ones(kernel), 0, [&](const model::VisitedStatement &visited) {
+    Executed now{visited.stmt, {}};
+    for (const model::LoopValue &loop : visited.loops)
+      if (shown.contains(loop.loop))
+        now.loops.push_back(loop);
+    auto [at, added] = known.try_emplace({now.stmt, now.loops});
+    auto place = next.try_emplace(visited.warp, all.begin()).first;
+    if (added)
+      at->second = all.insert(place->second, std::move(now));
+    place->second = std::next(at->second);
+  });
+  return all;
+}
+
+/// Makes the time line of one loop from the statements that a thread block executes.
+class LineMaker {
 public:
-  Follower(const kernel::Kernel &kernel, const For &loop)
-      : kernel_(kernel), var_(loop.var), rows_(pipeline_rows(loop)), bounds_(bounds_of(kernel)) {
+  LineMaker(const kernel::Kernel &kernel, const For &loop)
+      : kernel_(kernel), var_(loop.var), rows_(pipeline_rows(loop)) {
     line_.loop = loop.var->name;
     line_.pipelined = !loop.pipeline().empty();
     total_ = as_int(loop.extent).value_or(0);
     line_.rows = rows_.rows;
     executed_.resize(line_.rows.size());
     next_part_.resize(line_.rows.size());
+    kernel::walk(kernel.body, [&](const kernel::Stmt &stmt) {
+      const auto *made = kernel::as<kernel::Loop>(stmt);
+      Var of = loop_of(stmt);
+      if (made && of && (of == var_ || of == rows_.joined || rows_.spread_row.contains(of)))
+        made_from_[made->var] = of;
+    });
   }
 
-  std::optional<PipelineLine> follow() {
+  std::optional<PipelineLine> make() {
     if (line_.rows.size() < 2)
       return std::nullopt;
     line_.steps.push_back({.phase = LineStep::Phase::prologue});
-    visit(kernel_.body);
+    for (const Executed &next : executed(kernel_, made_from_))
+      add(next);
     if (line_.extent == 0)
       return std::nullopt;
     line_.steps.back().end = line_.events.size();
     for (LineStep &step : line_.steps)
       if (step.phase == LineStep::Phase::steady && rows_in(step).size() < line_.rows.size())
         step.phase = LineStep::Phase::drain;
+    leave_out_the_middle();
     std::erase_if(line_.steps, [](const LineStep &step) {
       return step.phase != LineStep::Phase::skipped && step.begin == step.end;
     });
@@ -82,111 +117,70 @@ public:
   }
 
 private:
-  void visit(const kernel::Stmt &stmt) {
-    kernel::visit(stmt, Overloaded{[&](const kernel::Loop &loop) { visit_loop(loop_of(stmt), loop); },
-                                   [&](const kernel::If &branch) { visit_branch(branch); },
-                                   [&](const kernel::Seq &seq) {
-                                     std::map<std::size_t, std::int64_t> outside = part_;
-                                     for (const kernel::Stmt &part : seq.stmts)
-                                       visit(part);
-                                     part_ = std::move(outside);
-                                   },
-                                   [&](const kernel::Store &store) { add_nest(stmt->origin, store.async); },
-                                   [&](const kernel::Call &) { add_nest(stmt->origin, false); },
-                                   [&](const kernel::Barrier &it) { add_sync(stmt, false, it.hazards); },
-                                   [&](const kernel::Wait &wait) {
-                                     complete(wait.pending);
-                                     add_sync(stmt, true, wait.hazards);
-                                   },
-                                   [&](const kernel::Commit &) {
-                                     groups_.push_back(std::move(issued_));
-                                     issued_.clear();
-                                   },
-                                   [&](const kernel::Declare &declare) {
-                                     if (auto value = range_of(declare.value, bounds_))
-                                       set_part(loop_of(stmt), value->low);
-                                   },
-                                   [&](const kernel::Arrive &) {}});
-  }
-
-  void visit_branch(const kernel::If &branch) {
-    if (!proves(!branch.condition, bounds_)) // it is true, or a guard of some threads
-      visit(branch.body);
-    else if (branch.otherwise)
-      visit(branch.otherwise);
-  }
-
-  void visit_loop(const Var &var, const kernel::Loop &loop) {
-    std::optional<std::int64_t> extent = as_int(loop.extent);
-    if (extent && var && (var == rows_.joined || rows_.spread_row.contains(var))) {
-      for (std::int64_t step = 0; step < *extent; ++step) {
-        bounds_.set(loop.var, {step, step});
-        set_part(var, step);
-        visit(loop.body);
-      }
-      return;
+  void add(const Executed &now) {
+    auto step = std::ranges::find(now.loops, var_, [&](const auto &at) { return made_from_.at(at.loop); });
+    if (step == now.loops.end()) {
+      in_loop_ = in_loop_ && !at_;
+      at_.reset();
+    } else if (at_ != *step) {
+      // After `partition`, there is a second loop for the last iterations.
+      if (!at_ || at_->loop != step->loop)
+        first_ = line_.extent;
+      at_ = *step;
+      start(first_ + step->value);
     }
-    if (var != var_ || !extent || (line_.extent > 0 && line_.extent >= total_)) {
-      visit(loop.body);
-      return;
-    }
-    // After `partition`, there is a second loop for the last iterations.
-    std::int64_t first = line_.extent, end = first + *extent,
-                 last_steps = std::max<std::int64_t>(2, rows_.last_stage + 1),
-                 resume = std::max(total_, end) - last_steps;
-    line_.extent = end;
-    for (std::int64_t k = first; k < end; ++k) {
-      if (std::int64_t next = std::min(resume, end); k >= first_steps && k < next) {
-        skip(next - k);
-        k = next;
-      }
-      if (k == end)
-        break;
-      start(k);
-      bounds_.set(loop.var, {k - first, k - first});
-      visit(loop.body);
-    }
-    in_loop_ = false;
+    kernel::visit(now.stmt,
+                  Overloaded{[&](const kernel::Store &store) { add_nest(now, store.async); },
+                             [&](const kernel::Call &) { add_nest(now, false); },
+                             [&](const kernel::Barrier &it) { add_sync(now.stmt, false, it.hazards); },
+                             [&](const kernel::Wait &wait) {
+                               complete(wait.pending);
+                               add_sync(now.stmt, true, wait.hazards);
+                             },
+                             [&](const kernel::Commit &) {
+                               groups_.push_back(std::move(issued_));
+                               issued_.clear();
+                             },
+                             [](const auto &) {}});
   }
 
   /// Whether the next nest, barrier or wait is shown: it is in the prologue or in the loop. `partition` can
   /// write the last iteration without a loop.
   bool is_shown() {
     if (!in_loop_ && line_.extent > 0 && line_.extent < total_)
-      start(line_.extent++);
+      start(line_.extent);
     return in_loop_ || line_.extent == 0;
-  }
-
-  /// The part of a spread loop that the next statements execute.
-  void set_part(const Var &loop, std::int64_t part) {
-    if (auto spread = rows_.spread_row.find(loop); spread != rows_.spread_row.end())
-      part_[spread->second] = part;
   }
 
   void start(std::int64_t iteration) {
     std::ranges::fill(next_part_, 0);
     line_.steps.back().end = line_.events.size();
     line_.steps.push_back({.iteration = iteration, .begin = line_.events.size()});
-    iteration_ = iteration;
+    line_.extent = iteration + 1;
     in_loop_ = true;
   }
 
-  /// Leaves out iterations: the counts continue as if they had been executed.
-  void skip(std::int64_t iterations) {
-    line_.steps.back().end = line_.events.size();
-    if (line_.steps.back().phase != LineStep::Phase::skipped) {
-      model_ = line_.steps.back();
-      line_.steps.push_back(
-          {.phase = LineStep::Phase::skipped, .begin = line_.events.size(), .end = line_.events.size()});
-    }
-    for (std::size_t n = model_.begin; n < model_.end; ++n)
-      if (!line_.events[n].sync)
-        executed_[line_.events[n].row] += iterations;
-    for (std::vector<std::size_t> &group : groups_)
-      for (std::size_t event : group)
-        line_.events[event].arrives = line_.events.size();
-    for (std::vector<std::size_t> &group : groups_)
-      group.clear();
+  /// Replaces the iterations between the first and the last ones by one step. Copies that arrive in them arrive
+  /// at this step.
+  void leave_out_the_middle() {
+    std::int64_t last_steps = std::max<std::int64_t>(2, rows_.last_stage + 1),
+                 resume = std::max(total_, line_.extent) - last_steps;
+    auto begin = std::ranges::find_if(line_.steps, [](auto &step) { return step.iteration >= first_steps; });
+    auto end = std::ranges::find_if(line_.steps, [&](auto &step) { return step.iteration >= resume; });
+    if (end <= begin || end == line_.steps.end())
+      return;
+    std::size_t from = begin->begin, to = end->begin;
+    auto moved = [&](std::size_t event) {
+      return event < from ? event : event < to ? from : event - (to - from);
+    };
+    *begin = {.phase = LineStep::Phase::skipped, .begin = from, .end = from};
+    for (auto step = line_.steps.erase(begin + 1, end); step != line_.steps.end(); ++step)
+      *step = {step->phase, step->iteration, moved(step->begin), moved(step->end)};
+    line_.events.erase(line_.events.begin() + static_cast<std::ptrdiff_t>(from),
+                       line_.events.begin() + static_cast<std::ptrdiff_t>(to));
+    for (LineEvent &event : line_.events)
+      if (event.arrives)
+        event.arrives = moved(*event.arrives);
   }
 
   std::set<std::size_t> rows_in(const LineStep &step) const {
@@ -210,8 +204,8 @@ private:
     return rows;
   }
 
-  void add_nest(const Origin &origin, bool async) {
-    std::set<std::size_t> rows = rows_of(origin);
+  void add_nest(const Executed &now, bool async) {
+    std::set<std::size_t> rows = rows_of(now.stmt->origin);
     if (rows.empty() || !is_shown())
       return;
     std::size_t number = *rows.begin();
@@ -229,15 +223,14 @@ private:
     if (async && !event.async)
       issued_.push_back(line_.events.size() - 1);
     event.async |= async;
-    if (!row.parts)
-      return;
-    // Without a variable, the number of the part is a constant: it is the next one.
-    auto known = part_.find(number);
-    std::int64_t part = known != part_.end() ? known->second : again ? event.last_part : next_part_[number];
-    if (!again)
-      event.first_part = part;
-    event.last_part = part;
-    next_part_[number] = part + 1;
+    if (row.parts && (!again || now.loops != part_)) {
+      // The parts of a spread loop execute in their order.
+      event.last_part = next_part_[number];
+      if (!again)
+        event.first_part = event.last_part;
+      next_part_[number] = (event.last_part + 1) % *row.parts;
+    }
+    part_ = now.loops;
   }
 
   /// "[0]", or "[0–1]" if a step executes several parts of a spread loop; empty for all parts.
@@ -253,7 +246,8 @@ private:
     const LineRow &row = line_.rows[n];
     if (row.inner)
       return fmt::format("{}.{}", executed_[n] / rows_.inner_extent, executed_[n] % rows_.inner_extent);
-    return std::to_string(in_loop_ ? iteration_ + rows_.last_stage - row.stage : executed_[n]);
+    return std::to_string(in_loop_ ? line_.steps.back().iteration + rows_.last_stage - row.stage
+                                   : executed_[n]);
   }
 
   /// All groups but the latest `pending` are complete at the next event.
@@ -284,15 +278,15 @@ private:
   const kernel::Kernel &kernel_;
   Var var_; ///< of the loop
   PipelineRows rows_;
-  Bounds bounds_;
+  std::map<Var, Var> made_from_; ///< the shown loops: of the kernel, and of the program
   PipelineLine line_;
   std::map<const kernel::StmtNode *, std::size_t> syncs_;
-  std::vector<std::int64_t> executed_;       ///< executions of each row
-  std::map<std::size_t, std::int64_t> part_; ///< of each row with a spread loop, where it is known
-  std::vector<std::int64_t> next_part_;      ///< of each row
-  LineStep model_;                           ///< the step before the ones that are left out
-  std::int64_t total_ = 0;                   ///< iterations of the loop
-  std::int64_t iteration_ = 0;
+  std::vector<std::int64_t> executed_;      ///< executions of each row
+  std::vector<std::int64_t> next_part_;     ///< of each row
+  std::vector<model::LoopValue> part_;      ///< the shown loops at the latest nest
+  std::int64_t total_ = 0;                  ///< iterations of the loop; 0: unknown
+  std::int64_t first_ = 0;                  ///< iteration with which the loop of the kernel begins
+  std::optional<model::LoopValue> at_ = {}; ///< the loop of the kernel, and its iteration
   bool in_loop_ = false;
   std::vector<std::size_t> issued_;              ///< copies without a group yet
   std::vector<std::vector<std::size_t>> groups_; ///< copies that have not arrived
@@ -309,7 +303,7 @@ std::vector<PipelineLine> pipeline_lines(const kernel::Kernel &kernel, const Pro
     const kernel::Loop *found = find_loop(kernel, loop->var);
     if (!found || (loop->pipeline().empty() && !has_sync(found->body)))
       return true;
-    if (std::optional<PipelineLine> line = Follower(kernel, *loop).follow())
+    if (std::optional<PipelineLine> line = LineMaker(kernel, *loop).make())
       lines.push_back(*line);
     return false;
   });

@@ -6,7 +6,7 @@
 #include "tests/runtime/model/equal_counters.h"
 #include "tests/runtime/sim/gemm_kernels.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 namespace nestsmith::model {
 
@@ -278,6 +278,50 @@ TEST(EachRequest, HasTheNumbersOfTheCountsWhereTheyDependOnData) {
   b.store(out, tx, load(in, {limit}, limit < 5, constant(DType::f32, 0)));
   b.when(limit < 0, [&] { b.store(out, tx, at(in, tx) + at(in, Expr(31) - tx)); });
   expect_equal_numbers(b.build());
+}
+
+/// Returns what each warp of block 0 executes: "A k1" is a statement that writes A with k = 1.
+std::vector<std::string> executed_by_warps(const kernel::Kernel &kernel) {
+  std::vector<std::string> warps;
+  each_statement(kernel, {}, 0, [&](const VisitedStatement &visited) {
+    warps.resize(std::max<std::size_t>(warps.size(), visited.warp + 1));
+    std::string &text = warps[visited.warp];
+    text += (text.empty() ? "" : ", ") +
+            (kernel::as<kernel::Barrier>(visited.stmt) ? "barrier" : kernel::written_by(visited.stmt)->name);
+    for (const LoopValue &at : visited.loops)
+      text += " " + at.loop->name + std::to_string(at.value);
+  });
+  return warps;
+}
+
+TEST(EachStatement, IsInProgramOrderWithTheLoopsAroundIt) {
+  KernelBuilder b("tiles");
+  Buffer in = b.param("in", 64), tile = b.shared("tile", 64), sum = b.local("sum", 1);
+  Expr tx = b.axis(Axis::thread_x, "tx", 64);
+  b.loop("k", 2, [&](Expr k) {
+    b.when(tx < 32, [&] { b.store(tile, tx, at(in, tx)); });
+    b.sync_block();
+    b.loop("j", k + 1, [&](Expr j) { b.store(sum, 0, at(tile, tx) + at(in, j)); });
+  });
+  std::string rest = "barrier k0, sum k0 j0, ";
+  EXPECT_THAT(executed_by_warps(b.build()),
+              testing::ElementsAre("tile k0, " + rest + "tile k1, barrier k1, sum k1 j0, sum k1 j1",
+                                   rest + "barrier k1, sum k1 j0, sum k1 j1"))
+      << "no lane of warp 1 takes the branch";
+}
+
+/// The condition depends on loaded values, which are 0: the kernel is decoded twice, and the second time
+/// counts.
+TEST(EachStatement, ExecutesConditionsOnData) {
+  KernelBuilder b("conditions");
+  Buffer in = b.param("in", 32), out = b.param("out", 32, Role::output);
+  Expr tx = b.axis(Axis::thread_x, "tx", 32);
+  b.when(constant(DType::f32, 0) < at(in, tx), [&] { b.store(out, tx, at(in, tx)); });
+  b.loop("k", 300, [&](Expr) { b.when(at(in, tx) < constant(DType::f32, 1), [&] { b.sync_warp(); }); });
+  std::vector<std::string> warps = executed_by_warps(b.build());
+  ASSERT_EQ(warps.size(), 1u);
+  EXPECT_THAT(warps[0], testing::StartsWith("barrier k0, barrier k1, "));
+  EXPECT_THAT(warps[0], testing::EndsWith(", barrier k299"));
 }
 
 } // namespace
