@@ -76,7 +76,10 @@ Scheduled schedule_choice(const Context &context, const ChosenRung &choice, cons
 }
 
 Scheduled schedule_at(const ChosenRung &choice, Shape shape, DType dtype, const Target &target, Knobs &knobs) {
-  ChosenKnobs chosen = chosen_knobs(choice, shape, dtype, target, knobs);
+  return schedule_at(choice, shape, dtype, chosen_knobs(choice, shape, dtype, target, knobs));
+}
+
+Scheduled schedule_at(const ChosenRung &choice, Shape shape, DType dtype, ChosenKnobs chosen) {
   state_sizes(choice.name, chosen.schedule.source(), shape);
   return {choice,
           shape,

@@ -49,6 +49,8 @@ Scheduled schedule_choice(const Context &context, const ChosenRung &choice, cons
 Scheduled schedule_choice(const Context &context, const ChosenRung &choice, const Target &target, Knobs &knobs);
 /// The schedule at any shape and dtype.
 Scheduled schedule_at(const ChosenRung &choice, Shape shape, DType dtype, const Target &target, Knobs &knobs);
+/// The same with a schedule that is chosen already.
+Scheduled schedule_at(const ChosenRung &choice, Shape shape, DType dtype, ChosenKnobs chosen);
 /// The form of the rung and the record of the table, for a row: "scalar", "as 1024x1024x1024". May be empty.
 std::string form_text(const Scheduled &scheduled);
 /// "deep_dive/naive  f32 256x256x256".

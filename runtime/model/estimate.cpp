@@ -127,24 +127,40 @@ std::vector<WaveShape> wave_shapes(const Waves &waves, int blocks_per_sm, int sm
   return shapes;
 }
 
-std::optional<ModelledCode> modelled_code(const KernelAnalysis &analysis, const Gpu &gpu) {
+double CountedCode::times(std::size_t instruction) const {
+  double product = 1;
+  for (std::size_t n = 0; n < counts.loops.size(); ++n)
+    if (counts.loops[n].begin <= instruction && instruction <= counts.loops[n].end)
+      product *= counts.iterations[n];
+  return product;
+}
+
+std::optional<CountedCode> counted_code(const KernelAnalysis &analysis) {
   if (!analysis.compiled)
     return std::nullopt;
-  ModelledCode result;
-  result.code = machine_code(analysis.compiled->cubin, entry_name(analysis.kernel));
+  std::vector<Instruction> code = machine_code(analysis.compiled->cubin, entry_name(analysis.kernel));
   auto warps = static_cast<double>(analysis.warps());
-  if (result.code.empty() || warps == 0)
+  if (code.empty() || warps == 0)
     return std::nullopt;
   const Counters &counters = analysis.counters;
-  auto products = static_cast<double>(counters.matrix_calls().warps);
-  double arithmetic =
-      products > 0 ? products : static_cast<double>(counters.multiply_adds.warps + counters.floating.warps);
-  result.counts = loop_counts(result.code, arithmetic / warps, analysis.barriers_of_warp());
+  std::uint64_t products = counters.matrix_calls().warps,
+                arithmetic = products > 0 ? products : counters.multiply_adds.warps + counters.floating.warps;
+  LoopCounts counts = loop_counts(code, static_cast<double>(arithmetic) / warps, analysis.barriers_of_warp());
+  return CountedCode{std::move(code), std::move(counts)};
+}
+
+std::optional<ModelledCode> modelled_code(const KernelAnalysis &analysis, const Gpu &gpu) {
+  std::optional<CountedCode> counted = counted_code(analysis);
+  if (!counted)
+    return std::nullopt;
+  auto products = static_cast<double>(analysis.counters.matrix_calls().warps);
+  ModelledCode result{*std::move(counted), {}};
   result.work = {.loops = result.counts.loops,
                  .iterations = {},
                  .warps = static_cast<int>(analysis.warps_of_block()),
                  .schedulers = gpu.schedulers,
-                 .matrix_clocks = products > 0 ? matrix_clocks(counters, gpu) * gpu.schedulers / products : 1,
+                 .matrix_clocks =
+                     products > 0 ? matrix_clocks(analysis.counters, gpu) * gpu.schedulers / products : 1,
                  .access = access_clocks(analysis, gpu)};
   return result;
 }

@@ -27,10 +27,18 @@ struct WaveShape {
 };
 std::vector<WaveShape> wave_shapes(const Waves &waves, int blocks_per_sm, int sms);
 
-/// The machine code of a kernel, ready to be executed by the model.
-struct ModelledCode {
+/// The machine code of a kernel, and how often a warp executes its loops.
+struct CountedCode {
   std::vector<Instruction> code;
   LoopCounts counts;
+
+  double times(std::size_t instruction) const; ///< how often a warp executes it
+};
+/// None without machine code that the model can read.
+std::optional<CountedCode> counted_code(const KernelAnalysis &analysis);
+
+/// The machine code of a kernel, ready to be executed by the model.
+struct ModelledCode : CountedCode {
   SmWork work; ///< `work.code` is null, and `work.iterations` is empty
 };
 /// None without machine code that the model can read.

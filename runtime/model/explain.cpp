@@ -63,7 +63,7 @@ Section speed_of_light(const KernelAnalysis &analysis) {
   Section section{"GPU Speed Of Light", {}};
   section.facts.push_back(
       {"Least time", fmt::format("{}, bound by {}", seconds_text(analysis.seconds()), name(analysis.limiter())),
-       Known::bound});
+       Quality::bound});
   for (const Bound &bound : analysis.bounds)
     if (bound.amount > 0)
       section.facts.push_back(
@@ -72,13 +72,13 @@ Section speed_of_light(const KernelAnalysis &analysis) {
                        percent_text(bound.seconds / analysis.seconds()),
                        of_sm(bound.resource) ? count_text(bound.amount) + " clocks of the busiest SM"
                                              : bytes_text(bound.amount)),
-           Known::bound});
+           Quality::bound});
   if (!analysis.compiled)
     return section;
   section.facts.push_back({"Estimated time",
                            seconds_text(analysis.estimated_seconds) + ", with latency, barriers and waves",
-                           Known::modelled});
-  section.facts.push_back({"Limited by", limit_text(analysis), Known::modelled});
+                           Quality::modelled});
+  section.facts.push_back({"Limited by", limit_text(analysis), Quality::modelled});
   std::optional<Loss> largest = analysis.largest_loss();
   std::vector<std::string> others;
   for (Loss loss : all_losses)
@@ -86,7 +86,7 @@ Section speed_of_light(const KernelAnalysis &analysis) {
       others.push_back(loss_text(analysis, loss));
   if (!others.empty())
     section.facts.push_back(
-        {largest ? "Other losses" : "Losses", fmt::format("{}", fmt::join(others, "; ")), Known::modelled});
+        {largest ? "Other losses" : "Losses", fmt::format("{}", fmt::join(others, "; ")), Quality::modelled});
   return section;
 }
 
@@ -99,16 +99,16 @@ Section memory_workload(const KernelAnalysis &analysis) {
       {"Global stores", global_text(counts.total(Scope::global, true))},
       {"Shared loads", shared_text(counts.total(Scope::shared, false))},
       {"Shared stores", shared_text(counts.total(Scope::shared, true))},
-      {"L1 hit rate", percent_text(moved.l1_hit_rate()), Known::modelled},
+      {"L1 hit rate", percent_text(moved.l1_hit_rate()), Quality::modelled},
       {"L2 traffic",
        fmt::format("{}; hit rate {}", bytes_text(static_cast<double>(moved.l2_bytes())),
                    percent_text(moved.l2_hit_rate())),
-       Known::modelled},
+       Quality::modelled},
       {"DRAM traffic",
        fmt::format("{} read, {} written",
                    bytes_text(static_cast<double>(moved.dram_reads) * model::sector_bytes),
                    bytes_text(static_cast<double>(moved.dram_writes) * model::sector_bytes)),
-       Known::modelled},
+       Quality::modelled},
   };
   if (model::RequestSums copied = counts.copied(Scope::shared); copied.requests > 0)
     section.facts.push_back(
@@ -120,18 +120,18 @@ Section memory_workload(const KernelAnalysis &analysis) {
   if (merged.requests < text.requests)
     section.facts.push_back({"Shared loads, merged",
                              shared_text(merged) + ", after merging by the compiler; the bounds use this count",
-                             Known::modelled});
+                             Quality::modelled});
   if (!analysis.sums_moved.empty())
     section.facts.push_back({"Sums in registers",
                              fmt::format("{}: the source updates memory, but the compiler can use a register; "
                                          "all figures except metrics assume a register",
                                          fmt::join(analysis.sums_moved, ", ")),
-                             Known::modelled});
+                             Quality::modelled});
   double followed = analysis.memory.followed * analysis.memory.followed_blocks;
   if (followed < 1)
     section.facts.push_back({"Cache model",
                              "simulated " + percent_text(followed) + " of the requests, scaled to all",
-                             Known::modelled});
+                             Quality::modelled});
   return section;
 }
 
@@ -154,7 +154,7 @@ Section occupancy_section(const KernelAnalysis &analysis) {
       analysis.compiled
           ? Fact{"Registers per thread",
                  fmt::format("{}, allocated as {}", analysis.compiled->registers, o.registers_per_thread)}
-          : Fact{"Registers per thread", "n/a: assumed not to limit", Known::unknown},
+          : Fact{"Registers per thread", "n/a: assumed not to limit", Quality::unknown},
       {"Shared memory per block",
        fmt::format("{} bytes, allocated as {}", analysis.kernel.shared_bytes, o.shared_per_block)},
   };
@@ -169,7 +169,7 @@ Section occupancy_section(const KernelAnalysis &analysis) {
     section.facts.push_back(
         {"Calculator",
          "n/a: this build has no cuda_occupancy.h; only threads, blocks and shared memory are considered",
-         Known::unknown});
+         Quality::unknown});
   if (analysis.compiled && analysis.compiled->spill_stores + analysis.compiled->spill_loads > 0)
     section.facts.push_back(
         {"Spills", fmt::format("{} bytes stored, {} loaded per thread", analysis.compiled->spill_stores,
@@ -217,7 +217,7 @@ Section launch_section(const KernelAnalysis &analysis, const PlanAnalysis &whole
     section.facts.push_back(
         {"Counted",
          fmt::format("{} of {} blocks; their mean represents all blocks", counts.counted, counts.blocks),
-         Known::modelled});
+         Quality::modelled});
   else if (counts.sampled())
     section.facts.push_back(
         {"Counted", fmt::format("{} of {} blocks; each counted block stands for similar blocks", counts.counted,
@@ -236,15 +236,15 @@ std::string limit_text(const KernelAnalysis &analysis) {
                      part < half ? "; the machine code does work that the bounds do not count" : "");
 }
 
-std::string_view name(Known known) {
-  switch (known) {
-  case Known::exact:
+std::string_view name(Quality quality) {
+  switch (quality) {
+  case Quality::exact:
     return "exact";
-  case Known::modelled:
+  case Quality::modelled:
     return "modelled";
-  case Known::bound:
+  case Quality::bound:
     return "bound";
-  case Known::unknown:
+  case Quality::unknown:
     return "n/a";
   }
   internal_error("unknown kind of figure");
@@ -306,7 +306,7 @@ Section roofline(const PlanAnalysis &analysis) {
       {"Ridge point", number_text(analysis.ridge()) + " FLOP/byte"},
       {"Algorithm", at(analysis.algorithm_intensity())},
       {"Requests", at(analysis.asked_intensity()) + ", if every request went to DRAM"},
-      {"DRAM traffic", at(analysis.dram_intensity()), Known::modelled},
+      {"DRAM traffic", at(analysis.dram_intensity()), Quality::modelled},
   };
   if (std::optional<Feature> feature = analysis.matrix_feature())
     section.facts.insert(section.facts.begin() + 1, peak_of_matrix_units(analysis.gpu, *feature));
@@ -318,7 +318,7 @@ Section roofline(const PlanAnalysis &analysis) {
       {"At the least time",
        fmt::format("{:.4g} TFLOP/s, {} of the peak", analysis.needed_flops / analysis.seconds() * 1e-12,
                    percent_text(analysis.needed_flops / analysis.seconds() / analysis.peak())),
-       Known::bound});
+       Quality::bound});
   return section;
 }
 

@@ -14,13 +14,13 @@ namespace nestsmith {
 ///   modelled  the result of a model; the header of the model documents it
 ///   bound     a minimum time from the GPU's documented rates (see analysis.h)
 ///   unknown   not available; the value is n/a
-enum class Known : std::uint8_t { exact, modelled, bound, unknown };
-std::string_view name(Known known);
+enum class Quality : std::uint8_t { exact, modelled, bound, unknown };
+std::string_view name(Quality quality);
 
 struct Fact {
   std::string label; ///< "Registers per thread"
   std::string value; ///< "33, allocated as 40"
-  Known known = Known::exact;
+  Quality quality = Quality::exact;
 };
 
 /// A section of the report, with a title as in the report of Nsight Compute.

@@ -201,7 +201,7 @@ TEST(Explain, SaysWhatIsNotKnown) {
   bool said = false;
   for (const Section &section : sections(analysis.kernels[0], analysis))
     for (const Fact &fact : section.facts)
-      said |= fact.label == "Registers per thread" && fact.known == Known::unknown;
+      said |= fact.label == "Registers per thread" && fact.quality == Quality::unknown;
   EXPECT_TRUE(said);
 }
 

@@ -77,10 +77,11 @@ std::optional<Scheduled> symbolic_schedule(const ChosenRung &rung, const KnobVal
                                            DType dtype, const Target &target, std::string &reason) {
   std::optional<Scheduled> scheduled;
   auto build = [&] {
-    Knobs knobs(given), same = knobs;
-    if (chosen_knobs(rung, shape, dtype, target, knobs).schedule.source().sizes.empty())
+    Knobs knobs(given);
+    ChosenKnobs chosen = chosen_knobs(rung, shape, dtype, target, knobs);
+    if (chosen.schedule.source().sizes.empty())
       refuse("it declares no size; take its extents from Workload::size, as in w.size(\"M\")");
-    Scheduled found = schedule_at(rung, shape, dtype, target, same);
+    Scheduled found = schedule_at(rung, shape, dtype, std::move(chosen));
     lower(found.schedule);
     scheduled = std::move(found);
   };

@@ -16,8 +16,8 @@ constexpr std::size_t label_width = 24, shown_accesses = 6;
 std::string section_text(const Section &section, const Style &style) {
   std::string text = "\n" + style.bold(section.title) + "\n";
   for (const Fact &fact : section.facts) {
-    std::string known = fact.known == Known::exact ? "" : fmt::format("  [{}]", name(fact.known));
-    text += folded(fact.value + style.dim(known), std::string(label_width + 2, ' '),
+    std::string quality = fact.quality == Quality::exact ? "" : fmt::format("  [{}]", name(fact.quality));
+    text += folded(fact.value + style.dim(quality), std::string(label_width + 2, ' '),
                    fmt::format("  {:<{}}", fact.label, label_width));
   }
   return text;
@@ -150,7 +150,7 @@ void write_kernel(llvm::json::OStream &json, const PlanAnalysis &whole, std::siz
             json.object([&] {
               json.attribute("label", fact.label);
               json.attribute("value", fact.value);
-              json.attribute("known", std::string(name(fact.known)));
+              json.attribute("known", std::string(name(fact.quality)));
             });
         });
       });

@@ -1,6 +1,5 @@
 #include "tools/pages/figures/causes.h"
 
-#include "codegen/cuda.h"
 #include "runtime/model/estimate.h"
 #include "runtime/model/explain.h"
 #include "runtime/model/explain_factors.h"
@@ -63,22 +62,17 @@ std::string changes(const KernelAnalysis &before, const KernelAnalysis &after) {
 
 Executed executed(const KernelAnalysis &analysis) {
   double work = multiply_adds(analysis) / std::max(1.0, static_cast<double>(analysis.warps()));
-  if (!analysis.compiled || work == 0)
+  std::optional<model::CountedCode> counted = model::counted_code(analysis);
+  if (!counted || work == 0)
     return {};
-  std::vector<model::Instruction> code =
-      model::machine_code(analysis.compiled->cubin, entry_name(analysis.kernel));
-  model::LoopCounts counts = model::loop_counts(code, work, analysis.barriers_of_warp());
   Executed sum;
-  for (std::size_t n = 0; n < code.size(); ++n) {
-    double times = 1;
-    for (std::size_t loop = 0; loop < counts.loops.size(); ++loop)
-      if (counts.loops[loop].begin <= n && n <= counts.loops[loop].end)
-        times *= counts.iterations[loop];
-    sum.instructions += times / work;
-    if (code[n].unit == model::Unit::global_load)
-      sum.global_loads += times / work;
-    if (code[n].unit == model::Unit::shared_load)
-      sum.shared_loads += times / work;
+  for (std::size_t n = 0; n < counted->code.size(); ++n) {
+    double times = counted->times(n) / work;
+    sum.instructions += times;
+    if (counted->code[n].unit == model::Unit::global_load)
+      sum.global_loads += times;
+    if (counted->code[n].unit == model::Unit::shared_load)
+      sum.shared_loads += times;
   }
   return sum;
 }
