@@ -10,6 +10,7 @@
 #include "schedules/workloads.h"
 #include "tests/proofs/covered.h"
 #include "tests/proofs/rungs.h"
+#include "tests/triangle.h"
 
 #include <functional>
 #include <gmock/gmock.h>
@@ -65,34 +66,7 @@ TEST(Tails, OfARaggedRungAreProved) {
   EXPECT_GE(proof.proved_of(Claim::tails), 10);
 }
 
-/// C = A*B, where A is 0 above its diagonal, so the copy has a mask of its own.
-Lowered triangle() {
-  Workload work("triangle");
-  Tensor a = work.placeholder("A", {37, 37}), b = work.placeholder("B", {37, 29});
-  Reduce k = reduce_axis("k", 37);
-  Tensor c = work.compute("C", {37, 29}, {"i", "j"},
-                          [&](Expr i, Expr j) { return sum(a.where(k <= i, i, k) * b(k, j), k); });
-  Schedule s(work.output({c}));
-  BlockRef block = s.block("C"), as = s.cache_read(block, "A", Scope::shared),
-           bs = s.cache_read(block, "B", Scope::shared), writeback = s.cache_write(block, Scope::local);
-  auto loops = s.loops(block);
-  auto [by, ty] = s.split<2>(loops[0], {infer, 16});
-  auto [bx, tx] = s.split<2>(loops[1], {infer, 16});
-  auto [ko, ki] = s.split<2>(loops[2], {infer, 16});
-  s.reorder({by, bx, ty, tx, ko, ki});
-  s.bind(by, Axis::block_y);
-  s.bind(bx, Axis::block_x);
-  s.reverse_compute_at(writeback, tx);
-  s.bind(ty, Axis::thread_y);
-  s.bind(tx, Axis::thread_x);
-  for (BlockRef tile : {as, bs}) {
-    s.compute_at(tile, ko);
-    auto own = s.loops_below(tile, ko);
-    s.bind(own[0], Axis::thread_y);
-    s.bind(own[1], Axis::thread_x);
-  }
-  return Lowered(s);
-}
+Lowered triangle() { return Lowered(triangle_product(37, 29, constant(DType::f32, 0))); }
 
 TEST(Tails, OfACopyWithAMaskAreProved) {
   Lowered tiles = triangle();

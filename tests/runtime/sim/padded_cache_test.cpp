@@ -5,6 +5,7 @@
 #include "dsl/ir/printer.h"
 #include "dsl/ir/tensor.h"
 #include "tests/runtime/check/right.h"
+#include "tests/triangle.h"
 
 #include <gtest/gtest.h>
 
@@ -165,46 +166,16 @@ TEST(PaddedCache, CopiedAsynchronouslyAhead) {
   }
 }
 
-/// C = A*B for a lower triangle A. The other elements of A are not read.
-Schedule triangle(std::int64_t m, std::int64_t n, std::int64_t fill) {
-  Workload work("triangle");
-  Tensor a = work.placeholder("A", {m, m}, DType::u32), b = work.placeholder("B", {m, n}, DType::u32);
-  Reduce k = reduce_axis("k", m);
-  Tensor c = work.compute("C", {m, n}, {"i", "j"}, [&](Expr i, Expr j) {
-    return sum(load(a.buffer(), {i, k}, k <= i, constant(DType::u32, fill)) * b(k, j), k);
-  });
-  Schedule s(work.output({c}));
-  BlockRef block = s.block("C"), as = s.cache_read(block, "A", Scope::shared),
-           bs = s.cache_read(block, "B", Scope::shared), writeback = s.cache_write(block, Scope::local);
-  auto loops = s.loops(block);
-  auto [by, ty] = s.split<2>(loops[0], {infer, 16});
-  auto [bx, tx] = s.split<2>(loops[1], {infer, 16});
-  auto [ko, ki] = s.split<2>(loops[2], {infer, 16});
-  s.reorder({by, bx, ty, tx, ko, ki});
-  s.bind(by, Axis::block_y);
-  s.bind(bx, Axis::block_x);
-  s.reverse_compute_at(writeback, tx);
-  s.bind(ty, Axis::thread_y);
-  s.bind(tx, Axis::thread_x);
-  for (BlockRef tile : {as, bs}) {
-    s.compute_at(tile, ko);
-    auto own = s.loops_below(tile, ko);
-    s.bind(own[0], Axis::thread_y);
-    s.bind(own[1], Axis::thread_x);
-  }
-  return s;
-}
-
 TEST(PaddedCache, OfATriangleWithTails) {
   for (std::int64_t fill : {0, 3})
     for (auto [m, n] : {std::pair{1, 1}, {15, 17}, {16, 32}, {17, 15}, {37, 29}})
-      expect_right(triangle(m, n, fill));
+      expect_right(triangle_product(m, n, constant(DType::u32, fill)));
 }
 
 /// If the fill is 0, the tile is also 0 past its end, and the sum needs no guard there. Otherwise it does.
 TEST(PaddedCache, FillsTheTailOfATriangle) {
   auto guards = [](std::int64_t fill) {
-    const Schedule s = triangle(37, 29, fill);
+    const Schedule s = triangle_product(37, 29, constant(DType::u32, fill));
     const Program filled = with_filled_tails(s.program());
     std::int64_t found = 0;
     for (const Block *block : blocks_of(filled.body))
