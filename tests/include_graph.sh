@@ -7,8 +7,10 @@ set -eu
 root=${1:-$(cd "$(dirname "$0")/.." && pwd)}
 cd "$root"
 rooms='dsl/expr dsl/ir dsl/hardware dsl/schedule schedules lowering codegen runtime/sim runtime/model runtime/cuda
-  runtime/check runtime/records runtime/tune tools'
-find $rooms -name '*.h' -o -name '*.cpp' -o -name '*.inc' | sort | while read -r file; do
+  runtime/check runtime/records runtime/tune
+  tools/output tools/options tools/results tools/tables tools/advice tools/bench tools/tune tools/pages tools/exercises
+  tools/commands tools'
+find $rooms -name '*.h' -o -name '*.cpp' -o -name '*.inc' | sort -u | while read -r file; do
   echo "file $file"
   sed -n 's/^ *# *include *"\([^"]*\)".*/\1/p' "$file" | while read -r included; do echo "arrow $file $included"; done
 done | awk -v rooms="$rooms" '

@@ -2,10 +2,10 @@
 
 #include "dsl/expr/printable.h"
 #include "runtime/cuda/cache.h"
-#include "tools/command.h"
 #include "tools/complete.h"
-#include "tools/failure.h"
-#include "tools/json.h"
+#include "tools/options/command.h"
+#include "tools/output/failure.h"
+#include "tools/output/json.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -1,7 +1,7 @@
 #pragma once
 /// Shell completion. The hidden command `complete WORD...` prints the candidates.
 
-#include "tools/command.h"
+#include "tools/options/command.h"
 
 #include <string>
 #include <vector>

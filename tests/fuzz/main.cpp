@@ -7,7 +7,7 @@
 #include "tests/fuzz/isolated.h"
 #include "tests/fuzz/mutate_traces.h"
 #include "tests/fuzz/shrink.h"
-#include "tools/arguments.h"
+#include "tools/options/arguments.h"
 
 #include <cstdio>
 #include <filesystem>

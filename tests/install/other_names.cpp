@@ -11,6 +11,6 @@
 #error "a folder of the repository is on the include path"
 #endif
 
-#if __has_include(<nestsmith/tools/arguments.h>) || __has_include(<nestsmith/runtime/sim/machine.h>)
+#if __has_include(<nestsmith/tools/options/arguments.h>) || __has_include(<nestsmith/runtime/sim/machine.h>)
 #error "a header that nestsmith.h does not include is public"
 #endif

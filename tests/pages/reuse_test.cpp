@@ -2,8 +2,8 @@
 
 #include "tests/files.h"
 #include "tests/tools/run_binary.h"
-#include "tools/result_cache.h"
-#include "tools/stored_results.h"
+#include "tools/results/result_cache.h"
+#include "tools/results/stored_results.h"
 
 #include <gmock/gmock.h>
 #include <thread>

@@ -4,8 +4,8 @@
 #include "dsl/schedule/trace.h"
 #include "lowering/lower.h"
 #include "schedules/rung.h"
+#include "tools/output/html.h"
 #include "tools/pages/differences.h"
-#include "tools/pages/html.h"
 #include "tools/pages/labels.h"
 #include "tools/pages/steps.h"
 

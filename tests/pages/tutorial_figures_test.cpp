@@ -4,7 +4,7 @@
 #include "tools/pages/figures/figures.h"
 #include "tools/pages/figures/measure.h"
 #include "tools/pages/mistakes/examples.h"
-#include "tools/pages/published.h"
+#include "tools/results/published.h"
 
 #include <gtest/gtest.h>
 

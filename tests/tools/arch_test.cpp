@@ -3,7 +3,7 @@
 #include "dsl/ir/tensor.h"
 #include "tests/tools/run_binary.h"
 #include "tools/cli.h"
-#include "tools/machine.h"
+#include "tools/options/machine.h"
 
 namespace nestsmith {
 namespace {

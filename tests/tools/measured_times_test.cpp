@@ -1,12 +1,12 @@
 /// Tests which measured times explain, compare and report show, and which of them decide.
 
-#include "tools/measured_times.h"
+#include "tools/results/measured_times.h"
 
 #include "runtime/model/gpus.h"
 #include "runtime/records/measured.h"
 #include "schedules/measured.h"
 #include "tests/tools/run_binary.h"
-#include "tools/record_of.h"
+#include "tools/results/record_of.h"
 
 #include <fmt/format.h>
 #include <fstream>

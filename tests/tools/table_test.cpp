@@ -7,8 +7,8 @@
 #include "tests/codegen/host_text.h"
 #include "tests/tools/call_main.h"
 #include "tests/tools/run_binary.h"
-#include "tools/scheduled.h"
-#include "tools/tables/table.h"
+#include "tools/options/scheduled.h"
+#include "tools/output/table.h"
 
 #include <fmt/format.h>
 #include <fstream>

@@ -2,7 +2,7 @@
 /// the test.
 
 #include "tests/tools/run_binary.h"
-#include "tools/tables/terminal.h"
+#include "tools/output/terminal.h"
 
 #include <cerrno>
 #include <csignal>

@@ -3,12 +3,12 @@
 #include "dsl/expr/error.h"
 #include "runtime/records/extents.h"
 #include "runtime/records/knob_table.h"
-#include "tools/arguments.h"
-#include "tools/scheduled.h"
-#include "tools/tables/highlight.h"
-#include "tools/tables/table.h"
-#include "tools/tables/terminal.h"
-#include "tools/tables/text_diff.h"
+#include "tools/options/arguments.h"
+#include "tools/options/scheduled.h"
+#include "tools/output/highlight.h"
+#include "tools/output/table.h"
+#include "tools/output/terminal.h"
+#include "tools/output/text_diff.h"
 
 #include <gtest/gtest.h>
 

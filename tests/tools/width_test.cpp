@@ -2,7 +2,7 @@
 /// columns without a terminal.
 
 #include "tests/tools/run_binary.h"
-#include "tools/tables/terminal.h"
+#include "tools/output/terminal.h"
 
 #include <algorithm>
 

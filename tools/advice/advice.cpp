@@ -3,7 +3,7 @@
 #include "runtime/model/analyse.h"
 #include "runtime/sim/workers.h"
 #include "tools/advice/changes.h"
-#include "tools/json.h"
+#include "tools/output/json.h"
 
 #include <algorithm>
 #include <fmt/format.h>

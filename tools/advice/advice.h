@@ -2,7 +2,7 @@
 /// Advice on a schedule. Each change of tools/advice/changes.h is applied to the schedule, and its kernel is
 /// analysed for the same GPU and shape. Only a change with a gain in the model is given as advice.
 
-#include "tools/analysed.h"
+#include "tools/results/analysed.h"
 
 #include <optional>
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once
 /// The causes of a different time: what the second of two schedules does otherwise, and the effect of this.
 
-#include "tools/analysed.h"
+#include "tools/results/analysed.h"
 
 #include <string>
 

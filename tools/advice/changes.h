@@ -3,7 +3,7 @@
 /// be illegal, or no gain: tools/advice/advice.h applies each change, and keeps those that gain.
 
 #include "runtime/model/analysis.h"
-#include "tools/scheduled.h"
+#include "tools/options/scheduled.h"
 
 #include <functional>
 #include <string>

@@ -2,7 +2,7 @@
 
 #include "dsl/ir/printer.h"
 #include "tools/bench/bench_form.h"
-#include "tools/scheduled.h"
+#include "tools/options/scheduled.h"
 
 #include <algorithm>
 #include <chrono>

@@ -6,8 +6,8 @@
 #include "runtime/cuda/cublaslt.h"
 #include "runtime/cuda/measure.h"
 #include "runtime/cuda/nvml.h"
-#include "tools/bench/setting.h"
-#include "tools/climb.h"
+#include "tools/results/climb.h"
+#include "tools/results/setting.h"
 
 #include <functional>
 #include <memory>

@@ -1,6 +1,6 @@
 #include "tools/bench/bench_json.h"
 
-#include "tools/json.h"
+#include "tools/output/json.h"
 
 namespace nestsmith::cli {
 

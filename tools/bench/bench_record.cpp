@@ -7,7 +7,7 @@
 #include "runtime/records/extents.h"
 #include "runtime/records/text.h"
 #include "runtime/sim/workers.h"
-#include "tools/output_file.h"
+#include "tools/output/output_file.h"
 
 #include <algorithm>
 #include <cmath>

@@ -5,8 +5,8 @@
 #include "runtime/cuda/compiled.h"
 #include "runtime/records/measured.h"
 #include "tools/bench/bench.h"
-#include "tools/command.h"
-#include "tools/record_of.h"
+#include "tools/options/command.h"
+#include "tools/results/record_of.h"
 
 #include <functional>
 #include <map>

@@ -1,6 +1,6 @@
 #include "tools/bench/bench_table.h"
 
-#include "tools/tables/table.h"
+#include "tools/output/table.h"
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 /// The results of `bench` as text.
 
 #include "tools/bench/bench.h"
-#include "tools/tables/terminal.h"
+#include "tools/output/terminal.h"
 
 #include <cstddef>
 #include <string>

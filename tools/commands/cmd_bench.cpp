@@ -4,8 +4,8 @@
 #include "tools/bench/bench_json.h"
 #include "tools/bench/bench_record.h"
 #include "tools/bench/bench_table.h"
-#include "tools/command.h"
-#include "tools/output_file.h"
+#include "tools/options/command.h"
+#include "tools/output/output_file.h"
 
 #include <algorithm>
 #include <fmt/format.h>

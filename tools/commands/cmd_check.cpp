@@ -1,10 +1,10 @@
 #include "dsl/expr/error.h"
 #include "runtime/check/check.h"
-#include "tools/command.h"
 #include "tools/commands/each_step.h"
-#include "tools/json.h"
-#include "tools/machine.h"
-#include "tools/scheduled.h"
+#include "tools/options/command.h"
+#include "tools/options/machine.h"
+#include "tools/options/scheduled.h"
+#include "tools/output/json.h"
 
 #include <algorithm>
 #include <fmt/format.h>

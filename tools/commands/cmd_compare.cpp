@@ -1,8 +1,8 @@
 #include "tools/advice/causes.h"
-#include "tools/command.h"
+#include "tools/options/command.h"
+#include "tools/output/table.h"
 #include "tools/tables/compared_figures.h"
 #include "tools/tables/explain_text.h"
-#include "tools/tables/table.h"
 
 #include <fmt/format.h>
 

@@ -1,9 +1,9 @@
 #include "lowering/lower.h"
-#include "tools/analysed.h"
-#include "tools/command.h"
-#include "tools/json.h"
-#include "tools/machine.h"
-#include "tools/scheduled.h"
+#include "tools/options/command.h"
+#include "tools/options/machine.h"
+#include "tools/options/scheduled.h"
+#include "tools/output/json.h"
+#include "tools/results/analysed.h"
 
 #include <fmt/format.h>
 

@@ -1,11 +1,11 @@
 #include "dsl/ir/printer.h"
 #include "dsl/schedule/trace.h"
 #include "lowering/lower.h"
-#include "tools/command.h"
-#include "tools/json.h"
-#include "tools/scheduled.h"
-#include "tools/tables/highlight.h"
-#include "tools/tables/text_diff.h"
+#include "tools/options/command.h"
+#include "tools/options/scheduled.h"
+#include "tools/output/highlight.h"
+#include "tools/output/json.h"
+#include "tools/output/text_diff.h"
 
 #include <fmt/format.h>
 

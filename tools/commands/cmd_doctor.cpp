@@ -1,7 +1,7 @@
 #include "runtime/cuda/doctor.h"
 
-#include "tools/command.h"
-#include "tools/json.h"
+#include "tools/options/command.h"
+#include "tools/output/json.h"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
-#include "tools/command.h"
 #include "tools/exercises/exercise.h"
-#include "tools/json.h"
+#include "tools/options/command.h"
+#include "tools/output/json.h"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -1,12 +1,12 @@
 #include "tools/advice/advice.h"
 #include "tools/advice/causes.h"
-#include "tools/command.h"
-#include "tools/machine.h"
-#include "tools/output_file.h"
+#include "tools/options/command.h"
+#include "tools/options/machine.h"
+#include "tools/output/output_file.h"
+#include "tools/results/timeline_file.h"
 #include "tools/tables/explain_text.h"
 #include "tools/tables/fragment_picture.h"
 #include "tools/tables/heatmap.h"
-#include "tools/timeline_file.h"
 
 #include <fmt/format.h>
 

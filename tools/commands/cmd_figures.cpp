@@ -1,8 +1,8 @@
 #include "runtime/model/explain.h"
-#include "tools/command.h"
-#include "tools/json.h"
+#include "tools/options/command.h"
+#include "tools/output/json.h"
+#include "tools/output/table.h"
 #include "tools/pages/figures/figures.h"
-#include "tools/tables/table.h"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-#include "tools/command.h"
-#include "tools/json.h"
+#include "tools/options/command.h"
+#include "tools/output/json.h"
 #include "tools/pages/mistakes/mistakes.h"
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
-#include "tools/analysed.h"
-#include "tools/command.h"
-#include "tools/json.h"
+#include "tools/options/command.h"
+#include "tools/output/json.h"
+#include "tools/results/analysed.h"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -1,9 +1,9 @@
-#include "tools/command.h"
-#include "tools/json.h"
-#include "tools/machine.h"
-#include "tools/output_file.h"
+#include "tools/options/command.h"
+#include "tools/options/machine.h"
+#include "tools/output/json.h"
+#include "tools/output/output_file.h"
 #include "tools/pages/sections.h"
-#include "tools/run_notes.h"
+#include "tools/tables/run_notes.h"
 
 #include <algorithm>
 #include <cctype>

@@ -1,10 +1,10 @@
 #include "dsl/expr/error.h"
 #include "runtime/model/explain.h"
-#include "tools/analysed.h"
-#include "tools/command.h"
-#include "tools/json.h"
-#include "tools/run_notes.h"
-#include "tools/scheduled.h"
+#include "tools/options/command.h"
+#include "tools/options/scheduled.h"
+#include "tools/output/json.h"
+#include "tools/results/analysed.h"
+#include "tools/tables/run_notes.h"
 
 #include <algorithm>
 #include <fmt/format.h>

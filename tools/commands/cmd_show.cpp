@@ -1,12 +1,12 @@
 #include "dsl/ir/printer.h"
 #include "dsl/schedule/trace.h"
 #include "lowering/lower.h"
-#include "tools/command.h"
-#include "tools/json.h"
-#include "tools/machine.h"
-#include "tools/output_file.h"
-#include "tools/scheduled.h"
-#include "tools/tables/highlight.h"
+#include "tools/options/command.h"
+#include "tools/options/machine.h"
+#include "tools/options/scheduled.h"
+#include "tools/output/highlight.h"
+#include "tools/output/json.h"
+#include "tools/output/output_file.h"
 
 #include <fmt/format.h>
 #include <limits>

@@ -5,11 +5,11 @@
 #include "dsl/schedule/trace.h"
 #include "runtime/check/blame.h"
 #include "runtime/check/stored_array.h"
-#include "tools/json.h"
-#include "tools/machine.h"
-#include "tools/output_file.h"
-#include "tools/tables/highlight.h"
-#include "tools/tables/text_diff.h"
+#include "tools/options/machine.h"
+#include "tools/output/highlight.h"
+#include "tools/output/json.h"
+#include "tools/output/output_file.h"
+#include "tools/output/text_diff.h"
 
 #include <algorithm>
 #include <fmt/format.h>

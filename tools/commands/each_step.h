@@ -2,7 +2,7 @@
 /// `check --each-step`: finds the directive or pass that changed the result (runtime/check/blame.h).
 
 #include "lowering/passes.h"
-#include "tools/scheduled.h"
+#include "tools/options/scheduled.h"
 
 #include <vector>
 

@@ -7,9 +7,9 @@
 #include "dsl/schedule/trace.h"
 #include "runtime/check/launch_sizes.h"
 #include "schedules/workloads.h"
-#include "tools/machine.h"
-#include "tools/scheduled.h"
-#include "tools/tables/text_diff.h"
+#include "tools/options/machine.h"
+#include "tools/options/scheduled.h"
+#include "tools/output/text_diff.h"
 
 #include <fmt/format.h>
 #include <functional>

@@ -2,7 +2,7 @@
 /// Inputs of the text that `emit` writes: the comments, the sizes and the name.
 
 #include "codegen/emit.h"
-#include "tools/scheduled.h"
+#include "tools/options/scheduled.h"
 
 #include <string>
 #include <vector>

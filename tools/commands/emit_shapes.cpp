@@ -3,7 +3,7 @@
 #include "dsl/expr/error.h"
 #include "runtime/check/stored_array.h"
 #include "tools/commands/emit_info.h"
-#include "tools/failure.h"
+#include "tools/output/failure.h"
 
 #include <algorithm>
 #include <fmt/format.h>

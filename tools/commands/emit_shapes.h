@@ -3,7 +3,7 @@
 /// shapes.
 
 #include "codegen/dispatch.h"
-#include "tools/scheduled.h"
+#include "tools/options/scheduled.h"
 
 #include <vector>
 

@@ -1,6 +1,6 @@
 #include "tools/pages/differences.h"
 
-#include "tools/tables/text_diff.h"
+#include "tools/output/text_diff.h"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 #pragma once
 /// The costs of the lines of a CUDA text: what its accesses to memory request, and the share of the time.
 
-#include "tools/analysed.h"
+#include "tools/results/analysed.h"
 
 #include <cstddef>
 #include <llvm/Support/JSON.h>

@@ -1,7 +1,7 @@
 #include "tools/pages/links.h"
 
 #include "dsl/ir/printer.h"
-#include "tools/tables/text_diff.h"
+#include "tools/output/text_diff.h"
 
 #include <cctype>
 

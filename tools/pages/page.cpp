@@ -1,10 +1,10 @@
 #include "tools/pages/page.h"
 #include "tools/advice/causes.h"
-#include "tools/failure.h"
+#include "tools/output/failure.h"
+#include "tools/output/text_diff.h"
 #include "tools/pages/sections.h"
 #include "tools/pages/source_machine.h"
-#include "tools/run_notes.h"
-#include "tools/tables/text_diff.h"
+#include "tools/tables/run_notes.h"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -1,10 +1,10 @@
 #pragma once
 /// The content of a page: the results of `run`, of `explain` and of `show` for each rung.
 
-#include "tools/analysed.h"
-#include "tools/climb.h"
-#include "tools/pages/published.h"
 #include "tools/pages/steps.h"
+#include "tools/results/analysed.h"
+#include "tools/results/climb.h"
+#include "tools/results/published.h"
 #include "tools/tables/compared_figures.h"
 
 #include <optional>

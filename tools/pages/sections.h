@@ -1,8 +1,8 @@
 #pragma once
 /// The sections of a page: each is in its own file, NAME_section.cpp. write_page.cpp joins them.
 
+#include "tools/output/html.h"
 #include "tools/pages/differences.h"
-#include "tools/pages/html.h"
 #include "tools/pages/labels.h"
 #include "tools/pages/page.h"
 

@@ -2,7 +2,7 @@
 
 #include "dsl/schedule/trace.h"
 #include "lowering/lower.h"
-#include "tools/tables/text_diff.h"
+#include "tools/output/text_diff.h"
 
 namespace nestsmith::cli::report {
 

@@ -2,7 +2,7 @@
 /// The steps of a schedule: the program after each directive, and its kernels when no obligation is open.
 
 #include "dsl/schedule/schedule.h"
-#include "tools/failure.h"
+#include "tools/output/failure.h"
 #include "tools/pages/links.h"
 
 #include <optional>

@@ -1,7 +1,7 @@
 #include "runtime/model/explain.h"
+#include "tools/output/text_diff.h"
 #include "tools/pages/sections.h"
 #include "tools/tables/explain_text.h"
-#include "tools/tables/text_diff.h"
 
 #include <algorithm>
 #include <cmath>

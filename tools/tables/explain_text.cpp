@@ -2,7 +2,7 @@
 
 #include "codegen/cuda.h"
 #include "runtime/model/metrics.h"
-#include "tools/tables/table.h"
+#include "tools/output/table.h"
 
 #include <algorithm>
 #include <fmt/format.h>

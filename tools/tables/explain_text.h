@@ -1,8 +1,8 @@
 #pragma once
 /// Text of an analysis: sections, the most expensive accesses with their source lines, and metrics as JSON.
 
-#include "tools/analysed.h"
-#include "tools/json.h"
+#include "tools/output/json.h"
+#include "tools/results/analysed.h"
 
 #include <string>
 

@@ -1,7 +1,7 @@
 #include "tools/tables/fragment_picture.h"
 
 #include "dsl/ir/interpret.h"
-#include "tools/json.h"
+#include "tools/output/json.h"
 
 #include <algorithm>
 #include <fmt/format.h>

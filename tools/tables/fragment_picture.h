@@ -3,7 +3,7 @@
 
 #include "dsl/hardware/fragment.h"
 #include "dsl/ir/allocation.h"
-#include "tools/analysed.h"
+#include "tools/results/analysed.h"
 
 #include <optional>
 #include <string>

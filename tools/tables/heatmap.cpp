@@ -2,7 +2,7 @@
 
 #include "dsl/expr/error.h"
 #include "runtime/model/analyse.h"
-#include "tools/json.h"
+#include "tools/output/json.h"
 
 #include <algorithm>
 #include <fmt/format.h>

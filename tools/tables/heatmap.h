@@ -3,7 +3,7 @@
 /// memory.
 
 #include "runtime/model/count.h"
-#include "tools/analysed.h"
+#include "tools/results/analysed.h"
 
 #include <string>
 

@@ -1,6 +1,6 @@
 #include "tools/tables/line_chart.h"
 
-#include "tools/pages/html.h"
+#include "tools/output/html.h"
 
 #include <algorithm>
 #include <array>

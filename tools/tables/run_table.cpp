@@ -2,7 +2,7 @@
 
 #include "dsl/expr/error.h"
 #include "runtime/model/explain.h"
-#include "tools/tables/table.h"
+#include "tools/output/table.h"
 
 #include <algorithm>
 #include <fmt/format.h>

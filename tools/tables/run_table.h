@@ -1,9 +1,9 @@
 #pragma once
 /// The table of `run`: one row for each rung, printed when the rung finishes.
 
-#include "tools/climb.h"
-#include "tools/tables/table.h"
-#include "tools/tables/terminal.h"
+#include "tools/output/table.h"
+#include "tools/output/terminal.h"
+#include "tools/results/climb.h"
 
 #include <cstdint>
 #include <string>

@@ -2,7 +2,7 @@
 
 #include "runtime/model/analyse.h"
 #include "runtime/sim/workers.h"
-#include "tools/failure.h"
+#include "tools/output/failure.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,7 +1,7 @@
 #include "runtime/model/explain.h"
-#include "tools/json.h"
+#include "tools/output/json.h"
 #include "tools/tables/line_chart.h"
-#include "tools/tables/table.h"
+#include "tools/output/table.h"
 #include "tools/tune/sweep.h"
 
 #include <algorithm>

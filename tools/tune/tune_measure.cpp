@@ -2,7 +2,7 @@
 
 #include "runtime/cuda/nvrtc.h"
 #include "runtime/records/fields.h"
-#include "tools/json.h"
+#include "tools/output/json.h"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -1,8 +1,8 @@
 #include "tools/tune/tune_model.h"
 
 #include "runtime/tune/search.h"
-#include "tools/json.h"
-#include "tools/tables/table.h"
+#include "tools/output/json.h"
+#include "tools/output/table.h"
 #include "tools/tune/tune_records.h"
 #include "tools/tune/tuning.h"
 

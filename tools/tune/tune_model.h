@@ -1,7 +1,7 @@
 #pragma once
 /// Comparison of the order of the model with the measured order: `tune model`.
 
-#include "tools/command.h"
+#include "tools/options/command.h"
 
 namespace nestsmith::cli {
 

@@ -4,8 +4,8 @@
 #include "dsl/expr/printable.h"
 #include "runtime/records/fields.h"
 #include "runtime/records/text.h"
-#include "tools/output_file.h"
-#include "tools/tables/table.h"
+#include "tools/output/output_file.h"
+#include "tools/output/table.h"
 
 #include <algorithm>
 #include <cstdlib>

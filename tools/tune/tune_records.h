@@ -3,8 +3,8 @@
 /// merge.
 
 #include "runtime/records/database.h"
-#include "tools/command.h"
-#include "tools/json.h"
+#include "tools/options/command.h"
+#include "tools/output/json.h"
 #include "tools/tune/shard.h"
 
 #include <optional>

@@ -2,7 +2,7 @@
 
 #include "dsl/schedule/trace.h"
 #include "runtime/records/fields.h"
-#include "tools/record_of.h"
+#include "tools/results/record_of.h"
 
 #include <algorithm>
 #include <chrono>

@@ -4,8 +4,8 @@
 #include "runtime/records/database.h"
 #include "runtime/tune/search.h"
 #include "runtime/tune/space.h"
-#include "tools/analysed.h"
 #include "tools/bench/bench.h"
+#include "tools/results/analysed.h"
 #include "tools/tune/shard.h"
 #include "tools/tune/tune_measure.h"
 

@@ -5,9 +5,9 @@
 #include "dsl/expr/error.h"
 #include "dsl/schedule/trace.h"
 #include "tests/files.h"
-#include "tools/command.h"
-#include "tools/output_file.h"
-#include "tools/scheduled.h"
+#include "tools/options/command.h"
+#include "tools/options/scheduled.h"
+#include "tools/output/output_file.h"
 
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/ADT/StringRef.h>

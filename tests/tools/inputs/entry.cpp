@@ -1,6 +1,6 @@
 #include "runtime/cuda/compiled.h"
 #include "tests/tools/inputs/targets.h"
-#include "tools/stored_results.h"
+#include "tools/results/stored_results.h"
 
 namespace nestsmith::inputs {
 

@@ -3,7 +3,7 @@
 #include "dsl/expr/error.h"
 #include "tools/pages/figures/causes.h"
 #include "tools/pages/figures/measure.h"
-#include "tools/pages/published.h"
+#include "tools/results/published.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 #include "tools/pages/figures/measure.h"
 #include "tools/pages/figures/posts.h"
-#include "tools/pages/published.h"
+#include "tools/results/published.h"
 
 #include <cmath>
 #include <fmt/format.h>

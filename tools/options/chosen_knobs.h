@@ -1,0 +1,54 @@
+#pragma once
+/// The one place that chooses the values of knobs: by --set, by a table of records, or by the schedule.
+
+#include "tools/options/chosen_rung.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace llvm::json {
+class OStream;
+}
+
+namespace nestsmith::cli {
+
+/// The record of a table from which a schedule takes its knobs.
+struct TableUse {
+  std::optional<records::Record> record; ///< none: the knobs have their defaults
+  bool exact = false;                    ///< the record is of this shape
+  /// The knobs that have other values than in the record, because these are not candidates or not legal here.
+  std::vector<std::string> except = {};
+  std::string why = {}; ///< the reason why there is no record
+};
+
+/// A schedule with its knobs, and where their values come from.
+struct ChosenKnobs {
+  Schedule schedule;
+  KnobValues values;                ///< the value of each knob of the schedule
+  std::optional<TableUse> use = {}; ///< none: the rung has no table
+};
+/// A knob has the first of these values: that of `given`, which is a point of a search; that of --set; that of
+/// the nearest record of the table with which the schedule is legal; the default. If the schedule is not legal
+/// with all knobs of a record, one knob may have its default. `given` has the choices afterwards. Throws
+/// UserError (usage) for a knob of --set or --table that the schedule does not have.
+ChosenKnobs chosen_knobs(const ChosenRung &rung, const Shape &shape, DType dtype, const Target &target,
+                         Knobs &given);
+/// The schedule with these knobs.
+Schedule schedule_of(const ChosenRung &rung, const Shape &shape, DType dtype, const Target &target);
+
+/// The dtype of the records that serve `dtype`: for ring mode (u32) f32, whose operations are the same, unless
+/// the table has records of u32.
+std::string dtype_in(const records::KnobTable &table, DType dtype);
+/// The shapes for which the table of the rung has records that serve the target and the dtype, of kernels for
+/// one shape or for all shapes. Empty without a table.
+std::vector<Shape> shapes_in_table(const ChosenRung &rung, DType dtype, const Target &target, bool symbolic);
+
+/// "takes the knobs of 1024x1024x1024 on NVIDIA H200 (0.05421 ms, 1.077 of cuBLAS 13.1.0)".
+std::string to_text(const TableUse &use);
+/// "as 1024x1024x1024 on NVIDIA H200", or "default knobs".
+std::string short_text(const TableUse &use);
+/// Writes the attribute `table`.
+void write_use(llvm::json::OStream &json, const TableUse &use);
+
+} // namespace nestsmith::cli
