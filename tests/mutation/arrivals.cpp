@@ -31,7 +31,7 @@ auto plus_arrivals(std::int64_t n) {
 } // namespace
 
 std::vector<Kind> arrival_kinds() {
-  using enum Error;
+  using namespace errors;
   const Errors order = {race}, early = {race, unwritten_read, counter_left};
   return {
       {"arrivals", "fence_dropped", "the results of a block are not made visible before its arrival", order,

@@ -110,7 +110,7 @@ void under_a_guard(Kernel &kernel, Chooser &chooser) {
 } // namespace
 
 std::vector<Kind> barrier_kinds() {
-  const Errors race = {Error::race}, flow = {Error::breach, Error::divergent_barrier};
+  const Errors race = {errors::race}, flow = {errors::breach, errors::divergent_barrier};
   return {
       {"barriers", "barrier_dropped", "a barrier is dropped", race, drop},
       {"barriers", "barrier_of_a_warp", "a barrier of the block only waits for the warp", race, weaken},

@@ -1,38 +1,38 @@
 #pragma once
 /// The catalogue of seeded bugs.
 
+#include "runtime/sim/diagnostic.h"
 #include "tests/mutation/seed.h"
 
 #include <set>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace nestsmith::mutation {
 
-/// The error that a check reports about a kernel:
+/// The errors of the checks before a kernel runs:
 ///     obligation   the schedule has an obligation that excludes the bug
 ///     breach       a verifier reports a violated invariant
 ///     refused      a pass or the simulator stops at the bug
+enum class Refusal : std::uint8_t { obligation, breach, refused };
+/// The errors of a run beside the diagnostics of the simulator:
 ///     wrong_value  an element differs from the reference
 ///     crash        the process crashes or hangs, which is always an error of the checks
-///     others       diagnostics of the simulator
-enum class Error : std::uint8_t {
-  obligation,
-  breach,
-  refused,
-  race,
-  out_of_bounds,
-  unwritten_read,
-  in_flight,
-  misaligned,
-  divergent_barrier,
-  deadlock,
-  counter_left,
-  wrong_value,
-  crash
-};
+enum class BadRun : std::uint8_t { wrong_value, crash };
+
+/// The error that a check reports about a kernel.
+using Error = std::variant<Refusal, sim::ErrorKind, BadRun>;
+namespace errors {
+using enum Refusal;
+using enum sim::ErrorKind;
+using enum BadRun;
+} // namespace errors
 const char *name(Error error);
 using Errors = std::set<Error>;
+/// The errors as a number, from one process to another.
+std::uint64_t bits_of(const Errors &errors);
+Errors errors_of(std::uint64_t bits);
 
 /// Where a bug is seeded:
 ///     final      in the kernels of the plan

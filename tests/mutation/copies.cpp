@@ -52,7 +52,7 @@ void without_mask(Kernel &kernel, Chooser &chooser) {
 } // namespace
 
 std::vector<Kind> copy_kinds() {
-  using enum Error;
+  using namespace errors;
   const Errors flight = {in_flight}, late = {in_flight, race};
   return {
       {"copies", "wait_relaxed", "a wait leaves one group more in flight", flight, relax},

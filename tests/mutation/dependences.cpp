@@ -155,7 +155,7 @@ std::function<void(Program &, Chooser &)> bound_to(Axis axis) {
 }
 
 Kind dependence(const char *name, const char *what, std::function<void(Program &, Chooser &)> apply) {
-  using enum Error;
+  using namespace errors;
   return {
       "dependences",   name, what, {obligation, breach, unwritten_read, wrong_value}, {}, Stage::scheduled, {},
       std::move(apply)};

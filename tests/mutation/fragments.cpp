@@ -117,7 +117,7 @@ void not_initialised(Kernel &kernel, Chooser &chooser) {
 } // namespace
 
 std::vector<Kind> fragment_kinds() {
-  using enum Error;
+  using namespace errors;
   const Errors other = {wrong_value}, access = {race, out_of_bounds, unwritten_read, wrong_value};
   return {
       {"fragments", "lanes_exchanged", "neighbouring lanes are exchanged in the operand of a call", other,

@@ -129,7 +129,7 @@ std::vector<Expr> inverted_scalar(const Load &x) {
 } // namespace
 
 std::vector<Kind> guard_kinds() {
-  using enum Error;
+  using namespace errors;
   const Errors outside = {race, out_of_bounds, unwritten_read, wrong_value},
                // if the lost array shares memory, reads of it give the elements of another array, which is a
                // breach

@@ -143,7 +143,7 @@ void in_32_bits(Kernel &kernel, Chooser &chooser) {
 } // namespace
 
 std::vector<Kind> index_kinds() {
-  using enum Error;
+  using namespace errors;
   const Errors wrong = {race, out_of_bounds, unwritten_read, misaligned, wrong_value};
   Errors operands = wrong;
   operands.insert(breach); // a divisor that may be negative, or a variable that is used outside of its scope

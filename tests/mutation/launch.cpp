@@ -89,7 +89,7 @@ void kernel_dropped(kernel::Plan &plan, Chooser &chooser) {
 } // namespace
 
 std::vector<Kind> launch_kinds() {
-  using enum Error;
+  using namespace errors;
   const Errors fewer = {unwritten_read, wrong_value, race}, more = {out_of_bounds, race, wrong_value},
                any = {race, out_of_bounds, unwritten_read, wrong_value, misaligned, breach};
   // An incomplete warp cannot execute a call.

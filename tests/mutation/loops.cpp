@@ -201,7 +201,7 @@ void by_one_thread(Kernel &kernel, Chooser &chooser) {
 } // namespace
 
 std::vector<Kind> loop_kinds() {
-  using enum Error;
+  using namespace errors;
   const Errors fewer = {unwritten_read, wrong_value, race, out_of_bounds},
                more = {out_of_bounds, wrong_value, race, unwritten_read},
                order = {race, unwritten_read, wrong_value}, lost = {unwritten_read, wrong_value};

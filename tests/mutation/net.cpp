@@ -22,30 +22,11 @@ namespace {
 
 constexpr unsigned patience = 60; ///< a mutant hangs if it takes more seconds
 
+/// Some diagnostics say why values are wrong.
 Error error_of(sim::ErrorKind kind) {
-  switch (kind) {
-  case sim::ErrorKind::race:
-    return Error::race;
-  case sim::ErrorKind::out_of_bounds:
-    return Error::out_of_bounds;
-  case sim::ErrorKind::unwritten_read:
-    return Error::unwritten_read;
-  case sim::ErrorKind::in_flight:
-    return Error::in_flight;
-  case sim::ErrorKind::misaligned:
-    return Error::misaligned;
-  case sim::ErrorKind::divergent_barrier:
-    return Error::divergent_barrier;
-  case sim::ErrorKind::deadlock:
-    return Error::deadlock;
-  case sim::ErrorKind::operands_overlap:
-  case sim::ErrorKind::replicas_differ:
-  case sim::ErrorKind::order_of_blocks:
-    return Error::wrong_value;
-  case sim::ErrorKind::counter_left:
-    return Error::counter_left;
-  }
-  return Error::crash;
+  bool values = kind == sim::ErrorKind::operands_overlap || kind == sim::ErrorKind::replicas_differ ||
+                kind == sim::ErrorKind::order_of_blocks;
+  return values ? Error(BadRun::wrong_value) : kind;
 }
 
 /// Runs the simulator and records the kinds of its diagnostics.
@@ -65,20 +46,13 @@ private:
 };
 
 std::string text_of(const Report &report) {
-  std::uint64_t bits = 0;
-  for (Error error : report.errors)
-    bits |= std::uint64_t{1} << static_cast<unsigned>(error);
-  return fmt::format("{}\n{}", bits, report.message);
+  return fmt::format("{}\n{}", bits_of(report.errors), report.message);
 }
 
 Report report_of(const std::string &text) {
-  Report report;
-  std::uint64_t bits = std::strtoull(text.c_str(), nullptr, 10);
-  for (unsigned n = 0; n <= static_cast<unsigned>(Error::crash); ++n)
-    if (bits >> n & 1)
-      report.errors.insert(static_cast<Error>(n));
-  std::size_t line = text.find('\n');
-  report.message = line == std::string::npos ? "" : text.substr(line + 1);
+  Report report{errors_of(std::strtoull(text.c_str(), nullptr, 10)), ""};
+  if (std::size_t line = text.find('\n'); line != std::string::npos)
+    report.message = text.substr(line + 1);
   return report;
 }
 
@@ -94,12 +68,12 @@ Net::Net(const Subject &subject) : subject_(subject) {
 
 Report Net::judge(const Lowered &lowered, const Lowered::Mutant &mutant) {
   if (mutant.obligation)
-    return {{Error::obligation}, *mutant.obligation};
+    return {{errors::obligation}, *mutant.obligation};
   if (mutant.breach)
-    return {{Error::breach}, *mutant.breach};
+    return {{errors::breach}, *mutant.breach};
   for (const kernel::Kernel &kernel : mutant.plan.kernels)
     if (auto breach = kernel::find_breach(kernel))
-      return {{Error::breach}, *breach};
+      return {{errors::breach}, *breach};
   Report report;
   for (const kernel::Plan &launch : lowered.launches(mutant.plan)) {
     Recorder recorder;
@@ -108,7 +82,7 @@ Report Net::judge(const Lowered &lowered, const Lowered::Mutant &mutant) {
     report.errors = recorder.errors;
     for (const RunResult &run : result.runs)
       if (run.wrong_elements > 0 || (!run.passed && recorder.errors.empty()))
-        report.errors.insert(Error::wrong_value);
+        report.errors.insert(errors::wrong_value);
     for (const std::string &message : result.messages())
       report.message += (report.message.empty() ? "" : " | ") + message;
     if (!report.errors.empty())
@@ -138,7 +112,7 @@ Report Net::apart(const Lowered &lowered, const Kind &kind, int site, std::strin
       place = mutant.where;
       report = judge(lowered, mutant);
     } catch (const UserError &error) {
-      report = {{Error::refused}, error.what()};
+      report = {{errors::refused}, error.what()};
     }
     std::string text = place + '\n' + text_of(report);
     for (std::size_t at = 0; at < text.size();) {
@@ -163,8 +137,8 @@ Report Net::apart(const Lowered &lowered, const Kind &kind, int site, std::strin
     return report_of(text.substr(line + 1));
   }
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT)
-    return {{Error::refused}, "stopped by a check of our own"};
-  return {{Error::crash}, fmt::format("ended with status {}", status)};
+    return {{errors::refused}, "stopped by a check of our own"};
+  return {{errors::crash}, fmt::format("ended with status {}", status)};
 }
 
 Report Net::judge(const Kind &kind, int site, std::string &where) {

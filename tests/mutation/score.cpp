@@ -105,18 +105,15 @@ Result judged(Net &net, const Subject &subject, const Kind &kind, std::size_t nu
   result.message = report.message;
   if (report.errors.empty())
     result.outcome = net.same_terms(kind, site) ? Outcome::equivalent : Outcome::survived;
-  else if (!right(report.errors, kind) || report.errors.count(Error::crash))
+  else if (!right(report.errors, kind) || report.errors.count(errors::crash))
     result.outcome = Outcome::wrong_kind;
   return result;
 }
 
 std::string to_line(const Result &result) {
-  std::uint64_t bits = 0;
-  for (Error error : result.errors)
-    bits |= std::uint64_t{1} << static_cast<unsigned>(error);
   constexpr std::size_t longest = 400;
   return fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}", result.kind, plain(result.subject), result.site,
-                     static_cast<int>(result.outcome), bits, plain(result.where),
+                     static_cast<int>(result.outcome), bits_of(result.errors), plain(result.where),
                      plain(result.message).substr(0, longest));
 }
 
@@ -128,18 +125,13 @@ Result from_line(const std::string &line) {
     else
       parts.back() += c;
   parts.resize(7);
-  Result result{std::stoul(parts[0]),
-                parts[1],
-                std::stoi(parts[2]),
-                static_cast<Outcome>(std::stoi(parts[3])),
-                {},
-                parts[5],
-                parts[6]};
-  std::uint64_t bits = std::stoull(parts[4]);
-  for (unsigned n = 0; n <= static_cast<unsigned>(Error::crash); ++n)
-    if (bits >> n & 1)
-      result.errors.insert(static_cast<Error>(n));
-  return result;
+  return {std::stoul(parts[0]),
+          parts[1],
+          std::stoi(parts[2]),
+          static_cast<Outcome>(std::stoi(parts[3])),
+          errors_of(std::stoull(parts[4])),
+          parts[5],
+          parts[6]};
 }
 
 std::string describe(const Result &result) {

@@ -231,7 +231,7 @@ void unswizzled(Kernel &kernel, Chooser &chooser) {
 } // namespace
 
 std::vector<Kind> storage_kinds() {
-  using enum Error;
+  using namespace errors;
   const Errors content = {race, unwritten_read, wrong_value, out_of_bounds};
   Errors apart = content, other = content;
   apart.insert(misaligned);

@@ -58,8 +58,8 @@ void sides_swapped(Kernel &kernel, Chooser &chooser) {
 } // namespace
 
 std::vector<Kind> value_kinds() {
-  const Errors wrong = {Error::wrong_value};
-  const Errors unread = {Error::wrong_value, Error::unwritten_read};
+  const Errors wrong = {errors::wrong_value};
+  const Errors unread = {errors::wrong_value, errors::unwritten_read};
   return {
       {"values", "add_to_sub", "+ becomes -", wrong, on_data(BinaryOp::add, to(BinaryOp::sub))},
       {"values", "mul_to_add", "* becomes +", wrong, on_data(BinaryOp::mul, to(BinaryOp::add))},
@@ -73,7 +73,7 @@ std::vector<Kind> value_kinds() {
       {"values",
        "wrong_cast",
        "an element passes through bf16, or u16",
-       {Error::wrong_value, Error::breach}, // an asynchronous copy cannot convert, which is a breach
+       {errors::wrong_value, errors::breach}, // an asynchronous copy cannot convert, which is a breach
        rounded},
       {"values", "select_swapped", "the sides of a select are swapped", wrong, sides_swapped},
   };

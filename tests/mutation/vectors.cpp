@@ -89,7 +89,7 @@ void lanes_swapped(Kernel &kernel, Chooser &chooser) {
 } // namespace
 
 std::vector<Kind> vector_kinds() {
-  using enum Error;
+  using namespace errors;
   const Errors width = {breach, misaligned, out_of_bounds, race}, lost = {unwritten_read, wrong_value};
   return {
       {"vectors",

@@ -100,7 +100,7 @@ std::vector<Expr> unsaturated_conversion(const Expr &e) {
 } // namespace
 
 std::vector<Kind> wrapping_kinds() {
-  const Errors wrong = {Error::wrong_value}, breach = {Error::breach};
+  const Errors wrong = {errors::wrong_value}, breach = {errors::breach};
   return {
       {"wrapping", "mask_decided", "a comparison of data that wrap is decided", wrong, anywhere(decided)},
       {"wrapping", "compared_in_64_bits", "data that wrap are compared in 64 bits, where they do not wrap",
