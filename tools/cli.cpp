@@ -99,8 +99,9 @@ const Command &find_command(const std::vector<Command> &commands, const std::str
   std::vector<std::string> names;
   for (const Command &command : commands)
     names.push_back(command.name);
-  throw UserError(ExitCode::usage, fmt::format("unknown command '{}'{}; `nestsmith --help` lists them", name,
-                                               did_you_mean(name, names)));
+  throw UserError(
+      ExitCode::usage,
+      with_hint(fmt::format("unknown command '{}'; `nestsmith --help` lists them", name), name, names));
 }
 
 void check_positional(const Command &command, const Arguments &arguments) {

@@ -213,7 +213,7 @@ Arch Nvrtc::known_arch(const std::string &arch) const {
     unsigned distance = llvm::StringRef(to_string(each)).edit_distance(arch);
     if (distance < nearest) {
       nearest = distance;
-      advice = fmt::format("; did you mean {}", to_string(each));
+      advice = fmt::format("; did you mean {}?", to_string(each));
     }
   }
   if (parsed && parsed->number > newest)

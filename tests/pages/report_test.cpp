@@ -90,7 +90,8 @@ TEST(Report, IsRefusedAsOtherCommandsAre) {
               HasSubstr("'report' writes a file; name it, as in -o report.html"));
   Ran unknown = nestsmith("report tilling -o x.html");
   EXPECT_EQ(unknown.code, 2);
-  EXPECT_THAT(unknown.err, HasSubstr("unknown rung 'tilling'; did you mean 'tiling'"));
+  EXPECT_THAT(unknown.err,
+              HasSubstr("unknown rung 'tilling'; `nestsmith list` shows them; did you mean 'tiling'"));
   Ran unwritable = nestsmith("report tiling -o /no/such/folder/x.html");
   EXPECT_EQ(unwritable.code, 2);
   EXPECT_EQ(

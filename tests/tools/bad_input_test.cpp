@@ -21,15 +21,18 @@ void expect_refused(const Ran &ran, int code, const std::string &message) {
 }
 
 TEST(BadInput, UnknownCommandNamesTheNearest) {
-  expect_refused(nestsmith("shwo naive"), 2, "unknown command 'shwo'; did you mean 'show'?");
+  expect_refused(nestsmith("shwo naive"), 2,
+                 "unknown command 'shwo'; `nestsmith --help` lists them; did you mean 'show'?\n");
   expect_refused(nestsmith("frobnicate"), 2, "unknown command 'frobnicate'; `nestsmith --help` lists them");
 }
 
 TEST(BadInput, UnknownRungNamesTheNearest) {
   expect_refused(nestsmith("run coalescd"), 2,
-                 "unknown rung 'coalescd'; did you mean 'ladder/coalesced' or 'deep_dive/coalesced'?");
-  expect_refused(nestsmith("show deep_dive/nave"), 2,
-                 "unknown rung 'deep_dive/nave'; did you mean 'deep_dive/naive', ");
+                 "unknown rung 'coalescd'; `nestsmith list` shows them; did you mean 'ladder/coalesced' or "
+                 "'deep_dive/coalesced'?\n");
+  expect_refused(
+      nestsmith("show deep_dive/nave"), 2,
+      "unknown rung 'deep_dive/nave'; `nestsmith list` shows them; did you mean 'deep_dive/naive', ");
   expect_refused(nestsmith("show naive"), 2,
                  "'naive' is the name of several rungs; say 'ladder/naive', 'deep_dive/naive', "
                  "'transposed/naive' or 'tiling/naive'");
@@ -40,8 +43,23 @@ TEST(BadInput, UnknownRungNamesTheNearest) {
   EXPECT_EQ(nestsmith("show principles/transposed").code, 0);
 }
 
+/// The question is the end of the message, wherever names are suggested.
+TEST(BadInput, ASuggestionEndsTheMessage) {
+  for (const char *words : {"shwo", "show coalescd", "run --shap 8x8x8", "bench ladder --launch graphs",
+                            "exercise rows", "list tvm_step", "lint tvm_step", "report tilling -o x.html"}) {
+    Ran ran = nestsmith(words);
+    EXPECT_EQ(ran.code, 2) << words;
+    EXPECT_TRUE(contains(ran.err, "; did you mean '")) << words << ": " << ran.err;
+    EXPECT_TRUE(ran.err.ends_with("'?\n")) << words << ": " << ran.err;
+  }
+  std::string far = nestsmith("lint zzz").err;
+  EXPECT_TRUE(far.ends_with("`nestsmith lint` shows all\n")) << far;
+}
+
 TEST(BadInput, OptionsAreChecked) {
-  expect_refused(nestsmith("run --shap 8x8x8"), 2, "unknown option '--shap' of 'run'; did you mean '--shape'?");
+  expect_refused(
+      nestsmith("run --shap 8x8x8"), 2,
+      "unknown option '--shap' of 'run'; `nestsmith run --help` lists them; did you mean '--shape'?\n");
   expect_refused(nestsmith("run --shape"), 2, "option '--shape' needs a value: --shape MxNxK");
   expect_refused(
       nestsmith("run --dtype f64"), 2,

@@ -161,7 +161,8 @@ TEST(ExerciseCommand, GivesHintsOneByOne) {
 TEST(ExerciseCommand, RefusesAnUnknownExercise) {
   Ran ran = nestsmith("exercise rows");
   EXPECT_EQ(ran.code, 2);
-  EXPECT_TRUE(contains(ran.err, "there is no exercise 'rows'; did you mean 'row'"));
+  EXPECT_TRUE(
+      contains(ran.err, "there is no exercise 'rows'; `nestsmith exercise` lists them; did you mean 'row'"));
 }
 
 } // namespace

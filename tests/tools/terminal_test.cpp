@@ -115,8 +115,8 @@ TEST_F(Terminal, NoEscapesUnderNoColor) {
 
 TEST_F(Terminal, AMessageIsFoldedBetweenWords) {
   OnTerminal show({"show", "coalescd"});
-  EXPECT_TRUE(
-      contains(show.read_all(), "nestsmith: unknown rung 'coalescd'; did you mean 'ladder/coalesced' or\r\n"));
+  EXPECT_TRUE(contains(show.read_all(),
+                       "nestsmith: unknown rung 'coalescd'; `nestsmith list` shows them; did you mean\r\n"));
   EXPECT_EQ(WEXITSTATUS(show.wait()), 2);
 }
 

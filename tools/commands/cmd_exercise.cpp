@@ -16,8 +16,9 @@ const Exercise &chosen_exercise(const std::string &wanted) {
       return exercise;
     names.push_back(exercise.name);
   }
-  throw UserError(ExitCode::usage, fmt::format("there is no exercise '{}'{}; `nestsmith exercise` lists them",
-                                               wanted, did_you_mean(wanted, names)));
+  throw UserError(ExitCode::usage,
+                  with_hint(fmt::format("there is no exercise '{}'; `nestsmith exercise` lists them", wanted),
+                            wanted, names));
 }
 
 std::string labelled(const std::string &label, const std::string &text, const Style &style) {

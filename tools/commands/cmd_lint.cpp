@@ -21,9 +21,11 @@ std::vector<const Mistake *> chosen(const Arguments &arguments) {
       found.push_back(&mistake);
   }
   if (found.empty())
-    throw UserError(ExitCode::usage, fmt::format("there is no mistake '{}' and no tutorial of that name with a "
-                                                 "mistake{}; `nestsmith lint` shows all",
-                                                 wanted, did_you_mean(wanted, {known.begin(), known.end()})));
+    throw UserError(ExitCode::usage,
+                    with_hint(fmt::format("there is no mistake '{}' and no tutorial of that name "
+                                          "with a mistake; `nestsmith lint` shows all",
+                                          wanted),
+                              wanted, {known.begin(), known.end()}));
   return found;
 }
 

@@ -43,8 +43,9 @@ std::vector<Group> chosen(const Context &context) {
   if (std::ranges::find(names, wanted) == names.end())
     throw UserError(ExitCode::usage,
                     names.empty() ? fmt::format("there is no tutorial '{}'; these rungs have none", wanted)
-                                  : fmt::format("there is no tutorial '{}'{}; expected {}", wanted,
-                                                did_you_mean(wanted, names), quoted_list(names)));
+                                  : with_hint(fmt::format("there is no tutorial '{}', expected {}", wanted,
+                                                          quoted_list(names)),
+                                              wanted, names));
   std::erase_if(groups, [&](const Group &group) { return group.name != wanted; });
   return groups;
 }

@@ -23,10 +23,11 @@ void check_list(const Option &option, const std::string &spelled, const std::str
   std::vector<std::string> known;
   for (const std::string &word : words_of_list(value)) {
     if (!option.choices.empty() && std::ranges::find(option.choices, word) == option.choices.end())
-      throw UserError(ExitCode::usage,
-                      fmt::format("option '{}' must be a list of {} with commas between them, got '{}'{}",
-                                  spelled, quoted_list(option.choices), word,
-                                  did_you_mean(word, option.choices)));
+      throw UserError(
+          ExitCode::usage,
+          with_hint(fmt::format("option '{}' must be a list of {} with commas between them, got '{}'", spelled,
+                                quoted_list(option.choices), word),
+                    word, option.choices));
     if (std::ranges::find(known, word) != known.end())
       throw UserError(ExitCode::usage, fmt::format("option '{}' has '{}' twice", spelled, word));
     known.push_back(word);
@@ -69,8 +70,9 @@ Arguments::Arguments(const std::string &command, const std::vector<std::string> 
     std::string spelled = word.substr(0, equals);
     const Option *option = find_option(options, spelled);
     if (!option)
-      refuse(fmt::format("unknown option '{}' of '{}'{}; `nestsmith {} --help` lists them", spelled, command,
-                         did_you_mean(spelled, spellings(options)), command));
+      refuse(with_hint(fmt::format("unknown option '{}' of '{}'; `nestsmith {} --help` lists them", spelled,
+                                   command, command),
+                       spelled, spellings(options)));
     std::string value;
     if (equals != std::string::npos) {
       if (option->value.empty())
@@ -158,9 +160,12 @@ std::string quoted_list(const std::vector<std::string> &names) {
   return text;
 }
 
-std::string did_you_mean(std::string_view wanted, const std::vector<std::string> &names) {
-  std::vector<std::string> near = nearest(wanted, names);
-  return near.empty() ? "" : "; did you mean " + quoted_list(near) + "?";
+std::string with_names(std::string message, const std::vector<std::string> &near) {
+  return near.empty() ? message : std::move(message) + "; did you mean " + quoted_list(near) + "?";
+}
+
+std::string with_hint(std::string message, std::string_view wanted, const std::vector<std::string> &names) {
+  return with_names(std::move(message), nearest(wanted, names));
 }
 
 } // namespace nestsmith::cli

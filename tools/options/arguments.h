@@ -58,8 +58,11 @@ private:
 
 /// Up to three names that resemble `wanted`, best first.
 std::vector<std::string> nearest(std::string_view wanted, const std::vector<std::string> &names);
-/// "; did you mean 'a' or 'b'?", or "".
-std::string did_you_mean(std::string_view wanted, const std::vector<std::string> &names);
+/// The message, with "; did you mean 'a' or 'b'?" at its end if some of the names resemble `wanted`. So a
+/// message has one mark, which ends it.
+std::string with_hint(std::string message, std::string_view wanted, const std::vector<std::string> &names);
+/// The same for names that are chosen already.
+std::string with_names(std::string message, const std::vector<std::string> &near);
 /// "'a', 'b' or 'c'".
 std::string quoted_list(const std::vector<std::string> &names);
 

@@ -158,8 +158,7 @@ ChosenRung from_rung(const Rung &rung) {
       if (rung.name == name && near.size() < 3 && std::ranges::find(near, rung.full_name()) == near.end())
         near.push_back(rung.full_name());
   throw UserError(ExitCode::usage,
-                  fmt::format("unknown rung '{}'{}; `nestsmith list` shows them", word,
-                              near.empty() ? "" : "; did you mean " + quoted_list(near) + "?"));
+                  with_names(fmt::format("unknown rung '{}'; `nestsmith list` shows them", word), near));
 }
 
 } // namespace

@@ -127,7 +127,7 @@ TEST_F(NvrtcTest, RefusesAnUnknownArchitecture) {
   std::string message = refusal(plain, "plain", "sm_81");
   EXPECT_TRUE(says(message, "unknown architecture \"sm_81\": NVRTC " + nvrtc->version() + " compiles for "));
   EXPECT_TRUE(says(message, "sm_80, "));
-  EXPECT_TRUE(says(refusal(plain, "plain", "sm80"), "; did you mean sm_80"));
+  EXPECT_TRUE(says(refusal(plain, "plain", "sm80"), "; did you mean sm_80?"));
   EXPECT_TRUE(says(refusal(plain, "plain", "compute_80"), "unknown architecture \"compute_80\""));
   EXPECT_TRUE(says(refusal(plain, "plain", ""), "unknown architecture \"\""));
   EXPECT_TRUE(says(refusal(plain, "plain", "sm_999"), "; a newer architecture needs a newer NVRTC"));
