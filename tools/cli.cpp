@@ -6,6 +6,7 @@
 #include "tools/options/command.h"
 #include "tools/output/failure.h"
 #include "tools/output/json.h"
+#include "tools/results/measured_times.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -202,7 +203,7 @@ ExitCode dispatch(std::vector<std::string> words, const std::vector<Rung> &rungs
   check_positional(command, arguments);
   std::string when = arguments.value("color").value_or("auto");
   Colour colour = when == "auto" ? Colour::automatic : when == "always" ? Colour::always : Colour::never;
-  ExitCode code = command.run(Context{rungs, arguments, Style(colour), tutorials});
+  ExitCode code = command.run(Context{rungs, arguments, Style(colour), tutorials, given_table(arguments)});
   if (std::string refused = DiskCache::refused(); !refused.empty())
     to_stderr("nestsmith: warning: " + refused);
   return code;

@@ -6,8 +6,13 @@
 #include "tools/options/arguments.h"
 #include "tools/output/terminal.h"
 
+#include <memory>
 #include <string>
 #include <vector>
+
+namespace nestsmith::records {
+class MeasuredTable;
+}
 
 namespace nestsmith::cli {
 
@@ -16,6 +21,8 @@ struct Context {
   const Arguments &arguments;
   Style style;                          ///< style of the text on stdout
   std::vector<Tutorial> tutorials = {}; ///< text that `list` prints above their rungs
+  /// The measured times of nestsmith with those of --records; null: those of nestsmith.
+  std::shared_ptr<const records::MeasuredTable> measured = nullptr;
 
   bool json() const { return arguments.has("json"); }
 };

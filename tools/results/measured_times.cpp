@@ -4,6 +4,8 @@
 #include "dsl/expr/printable.h"
 #include "lowering/lower.h"
 #include "runtime/model/explain.h"
+#include "runtime/model/gpus.h"
+#include "runtime/records/extents.h"
 #include "runtime/records/measured.h"
 #include "runtime/records/text.h"
 #include "schedules/measured.h"
@@ -30,13 +32,8 @@ const records::MeasuredTable &own_table() {
   return table;
 }
 
-/// The records of nestsmith with those of the file of --records.
-records::MeasuredTable table_with(const std::string &path) {
-  records::MeasuredTable table = own_table();
-  records::MeasuredTable given(read_outside(path, "table", records::most_text_bytes), printable(path));
-  for (const records::Record &record : given.records())
-    table.put(record);
-  return table;
+const records::MeasuredTable &table_of(const Context &context) {
+  return context.measured ? *context.measured : own_table();
 }
 
 /// The field `code` of the rung for another GPU, at the shape and dtype of `scheduled`. Empty if it is refused
@@ -70,15 +67,22 @@ Option records_option() {
           "a table of measured times, as bench --record writes it; its records replace those of nestsmith"};
 }
 
+std::shared_ptr<const records::MeasuredTable> given_table(const Arguments &arguments) {
+  auto path = arguments.value(records_option().name);
+  if (!path)
+    return nullptr;
+  auto table = std::make_shared<records::MeasuredTable>(own_table());
+  records::MeasuredTable given(read_outside(*path, "table", records::most_text_bytes), printable(*path));
+  for (const records::Record &record : given.records())
+    table->put(record);
+  return table;
+}
+
 MeasuredTimes measured_times(const Context &context, const Scheduled &scheduled, const kernel::Plan &plan,
                              const Gpu &gpu) {
   MeasuredTimes times;
-  std::optional<records::MeasuredTable> given;
-  if (auto path = context.arguments.value("records"))
-    given = table_with(*path);
-  const records::MeasuredTable &table = given ? *given : own_table();
   records::Record place = point_of(scheduled, plan, {}, {.gpu = gpu.product});
-  for (const records::Record &record : table.records()) {
+  for (const records::Record &record : table_of(context).records()) {
     place.gpu = record.gpu;
     if (!records::same_place(record, place))
       continue;
@@ -92,6 +96,26 @@ MeasuredTimes measured_times(const Context &context, const Scheduled &scheduled,
   return times;
 }
 
+const Gpu *measured_gpu(const Context &context, const std::vector<ChosenRung> &choices) {
+  auto measured = [&](const ChosenRung &choice, const std::string &gpu) {
+    ChosenRung explained = choice;
+    if (!choice.fixed_shape)
+      explained.default_shape = choice.gpu_shape;
+    std::string shape = extents_text(chosen_shape(context, explained));
+    std::string dtype(name(chosen_dtype(context, explained)));
+    return !choice.given_knobs && !choice.fixed_shape && !context.arguments.has("symbolic") &&
+           std::ranges::any_of(table_of(context).records(), [&](const records::Record &record) {
+             return record.gpu == gpu && record.rung == choice.name && record.shape == shape &&
+                    record.dtype == dtype && !record.symbolic;
+           });
+  };
+  auto gpu = std::ranges::find_if(gpus(), [&](const Gpu &each) {
+    return std::ranges::all_of(choices,
+                               [&](const ChosenRung &choice) { return measured(choice, each.product); });
+  });
+  return gpu == gpus().end() || choices.empty() ? nullptr : &*gpu;
+}
+
 std::optional<MeasuredTime> deciding_time(const MeasuredTimes &times) {
   if (!times.here || !times.here->current)
     return std::nullopt;
@@ -102,9 +126,13 @@ std::optional<MeasuredTime> deciding_time(const MeasuredTimes &times) {
                                   record.shape)};
 }
 
+std::string measured_on(const records::Record &record) {
+  return record.measured_at.substr(0, record.measured_at.find('T'));
+}
+
 std::string measured_text(const MeasuredRecord &measured) {
   const records::Record &record = measured.record;
-  std::string date = record.measured_at.substr(0, record.measured_at.find('T'));
+  std::string date = measured_on(record);
   std::string text = fmt::format("{} on {}{}{}", seconds_text(record.median_ms * 1e-3), record.gpu,
                                  date.empty() ? "" : ", ", date);
   if (record.peer_ms)
