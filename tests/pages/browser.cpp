@@ -263,6 +263,16 @@ void Browser::click(const std::string &selector) {
     mouse(type, selector);
 }
 
+/// In a PDF of Chromium, the dictionaries of the pages are not compressed.
+std::size_t Browser::printed_pages() {
+  Object printed = call("Page.printToPDF", Object{{"paperWidth", 8.27}, {"paperHeight", 11.69}});
+  const std::string pdf = decoded(printed.getString("data")->str()), page = "/Type /Page";
+  std::size_t pages = 0;
+  for (std::size_t at = pdf.find(page); at != std::string::npos; at = pdf.find(page, at + 1))
+    pages += pdf.compare(at + page.size(), 1, "s") != 0; // the root of the tree is /Pages
+  return pages;
+}
+
 void Browser::screenshot(const std::string &path) {
   Object picture = call("Page.captureScreenshot", Object{{"format", "png"}});
   write_file(path, decoded(picture.getString("data")->str()));

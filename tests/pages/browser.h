@@ -38,6 +38,8 @@ public:
   /// Moves the mouse to the centre of the first element that matches the CSS selector. `click` also clicks.
   void hover(const std::string &selector);
   void click(const std::string &selector);
+  /// The pages of the document when it is printed on A4.
+  std::size_t printed_pages();
   /// Writes a screenshot in PNG.
   void screenshot(const std::string &path);
 

@@ -2,6 +2,7 @@
 
 #include "tests/pages/in_browser.h"
 #include "tests/tools/call_main.h"
+#include "tools/pages/findings.h"
 
 #include <fmt/format.h>
 
@@ -386,6 +387,27 @@ TEST_F(InBrowser, FitsEveryScreen) {
 
 /// Tests landmarks, the order of headings, the names of controls and of pictures, and that no name is used
 /// twice.
+TEST_F(InBrowser, ALadderPrintsOn30Pages) {
+  std::size_t pages = Browser(page("ladder --shape 64x64x64")).printed_pages();
+  EXPECT_GT(pages, 5U);
+  EXPECT_LE(pages, 30U);
+}
+
+TEST_F(InBrowser, MistakesAndFiguresFitAPhone) {
+  using cli::report::Language;
+  const cli::report::Findings found = cli::report::findings();
+  for (const std::string &text : {write_mistakes(found, Language::en), write_figures(found, Language::ko)}) {
+    std::string path = (folder_ / "found.html").string();
+    test::write_file(path, text);
+    Browser browser(path, {.width = 360, .height = 800});
+    EXPECT_TRUE(browser.holds("document.documentElement.scrollWidth <= innerWidth"));
+    EXPECT_GE(browser.number("document.querySelectorAll('main section').length"), 3);
+    EXPECT_EQ(0, browser.number("[...document.querySelectorAll('nav a[href^=\"#\"]')].filter(link => "
+                                "!document.getElementById(link.hash.slice(1))).length"));
+    expect_clean(browser);
+  }
+}
+
 TEST_F(InBrowser, IsReadByAScreenReader) {
   Browser browser(page("deep_dive --shape 64x64x64 --lang ko"));
   EXPECT_EQ(browser.text("document.documentElement.lang"), "ko");

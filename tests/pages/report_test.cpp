@@ -4,6 +4,7 @@
 #include "tests/files.h"
 #include "tests/tools/call_main.h"
 #include "tests/tools/run_binary.h"
+#include "tools/pages/findings.h"
 #include "tools/pages/sections.h"
 #include "tools/pages/source_machine.h"
 
@@ -403,25 +404,96 @@ TEST(Site, HasAPageForEachTutorialAndAnIndex) {
   EXPECT_EQ(folder.files(), 1U);
 }
 
-/// The climb of the first page: each bar leads to its rung. A rate that was not measured is drawn as a bound.
-TEST(Site, TheIndexDrawsTheClimb) {
-  using cli::report::SitePage;
-  SitePage page{"ladder.html", "the ladder", "", {"ladder/naive", "ladder/shared"}, "rates"};
-  page.addresses = page.rungs;
-  page.each = {1e12, 4e12};
-  std::string index = write_index({page}, Language::en);
-  EXPECT_TRUE(has(index, "<a href=\"ladder.html#ladder/naive\">ladder/naive</a>"));
-  EXPECT_TRUE(has(index, "<rect class=\"modelled\" width=\"25%\""));
-  EXPECT_FALSE(has(index, "lint")) << "the tutorials of a user";
-  page.measured = true;
-  EXPECT_TRUE(has(write_index({page}, Language::en), "<rect class=\"measured\" width=\"100%\""));
+/// A page about tiling/shared, with a record of this GPU, which may be that of the page.
+Page page_with_record(const std::string &gpu) {
+  Page page;
+  page.title = "the ladder";
+  page.gpu.gpu = find_gpu("H200");
+  PageRung &rung = page.rungs.emplace_back();
+  rung.name = "tiling/shared";
+  Knobs knobs;
+  cli::Scheduled scheduled =
+      schedule_at(cli::choose_rung(builtin_rungs(), rung.name), {64, 64, 64}, DType::f32, {}, knobs);
+  PlanAnalysis analysis = analyse(scheduled.source(), scheduled.plan(), page.gpu.gpu, {});
+  cli::MeasuredRecord measured{{}, true};
+  measured.record.gpu = find_gpu(gpu).product, measured.record.rung = rung.name;
+  measured.record.median_ms = 1, measured.record.measured_at = "2026-11-23T20:00:36Z";
+  cli::MeasuredTimes times;
+  if (gpu == "H200")
+    times.here = measured;
+  else
+    times.elsewhere = {measured};
+  rung.model = cli::Analysed{std::move(scheduled), std::move(analysis), "", times};
+  rung.steps = cli::report::steps_of(rung.shown()->schedule);
+  return page;
 }
 
-TEST(Site, TheIntroductionAndTheFiguresAreOurs) {
-  EXPECT_TRUE(has(site_introduction(Language::en).markup(), "./run.sh"));
-  const std::string figures = site_figures(Language::ko).markup();
-  EXPECT_TRUE(has(figures, "바로잡은 수치"));
-  EXPECT_TRUE(has(figures, "<tr><th scope=\"row\" lang=\"en\">"));
+/// Each bar leads to its rung. A rate that was not measured is drawn as a bound, with the record below it.
+TEST(Site, TheIndexDrawsTheClimb) {
+  Page page = page_with_record("H200"), bound = page_with_record("A100");
+  bound.rungs.front().model->measured = {};
+  std::string index = write_index({site_page(bound, "tiling.html", Language::en)}, Language::en);
+  EXPECT_TRUE(has(index, "<a href=\"tiling.html#tiling/shared\">"));
+  EXPECT_TRUE(has(index, "<rect class=\"modelled\" width=\"100%\""));
+  EXPECT_FALSE(has(index, "class=\"measured\""));
+  EXPECT_FALSE(has(index, "lint")) << "the tutorials of a user";
+  index =
+      write_index({site_page(bound, "bound.html", Language::en), site_page(page, "tiling.html", Language::en)},
+                  Language::en);
+  EXPECT_TRUE(has(index, "<a href=\"tiling.html#tiling/shared\">")) << "the first one that was measured";
+  EXPECT_FALSE(has(index, "<a href=\"bound.html#tiling/shared\">"));
+  EXPECT_TRUE(has(index, "<rect class=\"measured\""));
+  EXPECT_TRUE(has(index, "0.524 GFLOP/s (measured on NVIDIA H200, 2026-11-23)"));
+  index = write_index({site_page(page_with_record("A100"), "tiling.html", Language::en)}, Language::en);
+  EXPECT_TRUE(has(index, "<h3>f32 64x64x64, " + find_gpu("A100").product + "</h3>"));
+}
+
+/// A title is no part of a sentence.
+TEST(Site, ATitleBeginsWithACapitalOrFollowsAColon) {
+  Page page = page_with_record("H200");
+  page.tutorial = Tutorial{"mine", "from one thread to many", "us", "axpy"};
+  std::string file = write_page(page, Language::en);
+  EXPECT_TRUE(has(file, "<title>From one thread to many · nestsmith</title>"));
+  EXPECT_TRUE(has(file, "<h1 lang=\"en\" class=\"title\">From one thread to many</h1>"));
+  for (Language language : {Language::en, Language::ko}) {
+    std::string index = write_index({site_page(page, "mine.html", language)}, language);
+    EXPECT_TRUE(has(index, ": From one thread to many</h2>"));
+  }
+  page.tutorial.reset();
+  EXPECT_EQ(headline(page), "the ladder") << "names of rungs and files stay as they are";
+}
+
+TEST(Site, TheIndexOfNestsmithLeadsToItsFindings) {
+  cli::report::Findings found;
+  found.mistakes.push_back({mistakes().front(), {LintVerdict::refused, {"<why>"}, ""}});
+  found.figures.push_back({"tiling", "bytes", 12, 11, 11});
+  for (Language language : {Language::en, Language::ko}) {
+    std::string index = write_index({}, language, &found);
+    EXPECT_TRUE(has(index, "./run.sh"));
+    EXPECT_TRUE(has(index, "<a href=\"mistakes.html\">"));
+    EXPECT_TRUE(has(index, "<a href=\"figures.html\">"));
+    const std::string &tutorial = mistakes().front().tutorial, name = mistakes().front().full_name();
+    std::string page = write_mistakes(found, language);
+    EXPECT_TRUE(has(page, "<section id=\"" + tutorial + "\""));
+    EXPECT_TRUE(has(page, "<a id=\"" + name + "\" class=\"address\" href=\"#" + name + "\">"));
+    EXPECT_TRUE(has(page, "<code>&lt;why&gt;</code>"));
+    EXPECT_TRUE(has(page, "href=\"index.html\""));
+    EXPECT_EQ(links_of(found, tutorial).mistakes, "mistakes.html#" + tutorial);
+    page = write_figures(found, language);
+    EXPECT_TRUE(has(page, "<section id=\"tiling\""));
+    EXPECT_TRUE(has(page, "<th scope=\"row\" lang=\"en\">bytes</th><td>12</td><td>11</td>"));
+    EXPECT_EQ(links_of(found, "tiling").figures, "figures.html#tiling");
+    EXPECT_EQ(links_of(found, "tiling").index, "index.html");
+  }
+  EXPECT_EQ(links_of(found, "worklog").mistakes + links_of(found, "worklog").figures, "");
+  EXPECT_TRUE(has(write_mistakes(found, Language::ko), "lint가 찾아내는 실수"));
+  EXPECT_TRUE(has(write_figures(found, Language::ko), "바로잡은 수치"));
+
+  Page page = page_with_record("H200");
+  page.site = links_of(found, "tiling");
+  std::string file = write_page(page, Language::en);
+  EXPECT_TRUE(has(file, "<a href=\"figures.html#tiling\">Figures that we correct</a>"));
+  EXPECT_FALSE(has(file, "mistakes.html")) << "tiling has none here";
 }
 
 Schedule naive(const Shape &shape, DType dtype, const Target &target) {

@@ -38,13 +38,22 @@ records::Record timed(const std::string &rung, double ms, const std::string &gpu
 
 class MeasuredTimes : public testing::Test {
 protected:
-  std::string with(const std::vector<records::Record> &records) {
+  std::string with(const std::vector<records::Record> &records, const std::string &gpu = " --gpu H200") {
     records::MeasuredTable table;
     for (const records::Record &record : records)
       table.put(record);
     std::string file = (folder / "times.json").string();
     std::ofstream(file) << table.text();
-    return " --shape 64x64x64 --gpu H200 --records " + file;
+    return " --shape 64x64x64" + gpu + " --records " + file;
+  }
+  /// A page about two rungs.
+  std::string page(const std::string &options) {
+    std::string file = (folder / "page.html").string();
+    Ran ran = nestsmith("report ladder/naive ladder/coalesced --device sim -o " + file + options,
+                        "CUDA_VISIBLE_DEVICES=");
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    std::string text = test::read_file(file);
+    return text.substr(0, text.find("id=\"run\"")); // the climb and the roofline
   }
   test::TemporaryFolder folder;
 };
@@ -136,6 +145,58 @@ TEST_F(MeasuredTimes, OfARungThatGotKnobsLaterAreThoseOfTheirDefaults) {
   options = with({older});
   EXPECT_FALSE(contains(nestsmith("explain ladder/warps" + options).out, "Measured by"));
   EXPECT_TRUE(contains(nestsmith("explain ladder/warps --set bk=16" + options).out, "2 ms on NVIDIA H200"));
+}
+
+/// 2 * 64^3 operations in 2 ms.
+TEST_F(MeasuredTimes, AreDrawnBelowTheModelOfTheirGpu) {
+  std::string html = page(with({timed("ladder/coalesced", 2)}));
+  EXPECT_TRUE(contains(html, "<span>measured 0.262 GFLOP/s</span> <span>at most "));
+  EXPECT_TRUE(
+      contains(html, "Measured on NVIDIA H200, 2026-11-23, by <code>nestsmith bench ladder/coalesced --shapes "
+                     "64x64x64 --dtype f32 --record FILE</code>"));
+  EXPECT_TRUE(contains(html, "measured on NVIDIA H200, 2026-11-23</li>")) << "the legend";
+  EXPECT_TRUE(contains(html, "; cuBLAS 13.1.0: 1.05 GFLOP/s</title>"));
+  EXPECT_TRUE(test::matches(html, "ladder/naive: at most "));
+  EXPECT_FALSE(contains(html, "<h3>f32 64x64x64, NVIDIA H200</h3>"));
+}
+
+TEST_F(MeasuredTimes, OfAnOlderTextAreMarkedInTheClimb) {
+  records::Record older = timed("ladder/coalesced", 2);
+  older.code = "another";
+  EXPECT_TRUE(contains(page(with({older})), "<span>measured 0.262 GFLOP/s (older text)</span>"));
+}
+
+/// The axis of one chart is for one GPU.
+TEST_F(MeasuredTimes, OfAnotherGpuHaveAChartOfTheirOwn) {
+  std::string html = page(with({timed("ladder/coalesced", 2), timed("ladder/naive", 4)}, " --gpu A100"));
+  std::size_t own = html.find("<h3>f32 64x64x64</h3>"), other = html.find("<h3>f32 64x64x64, NVIDIA H200</h3>");
+  ASSERT_LT(own, other);
+  ASSERT_LT(other, html.size());
+  EXPECT_FALSE(contains(html.substr(own, other - own), "measured"));
+  EXPECT_TRUE(contains(html.substr(other), "<span>measured 0.262 GFLOP/s</span>"));
+  EXPECT_TRUE(contains(html.substr(other), "<span>measured 0.131 GFLOP/s</span>"));
+  EXPECT_TRUE(contains(html.substr(other), "bench ladder/naive ladder/coalesced --shapes"));
+}
+
+/// Without a GPU, and without the GPU of a source, a page is about the GPU that was measured, if all its rungs
+/// were.
+TEST_F(MeasuredTimes, GiveAPageItsGpu) {
+  std::vector<records::Record> all = {timed("ladder/coalesced", 2), timed("ladder/naive", 4)};
+  const std::string reason = "the GPU of the measured times; select another with --gpu";
+  std::string html = page(with(all, ""));
+  EXPECT_TRUE(contains(html, "NVIDIA H200 (sm_90a); " + reason));
+  EXPECT_TRUE(contains(html, "<span>measured 0.262 GFLOP/s</span> <span>at most "));
+  EXPECT_FALSE(contains(page(with(all, " --gpu A100")), reason));
+  EXPECT_FALSE(contains(page(with({all.front()}, "")), reason)) << "one rung of two";
+}
+
+TEST_F(MeasuredTimes, AreReadBeforeTheFirstRung) {
+  std::string options = with({}), file = (folder / "page.html").string();
+  std::ofstream(folder / "times.json") << "{}";
+  Ran ran = nestsmith("report tiling -o " + file + options);
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_TRUE(contains(ran.err, "times.json: not a file of records")) << ran.err;
+  EXPECT_FALSE(contains(ran.err, "1 of 2")) << ran.err;
 }
 
 TEST_F(MeasuredTimes, RefuseAFileThatIsNoTable) {

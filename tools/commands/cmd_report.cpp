@@ -2,6 +2,7 @@
 #include "tools/options/machine.h"
 #include "tools/output/json.h"
 #include "tools/output/output_file.h"
+#include "tools/pages/findings.h"
 #include "tools/pages/sections.h"
 #include "tools/tables/run_notes.h"
 
@@ -109,7 +110,8 @@ void announce(const Context &context, const Written &file) {
         }) +
         "\n");
   else
-    out(folded_lines(fmt::format("{}: {}, {:.0f} kB{}\n", file.path, counted(file.rows.size(), "rung"),
+    out(folded_lines(fmt::format("{}: {}{:.0f} kB{}\n", file.path,
+                                 file.rows.empty() ? "" : counted(file.rows.size(), "rung") + ", ",
                                  static_cast<double>(file.bytes) * 1e-3, reused_text(file.reused))));
 }
 
@@ -136,7 +138,11 @@ ExitCode write_site(const Context &context, const std::string &folder) {
   for (const Rung &rung : context.rungs)
     all.push_back(with_given_knobs(context, choose_rung(context.rungs, rung.full_name())));
   spare_other_ranks(context, all); // also the rungs of a tutorial of which none has this number of extents
-  std::vector<std::string> tutorials, files = {"index.html"};
+  const bool own = context.rungs.data() == builtin_rungs().data();
+  std::vector<std::string> tutorials, files = {report::index_file};
+  if (own)
+    files.insert(files.end(), {report::mistakes_file, report::figures_file});
+  const std::size_t first_page = files.size();
   std::vector<std::vector<ChosenRung>> choices;
   for (std::size_t n = 0; n < all.size(); ++n) {
     const std::string &tutorial = context.rungs[n].tutorial;
@@ -154,19 +160,26 @@ ExitCode write_site(const Context &context, const std::string &folder) {
   std::vector<report::SitePage> pages;
   std::vector<Climbed> rows;
   std::unique_ptr<ResultCache> results = earlier_results(context);
+  const report::Findings found = own ? report::findings() : report::Findings();
   for (std::size_t n = 0; n < choices.size(); ++n) {
-    const std::string &file = files[n + 1];
+    const std::string &file = files[first_page + n];
     Page page = report::gather(context, choices[n], results.get());
-    page.index = files.front();
+    page.site = links_of(found, tutorials[n]);
     Written written = write(context, page, path(file));
     announce(context, written);
     std::ranges::copy(written.rows, std::back_inserter(rows));
     pages.push_back(site_page(page, file, chosen_language(context)));
   }
-  std::string index =
-      write_index(pages, chosen_language(context), context.rungs.data() == builtin_rungs().data());
-  write_file(path(files.front()), index);
-  announce(context, {path(files.front()), index.size(), rows, {}});
+  const Language language = chosen_language(context);
+  auto finish = [&](const char *file, const std::string &text, const std::vector<Climbed> &of) {
+    write_file(path(file), text);
+    announce(context, {path(file), text.size(), of, {}});
+  };
+  if (own) {
+    finish(report::mistakes_file, write_mistakes(found, language), {});
+    finish(report::figures_file, write_figures(found, language), {});
+  }
+  finish(report::index_file, write_index(pages, language, own ? &found : nullptr), rows);
   return code_of(rows);
 }
 

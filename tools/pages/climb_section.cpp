@@ -1,88 +1,16 @@
-#include "dsl/ir/workload_info.h"
-#include "runtime/model/explain.h"
+#include "tools/pages/climb_rates.h"
 #include "tools/pages/sections.h"
-#include "tools/pages/source_machine.h"
 
 #include <algorithm>
-#include <cmath>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace nestsmith::cli::report {
 
 namespace {
 
-/// A published figure as a rate in FLOP/s.
-double rate_of(const PublishedTable &table, const PublishedFigure &figure) {
-  double edge = static_cast<double>(figure.edge);
-  return table.unit == "ms" ? 2 * edge * edge * edge / (figure.value * 1e-3) : figure.value * 1e9;
-}
-
-/// The published table of a rung, if the figures are rates of a product.
-const PublishedTable *published_of(const Page &page, const PageRung &rung) {
-  for (const PublishedTable *table : page.published)
-    if (rung.published &&
-        std::ranges::any_of(table->rows, [&](const PublishedRow &row) { return &row == rung.published; }))
-      return table;
-  return nullptr;
-}
-
-/// The measured rate of cuBLAS for the product of a rung, in FLOP/s; 0: not known. Rungs of one problem can
-/// have different rates, because a transposed operand is another product.
-double cublas_rate(const PageRung &rung) {
-  return rung.climbed.cublas_ms ? rung.climbed.operations / (*rung.climbed.cublas_ms * 1e-3) : 0;
-}
-
-/// Rungs of one problem, with the marks of their chart.
-struct Panel {
-  std::string problem;
-  std::vector<std::size_t> rungs;
-  double most = 0; ///< end of the scale, in FLOP/s
-};
-
-/// Whether the rates of the page are those of the GPU on which the source measured.
-bool on_gpu_of(const Page &page, const PublishedTable &table) {
-  const SourceMachine *source = source_machine(table.tutorial);
-  return source && source->gpu == page.gpu.gpu.name && (!page.measured || page.same_gpu);
-}
-
-/// The published rate of a row for the GPU and the shape of the chart, so that both share an axis; 0: none.
-double on_axis(const Page &page, const PageRung &rung, const PublishedTable &table, const PublishedRow &row) {
-  const Scheduled *shown = rung.shown();
-  const Shape &shape = shown ? shown->shape : rung.planned.shape;
-  if (on_gpu_of(page, table))
-    for (const PublishedFigure &figure : row.figures)
-      if (shape == Shape(3, figure.edge))
-        return rate_of(table, figure);
-  return 0;
-}
-
-/// The published rates of a rung and of its source's cuBLAS on the axis of the chart; 0: none.
-struct Published {
-  double rung = 0, cublas = 0;
-};
-Published published_on_axis(const Page &page, const PageRung &rung) {
-  const PublishedTable *table = published_of(page, rung);
-  if (!table)
-    return {};
-  const PublishedRow *cublas = table->find("");
-  return {on_axis(page, rung, *table, *rung.published), cublas ? on_axis(page, rung, *table, *cublas) : 0};
-}
-
-std::vector<Panel> panels_of(const Page &page) {
-  std::vector<Panel> panels;
-  for (std::size_t n = 0; n < page.rungs.size(); ++n) {
-    const PageRung &rung = page.rungs[n];
-    std::string problem = problem_of(page, rung);
-    if (panels.empty() || panels.back().problem != problem)
-      panels.push_back({problem, {}});
-    Panel &panel = panels.back();
-    panel.rungs.push_back(n);
-    panel.most = std::max({panel.most, rate_of(page, rung), cublas_rate(rung)});
-    Published published = published_on_axis(page, rung);
-    panel.most = std::max({panel.most, published.rung, published.cublas});
-  }
-  return panels;
-}
+/// The height of a bar; and with a second bar below it, which is the record.
+constexpr int bar_height = 22, pair_height = 34;
 
 /// A diamond that is `x` of the width from the left.
 Html diamond(const std::string &x) {
@@ -90,8 +18,15 @@ Html diamond(const std::string &x) {
                  {element("path", {{"d", "M0 -6L6 0L0 6L-6 0Z"}, {"class", "published"}})});
 }
 
-Html vertical(const std::string &x, const std::string &css_class) {
-  return element("line", {{"x1", x}, {"x2", x}, {"y1", "0"}, {"y2", "22"}, {"class", css_class}});
+Html vertical(const std::string &x, const std::string &css_class, int height = bar_height) {
+  return element("line",
+                 {{"x1", x}, {"x2", x}, {"y1", "0"}, {"y2", std::to_string(height)}, {"class", css_class}});
+}
+
+Html horizontal(const std::string &css_class, const std::string &width, int y, int height) {
+  return element(
+      "rect",
+      {{"class", css_class}, {"width", width}, {"y", std::to_string(y)}, {"height", std::to_string(height)}});
 }
 
 std::string published_text(const PublishedTable &table, const PublishedRow &row) {
@@ -101,56 +36,65 @@ std::string published_text(const PublishedTable &table, const PublishedRow &row)
   return text;
 }
 
-/// The rate at the estimated time of the model, with latency, barriers and waves; 0 without compiled code.
-double estimated_rate(const Page &page, const PageRung &rung) {
-  if (page.measured || rate_of(page, rung) == 0)
-    return 0;
-  const PlanAnalysis &analysis = rung.model->analysis;
-  return analysis.slowest().compiled
-             ? operation_count(rung.model->scheduled.source()) / analysis.estimated_seconds()
-             : 0;
+/// The rates of a bar as text: that of the record first.
+std::vector<std::string> values_of(const Page &page, const ClimbRates &rates, const MeasuredRecord *record,
+                                   Language language) {
+  std::vector<std::string> values;
+  if (rates.recorded > 0)
+    values.push_back(say(record->current ? Label::climb_measured : Label::recorded_older, language,
+                         rate_text(rates.recorded)));
+  if (rates.rate > 0)
+    values.push_back(page.measured ? rate_text(rates.rate)
+                                   : say(Label::at_most, language, rate_text(rates.rate)));
+  if (rates.estimated > 0)
+    values.push_back(say(Label::estimated, language, rate_text(rates.estimated)));
+  return values.empty() ? std::vector<std::string>{"–"} : values;
 }
 
-Html bar(const Page &page, const Panel &panel, std::size_t n, Language language) {
+/// The name of the library that a chart has beside a rung.
+std::string library_of(const Page &page, const MeasuredRecord *record) {
+  return record && record->record.peer_ms ? record->record.peer : page.cublas_name;
+}
+
+Html bar(const Page &page, const ClimbChart &chart, double scale, std::size_t n, const std::string &file,
+         Language language) {
   const PageRung &rung = page.rungs[n];
-  double rate = rate_of(page, rung), scale = panel.most == 0 ? 1 : panel.most;
-  std::string value = rate == 0       ? std::string("–")
-                      : page.measured ? rate_text(rate)
-                                      : say(Label::at_most, language, rate_text(rate));
-  std::string title = rung.name + ": " + value;
-  Html marks, estimate, values = element("span", {value});
-  if (double estimated = estimated_rate(page, rung); estimated > 0) {
-    std::string said = say(Label::estimated, language, rate_text(estimated));
-    title += "; " + said;
-    values += " ";
-    values += element("span", {said});
-    estimate = element(
-        "rect", {{"class", "estimated"}, {"width", percent(estimated / scale)}, {"y", "6"}, {"height", "10"}});
+  const MeasuredRecord *record = record_in(page, chart, rung);
+  const ClimbRates rates = rates_in(page, chart, rung);
+  auto width = [&](double rate) { return percent(rate / scale); };
+  std::vector<std::string> values = values_of(page, rates, record, language);
+  std::string title = fmt::format("{}: {}", rung.name, fmt::join(values, "; "));
+  Html spans, bars, marks;
+  for (const std::string &value : values) {
+    spans += spans.empty() ? "" : " ";
+    spans += element("span", {value});
   }
-  Published published = published_on_axis(page, rung);
-  if (published.rung > 0) {
-    title += "; " + say(Label::published_mark, language, rate_text(published.rung));
-    marks += diamond(percent(published.rung / scale));
+  const bool pair = rates.recorded > 0 && rates.rate > 0;
+  const int height = pair ? pair_height : bar_height;
+  bars += element("rect", {{"class", "track"}, {"width", "100%"}, {"y", "3"}, {"height", "16"}});
+  if (chart.gpu.empty())
+    bars += horizontal(page.measured ? "measured" : "modelled", width(rates.rate), 3, 16);
+  if (rates.estimated > 0)
+    bars += horizontal("estimated", width(rates.estimated), 6, 10);
+  if (rates.recorded > 0)
+    bars += pair ? horizontal("measured", width(rates.recorded), 22, 9)
+                 : horizontal("measured", width(rates.recorded), 3, 16);
+  if (rates.published > 0) {
+    title += "; " + say(Label::published_mark, language, rate_text(rates.published));
+    marks += diamond(width(rates.published));
   }
-  Html lines;
-  if (double cublas = cublas_rate(rung); cublas > 0) {
-    title += fmt::format("; {}: {}", page.cublas_name, rate_text(cublas));
-    lines += vertical(percent(cublas / scale), "cublas");
+  if (rates.cublas > 0) {
+    title += fmt::format("; {}: {}", library_of(page, record), rate_text(rates.cublas));
+    marks += vertical(width(rates.cublas), "cublas", height);
   }
-  if (published.cublas > 0)
-    lines += vertical(percent(published.cublas / scale), "cublas published");
+  if (rates.published_cublas > 0)
+    marks += vertical(width(rates.published_cublas), "cublas published", height);
   return element(
       "li", {{"class", "bar"}},
-      {element("a", {{"href", "#" + address(page, n)}}, {fmt::format("{}.\u00a0{}", n + 1, rung.name)}), " ",
-       element("span", {{"class", "value"}}, {values}),
-       element("svg", {{"width", "100%"}, {"height", "22"}, {"role", "img"}},
-               {element("title", {title}),
-                element("rect", {{"class", "track"}, {"width", "100%"}, {"y", "3"}, {"height", "16"}}),
-                element("rect", {{"class", page.measured ? "measured" : "modelled"},
-                                 {"width", percent(rate / scale)},
-                                 {"y", "3"},
-                                 {"height", "16"}}),
-                estimate, lines, marks})});
+      {element("a", {{"href", file + "#" + address(page, n)}}, {fmt::format("{}.\u00a0{}", n + 1, rung.name)}),
+       " ", element("span", {{"class", "value"}}, {spans}),
+       element("svg", {{"width", "100%"}, {"height", std::to_string(height)}, {"role", "img"}},
+               {element("title", {title}), bars, marks})});
 }
 
 /// A sample of a mark, and its explanation.
@@ -159,41 +103,71 @@ Html legend_item(const Html &sample, const std::string &text) {
                         " ", text});
 }
 
-/// "401 TFLOP/s – 412 TFLOP/s", or one rate; empty if cuBLAS was not measured.
-std::string cublas_rates(const Page &page) {
-  double least = 0, most = 0;
-  for (const PageRung &rung : page.rungs)
-    if (double rate = cublas_rate(rung); rate > 0) {
-      least = least == 0 ? rate : std::min(least, rate);
-      most = std::max(most, rate);
-    }
+Html sample_bar(const std::string &css_class, int y, int height) {
+  return element("rect", {{"class", css_class},
+                          {"x", "1"},
+                          {"width", "22"},
+                          {"y", std::to_string(y)},
+                          {"height", std::to_string(height)}});
+}
+
+/// "401 TFLOP/s – 412 TFLOP/s", or one rate; empty for no rate.
+std::string range_text(double least, double most) {
   std::string low = rate_text(least), high = rate_text(most);
   return most == 0 ? "" : low == high ? low : fmt::format("{} – {}", low, high);
 }
 
+/// The least and the largest of some rates. 0 is no rate.
+struct RateRange {
+  double least = 0, most = 0;
+  void add(double rate) {
+    if (rate > 0)
+      least = least == 0 ? rate : std::min(least, rate);
+    most = std::max(most, rate);
+  }
+  std::string text() const { return range_text(least, most); }
+};
+
+/// The items of the library and of the records.
+Html measured_items(const Page &page, Language language) {
+  Html items;
+  RateRange library;
+  std::string name;
+  std::vector<std::string> recorded;
+  for (const ClimbChart &chart : climb_charts(page)) {
+    for (std::size_t n : chart.rungs)
+      if (double rate = rates_in(page, chart, page.rungs[n]).cublas; rate > 0) {
+        library.add(rate);
+        name = library_of(page, record_in(page, chart, page.rungs[n]));
+      }
+    std::string on = recorded_on(page, chart);
+    if (!on.empty() && std::ranges::find(recorded, on) == recorded.end())
+      recorded.push_back(on);
+  }
+  for (const std::string &on : recorded)
+    items += legend_item(sample_bar("measured", 6, 9), say(Label::recorded_on, language, on));
+  if (library.most > 0)
+    items += legend_item(vertical("12", "cublas"), fmt::format("{}: {}", name, library.text()));
+  return items;
+}
+
 /// The legend of all charts of the page.
 Html legend(const Page &page, Language language) {
-  Html items = legend_item(element("rect", {{"class", page.measured ? "measured" : "modelled"},
-                                            {"x", "1"},
-                                            {"width", "22"},
-                                            {"y", "3"},
-                                            {"height", "16"}}),
-                           source_of_rates(page, language));
-  if (std::ranges::any_of(page.rungs, [&](const PageRung &rung) { return estimated_rate(page, rung) > 0; }))
-    items += legend_item(
-        element("rect", {{"class", "estimated"}, {"x", "1"}, {"width", "22"}, {"y", "6"}, {"height", "10"}}),
-        std::string(say(Label::estimate, language)));
-  if (std::string rates = cublas_rates(page); !rates.empty())
-    items += legend_item(vertical("12", "cublas"), fmt::format("{}: {}", page.cublas_name, rates));
+  Html items =
+      legend_item(sample_bar(page.measured ? "measured" : "modelled", 3, 16), source_of_rates(page, language));
+  const ClimbChart own;
+  auto drawn = [&](double ClimbRates::*rate, const PublishedTable *table) {
+    return std::ranges::any_of(page.rungs, [&](const PageRung &rung) {
+      return (!table || published_of(page, rung) == table) && rates_in(page, own, rung).*rate > 0;
+    });
+  };
+  if (drawn(&ClimbRates::estimated, nullptr))
+    items += legend_item(sample_bar("estimated", 6, 10), std::string(say(Label::estimate, language)));
+  items += measured_items(page, language);
   for (const PublishedTable *table : page.published) {
-    auto drawn = [&](double Published::*mark) {
-      return std::ranges::any_of(page.rungs, [&](const PageRung &rung) {
-        return published_of(page, rung) == table && published_on_axis(page, rung).*mark > 0;
-      });
-    };
-    if (drawn(&Published::rung))
+    if (drawn(&ClimbRates::published, table))
       items += legend_item(diamond("12"), say(Label::published_mark, language, table->source));
-    if (drawn(&Published::cublas))
+    if (drawn(&ClimbRates::published_cublas, table))
       items += legend_item(vertical("12", "cublas published"),
                            say(Label::published_cublas, language, published_text(*table, *table->find(""))));
   }
@@ -223,44 +197,46 @@ Html published_figures(const Page &page, const PublishedTable &table, Language l
 
 } // namespace
 
-double rate_at_least_time(const PageRung &rung) {
-  return rung.model ? operation_count(rung.model->scheduled.source()) / rung.model->analysis.seconds() : 0;
+Html climb_bars(const Page &page, Language language, const std::string &file) {
+  Html parts;
+  for (const ClimbChart &chart : climb_charts(page)) {
+    double most = 0;
+    for (std::size_t n : chart.rungs)
+      most = std::max(most, rates_in(page, chart, page.rungs[n]).most());
+    Html bars;
+    for (std::size_t n : chart.rungs)
+      bars += bar(page, chart, most == 0 ? 1 : most, n, file, language);
+    parts += element("h3", {chart.problem + (chart.gpu.empty() ? "" : ", " + chart.gpu)});
+    if (std::string on = recorded_on(page, chart); !on.empty())
+      parts +=
+          element("p", {{"class", "quiet recorded"}},
+                  {say(Label::recorded_by, language, on), " ", element("code", {recorded_by(page, chart)})});
+    parts += element("ol", {{"class", "bars"}}, {bars});
+  }
+  return parts += legend(page, language);
 }
 
-double rate_of(const Page &page, const PageRung &rung) {
-  if (rung.climbed.code == ExitCode::wrong_result)
-    return 0;
-  return page.measured ? rung.climbed.gflops() * 1e9 : rate_at_least_time(rung);
-}
-
-std::string source_of_rates(const Page &page, Language language) {
-  return page.measured ? say(Label::climb_measured, language, page.where)
-                       : say(Label::climb_modelled, language, page.gpu.gpu.product);
-}
-
-std::string rate_text(double flops) {
-  return flops >= 0.9995e12 ? number_text(flops * 1e-12) + " TFLOP/s" : number_text(flops * 1e-9) + " GFLOP/s";
-}
-
-std::string problem_of(const Page &page, const PageRung &rung) {
-  const Scheduled *scheduled = page.measured ? nullptr : rung.shown();
-  return scheduled ? dtype_name(scheduled->source(), scheduled->dtype) + " " + to_text(scheduled->shape)
-                   : rung.planned.problem();
+std::string rates_text(const Page &page, Language language) {
+  RateRange own, recorded;
+  std::string on;
+  for (const ClimbChart &chart : climb_charts(page))
+    for (std::size_t n : chart.rungs) {
+      const ClimbRates rates = rates_in(page, chart, page.rungs[n]);
+      own.add(rates.rate);
+      recorded.add(rates.recorded);
+      if (rates.recorded > 0)
+        on = recorded_on(page, chart);
+    }
+  if (recorded.most > 0)
+    return fmt::format("{} ({})", recorded.text(), say(Label::recorded_on, language, on));
+  return own.most == 0 ? "" : fmt::format("{} ({})", own.text(), source_of_rates(page, language));
 }
 
 Html climb_section(const Page &page, Language language) {
-  Html panels;
-  for (const Panel &panel : panels_of(page)) {
-    Html bars;
-    for (std::size_t n : panel.rungs)
-      bars += bar(page, panel, n, language);
-    panels += element("h3", {panel.problem});
-    panels += element("ol", {{"class", "bars"}}, {bars});
-  }
-  panels += legend(page, language);
+  Html parts = climb_bars(page, language);
   for (const PublishedTable *table : page.published)
-    panels += published_figures(page, *table, language);
-  return section("climb", std::string(say(Label::climb, language)), {panels});
+    parts += published_figures(page, *table, language);
+  return section("climb", std::string(say(Label::climb, language)), {parts});
 }
 
 } // namespace nestsmith::cli::report

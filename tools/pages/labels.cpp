@@ -180,7 +180,7 @@ constexpr std::array labels = {
         "지시문을 검사하여 결과를 바꿀 수 있으면 이유와 함께 거부하고, 모든 단계를 볼 수 있으며, 마지막에 CUDA "
         "커널이 나옵니다. 읽고 검사하고 예측하는 데 GPU가 필요하지 않습니다."},
     Words{Label::site_try, "Try it", "실행해 보기"},
-    Words{Label::site_climb, "The climb of {}", "{}의 rung별 성능"},
+    Words{Label::site_climb, "The climb: {}", "rung별 성능: {}"},
     Words{Label::site_climb_text, "Each bar is a rung, and leads to its page.",
           "막대 하나가 rung 하나이며, 그 문서로 이어집니다."},
     Words{Label::site_mistakes, "Mistakes that lint catches", "lint가 찾아내는 실수"},
@@ -195,6 +195,10 @@ constexpr std::array labels = {
           "게시물에 실린 개수와 비율, 그리고 커널의 실제 값입니다. 공개된 실행 시간은 포함하지 않습니다."},
     Words{Label::site_published, "published", "게시물의 값"},
     Words{Label::site_ours, "nestsmith", "nestsmith의 값"},
+    Words{Label::site_mended, "Without the mistake:", "실수가 없는 rung:"},
+    Words{Label::recorded_on, "measured on {}", "{}에서 측정"},
+    Words{Label::recorded_by, "Measured on {}, by", "{}에서 측정. 명령:"},
+    Words{Label::recorded_older, "measured {} (older text)", "측정값: {}(이전 커널)"},
 };
 
 /// A label without words in a language does not compile.

@@ -131,6 +131,10 @@ enum class Label : std::uint8_t {
   site_figures_text,
   site_published,
   site_ours,
+  site_mended,
+  recorded_on,
+  recorded_by,
+  recorded_older,
   last_ ///< the number of labels
 };
 

@@ -49,12 +49,17 @@ void take_shape(const SourceMachine *source, std::vector<ChosenRung> &choices) {
 }
 
 /// The GPU of all predictions of a page: by --gpu or --arch, else the GPU that is measured, else that of the
-/// source, so that a page has one GPU.
-ChosenGpu gpu_of_page(const Context &context, const Machine &machine, const SourceMachine *source) {
+/// source, else that of this machine, else one on which all rungs of the page were measured. So a page has one
+/// GPU.
+ChosenGpu gpu_of_page(const Context &context, const Machine &machine, const SourceMachine *source,
+                      const std::vector<ChosenRung> &choices) {
   bool given = context.arguments.has("gpu") || context.arguments.has("arch");
-  if (given || !machine.simulated() || !source || source->gpu.empty())
-    return choose_gpu(context);
-  return {find_gpu(source->gpu), "the GPU of the source; select another with --gpu"};
+  if (!given && machine.simulated() && source && !source->gpu.empty())
+    return {find_gpu(source->gpu), "the GPU of the source; select another with --gpu"};
+  ChosenGpu chosen = choose_gpu(context);
+  if (const Gpu *measured = chosen.assumed ? measured_gpu(context, choices) : nullptr)
+    return {*measured, "the GPU of the measured times; select another with --gpu"};
+  return chosen;
 }
 
 void explain_rung(const Context &context, const Gpu &gpu, PageRung &rung, ResultCache *results) {
@@ -162,9 +167,10 @@ std::vector<std::string> notes_of(const Context &context, const Climb &climb, co
 }
 
 /// The machine of `run`. The simulator has the limits of the GPU of the page.
-Machine machine_of(const Context &context, const SourceMachine *source, ChosenGpu &gpu) {
+Machine machine_of(const Context &context, const SourceMachine *source, const std::vector<ChosenRung> &choices,
+                   ChosenGpu &gpu) {
   Machine machine = choose_machine(context);
-  gpu = gpu_of_page(context, machine, source);
+  gpu = gpu_of_page(context, machine, source, choices);
   if (machine.simulated() && !context.arguments.has("arch")) {
     machine.assumed = gpu.gpu;
     machine.target = target_of(gpu.gpu);
@@ -190,7 +196,7 @@ void check_plans(const Context &context, const std::vector<std::vector<ChosenRun
     const SourceMachine *source = source_of(context, choices);
     take_shape(source, choices);
     ChosenGpu gpu;
-    Machine machine = machine_of(context, source, gpu);
+    Machine machine = machine_of(context, source, choices, gpu);
     Climb(context, machine).plan_all(choices);
   }
 }
@@ -208,7 +214,7 @@ Page gather(const Context &context, std::vector<ChosenRung> choices, ResultCache
   page.compares = context.arguments.has("against");
   const SourceMachine *source = source_of(context, choices);
   take_shape(source, choices);
-  Machine machine = machine_of(context, source, page.gpu);
+  Machine machine = machine_of(context, source, choices, page.gpu);
   page.measured = !machine.simulated();
   page.same_gpu = page.measured && machine.device->info().name == page.gpu.gpu.product;
   auto reused = [&] { return results ? results->reused() : Reused(); };

@@ -45,6 +45,11 @@ struct PageTable {
       rows; ///< one for each rung, and one for cuBLAS if it was measured for one problem
 };
 
+/// The addresses in a site to which the page of a tutorial links. Empty: there is none.
+struct SiteLinks {
+  std::string index, mistakes, figures;
+};
+
 struct Page {
   std::string title;
   std::optional<Tutorial> tutorial; ///< if the rungs are those of one tutorial
@@ -58,7 +63,7 @@ struct Page {
   std::vector<const PublishedTable *> published;
   std::vector<std::string> notes;
   bool compares = false; ///< the page compares its two rungs
-  std::string index;     ///< on a site: the file of the index
+  SiteLinks site;        ///< on a site
   Reused reused;         ///< the page does not show it, so that it does not depend on earlier calls
 };
 

@@ -13,9 +13,17 @@
 
 namespace nestsmith::cli::report {
 
-/// A bar for each rung: its measured rate, or the rate at the least time of the model, with the published
-/// figures as marks and cuBLAS as a line.
+struct Findings;
+
+/// A bar for each rung: its measured rate, or the rate at the least time of the model and below it the rate of
+/// the record, with the published figures as marks and cuBLAS as a line. `climb_section` adds all published
+/// figures.
 Html climb_section(const Page &page, Language language);
+/// `file` is the file of the rungs to which the bars lead; empty: they are on the same page.
+Html climb_bars(const Page &page, Language language, const std::string &file = "");
+/// "446 GFLOP/s – 14.1 TFLOP/s (measured on NVIDIA H200, 2026-11-23)": of the records if there are some. May be
+/// empty.
+std::string rates_text(const Page &page, Language language);
 /// The rungs below the roof of the GPU.
 Html roofline_section(const Page &page, Language language);
 /// The table of `run` and its notes.
@@ -30,27 +38,28 @@ Html why(const Page &page, std::size_t n, Language language);
 /// The whole file.
 std::string write_page(const Page &page, Language language);
 
+/// The title of a page or a tutorial as a heading, which begins with a capital: "From one thread per element
+/// …". The names of rungs stay as they are.
+std::string headline(const Tutorial &tutorial);
+std::string headline(const Page &page);
+/// A file with this body. `script` may be empty.
+std::string page_file(const std::string &title, std::string_view script, Language language, const Html &body);
+
 /// A page of a site.
 struct SitePage {
   std::string file; ///< "deep_dive.html"
   std::string title, teaches;
   std::vector<std::string> rungs;
-  std::string rates;                       ///< "446 GFLOP/s – 14.1 TFLOP/s", with their source; or empty
-  std::vector<std::string> addresses = {}; ///< of the rungs on the page: "ladder/naive"
-  bool measured = false;                   ///< the rates; otherwise they are upper bounds
-  std::vector<double> each = {};           ///< the rates of the rungs in FLOP/s; 0: not known
+  std::string rates;     ///< as `rates_text`
+  Html climb = {};       ///< the bars of its climb, which lead to its rungs
+  bool recorded = false; ///< the climb has measured times of the GPU of the page
 };
+SitePage site_page(const Page &page, const std::string &file, Language language);
 /// The source of the rates of a page: the GPU that was measured, or the model.
 std::string source_of_rates(const Page &page, Language language);
-/// The index of a site: what nestsmith is, the climb of the first page, and a link to each page. `own` is false
-/// for the tutorials of a user.
-std::string write_index(const std::vector<SitePage> &pages, Language language, bool own = false);
-/// The parts of the index that are about nestsmith itself: what it is and how to try it; the mistakes in posts
-/// that `lint` catches, and the published figures that are wrong. Both run the examples, which takes seconds.
-Html site_introduction(Language language);
-Html site_mistakes(Language language);
-Html site_figures(Language language);
-SitePage site_page(const Page &page, const std::string &file, Language language);
+/// The index of a site: a link to each page, and the climb of the first one that has measured times. With
+/// `found`, it is the site of nestsmith: it says what nestsmith is, and leads to the mistakes and the figures.
+std::string write_index(const std::vector<SitePage> &pages, Language language, const Findings *found = nullptr);
 
 /// The rate of a rung in FLOP/s: measured, or at the least time of the model. 0: not known, or the result is
 /// wrong.

@@ -2,8 +2,8 @@
 #include "tools/pages/pictures.h"
 
 #include <algorithm>
+#include <cctype>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <llvm/Support/FormatVariadic.h>
 
 namespace nestsmith::cli::report {
@@ -50,9 +50,9 @@ Html header(const Page &page, Language language) {
   }
   fact(Label::machine, fmt::format("{} ({}){}{}", page.gpu.gpu.product, to_string(page.gpu.gpu.arch),
                                    page.gpu.why.empty() ? "" : "; ", page.gpu.why));
-  return element("header",
-                 {element("h1", {{"lang", "en"}, {"class", page.tutorial ? "title" : "names"}}, {page.title}),
-                  element("dl", {facts})});
+  return element("header", {element("h1", {{"lang", "en"}, {"class", page.tutorial ? "title" : "names"}},
+                                    {headline(page)}),
+                            element("dl", {facts})});
 }
 
 Html contents(const Page &page, Language language) {
@@ -60,8 +60,13 @@ Html contents(const Page &page, Language language) {
   auto item = [&](const std::string &id, const std::string &text) {
     items += element("li", {element("a", {{"href", "#" + id}}, {text})});
   };
-  if (!page.index.empty())
-    items += element("li", {element("a", {{"href", page.index}}, {say(Label::site_title, language)})});
+  auto of_site = [&](const std::string &address, Label label) {
+    if (!address.empty())
+      items += element("li", {element("a", {{"href", address}}, {say(label, language)})});
+  };
+  of_site(page.site.index, Label::site_title);
+  of_site(page.site.mistakes, Label::site_mistakes);
+  of_site(page.site.figures, Label::site_figures);
   item("climb", std::string(say(Label::climb, language)));
   if (!roofline_section(page, language).empty())
     item("roofline", std::string(say(Label::roofline, language)));
@@ -86,6 +91,20 @@ llvm::json::Value script_labels(Language language) {
 
 } // namespace
 
+std::string headline(const Tutorial &tutorial) {
+  std::string title = tutorial.title;
+  if (!title.empty())
+    title.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(title.front())));
+  return title;
+}
+
+std::string headline(const Page &page) { return page.tutorial ? headline(*page.tutorial) : page.title; }
+
+std::string page_file(const std::string &title, std::string_view script, Language language, const Html &body) {
+  return document(element("html", {{"lang", std::string(code(language))}}, {head(title, script), body}))
+      .markup();
+}
+
 std::string write_page(const Page &page, Language language) {
   LineTable lines;
   Html rungs;
@@ -100,69 +119,7 @@ std::string write_page(const Page &page, Language language) {
                                data_block("lines", llvm::formatv("{0}", lines.json()).str()),
                                data_block("labels", llvm::formatv("{0}", script_labels(language)).str()),
                                own_script(page_js)});
-  return document(element("html", {{"lang", std::string(code(language))}}, {head(page.title, page_js), body}))
-      .markup();
-}
-
-SitePage site_page(const Page &page, const std::string &file, Language language) {
-  SitePage made{file, page.title, page.tutorial ? page.tutorial->teaches : "", {}, ""};
-  made.measured = page.measured;
-  double least = 0, most = 0;
-  for (const PageRung &rung : page.rungs) {
-    made.addresses.push_back(address(page, made.rungs.size()));
-    made.rungs.push_back(rung.name);
-    double rate = rate_of(page, rung);
-    made.each.push_back(rate);
-    least = least == 0 ? rate : rate == 0 ? least : std::min(least, rate);
-    most = std::max(most, rate);
-  }
-  if (most > 0)
-    made.rates =
-        fmt::format("{} – {} ({})", rate_text(least), rate_text(most), source_of_rates(page, language));
-  return made;
-}
-
-/// The bars of the rungs of a page, each with a link to its rung.
-static Html small_climb(const SitePage &page, Language language) {
-  double most = page.each.empty() ? 0 : std::ranges::max(page.each);
-  if (most == 0)
-    return {};
-  Html bars;
-  for (std::size_t n = 0; n < page.each.size(); ++n)
-    bars += element("li", {{"class", "bar"}},
-                    {element("a", {{"href", page.file + "#" + page.addresses[n]}}, {page.rungs[n]}), " ",
-                     element("span", {{"class", "value"}},
-                             {page.each[n] == 0 ? std::string("–") : rate_text(page.each[n])}),
-                     element("svg", {{"width", "100%"}, {"height", "22"}, {"role", "img"}},
-                             {element("title", {page.rungs[n]}),
-                              element("rect", {{"class", page.measured ? "measured" : "modelled"},
-                                               {"width", percent(page.each[n] / most)},
-                                               {"y", "3"},
-                                               {"height", "16"}})})});
-  return section("climb", say(Label::site_climb, language, page.title),
-                 {element("p", {say(Label::site_climb_text, language), " ", page.rates}),
-                  element("ol", {{"class", "bars"}}, {bars})});
-}
-
-std::string write_index(const std::vector<SitePage> &pages, Language language, bool own) {
-  Html items;
-  for (const SitePage &page : pages)
-    items += element(
-        "li", {element("h2", {element("a", {{"href", page.file}, {"lang", "en"}}, {page.title})}),
-               page.teaches.empty() ? Html() : prose("p", page.teaches, language),
-               element("p", {{"class", "quiet"}},
-                       {say(Label::rungs_from_to, language, fmt::format("{}", fmt::join(page.rungs, ", ")))}),
-               page.rates.empty() ? Html() : element("p", {{"class", "quiet"}}, {page.rates})});
-  std::string title = own ? "nestsmith" : std::string(say(Label::site_title, language));
-  Html body = element(
-      "body", {element("header", {element("h1", {title})}),
-               element("main", {own ? site_introduction(language) : Html(),
-                                pages.empty() ? Html() : small_climb(pages.front(), language),
-                                section("tutorials", say(Label::site_title, language),
-                                        {element("ul", {{"class", "site"}}, {items})}),
-                                own ? site_mistakes(language) : Html(), own ? site_figures(language) : Html()}),
-               element("footer", {say(Label::made_by, language)})});
-  return document(element("html", {{"lang", std::string(code(language))}}, {head(title, ""), body})).markup();
+  return page_file(headline(page), page_js, language, body);
 }
 
 } // namespace nestsmith::cli::report

@@ -67,10 +67,11 @@ ChosenGpu choose_gpu(const Context &context) {
       return {*gpu, "the GPU of this machine"};
     return {find_gpu(assumed_gpu),
             fmt::format("the {} of this machine is not listed; assuming {}; select another GPU with --gpu",
-                        product, assumed_gpu)};
+                        product, assumed_gpu),
+            true};
   } catch (const UserError &) {
     return {find_gpu(assumed_gpu),
-            fmt::format("no GPU found; assuming {}; select another with --gpu", assumed_gpu)};
+            fmt::format("no GPU found; assuming {}; select another with --gpu", assumed_gpu), true};
   }
 }
 

@@ -23,7 +23,8 @@ inline constexpr std::string_view assumed_gpu = "A100";
 
 struct ChosenGpu {
   Gpu gpu;
-  std::string why; ///< reason for the choice if the user named none, such as "the GPU of this machine"
+  std::string why;      ///< reason for the choice if the user named none, such as "the GPU of this machine"
+  bool assumed = false; ///< no GPU is named, and none that is listed is found
 };
 /// Chooses the GPU: by --gpu if it is given, otherwise by --arch if it is given, otherwise the device of this
 /// machine if it is in the list of GPUs, otherwise `assumed_gpu`. Throws UserError (usage) if --gpu and --arch
