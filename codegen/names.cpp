@@ -117,6 +117,9 @@ std::string identifier(std::string wanted) {
 }
 
 std::string linked_identifier(std::string wanted) {
+  // A local may have the name expf_, but a kernel of a function of the library has `_kernel`.
+  if (is_math_function(wanted) && is_library_function(wanted) && !reserved_words().count(wanted))
+    return wanted + "_kernel";
   wanted = identifier(std::move(wanted));
   return is_library_function(wanted) || is_of_standalone(wanted) ? wanted + "_kernel" : wanted;
 }

@@ -19,9 +19,13 @@ namespace {
 
 bool is_integer(DType dtype) { return !is_float(dtype) && dtype != DType::boolean; }
 
+/// The threads between which the guards around a statement may differ.
+enum class Divergence : std::uint8_t { none, warps, lanes };
+
 class Verifier {
 public:
-  Verifier(const Kernel &kernel, bool finished) : finished_(finished), uniform_(kernel), values_(kernel) {
+  Verifier(const Kernel &kernel, bool finished)
+      : finished_(finished), uniform_(kernel), uniform_in_warp_(kernel, SyncScope::warp), values_(kernel) {
     for (const SizeParameter &size : kernel.sizes)
       visible_.insert(size.var.get());
     for (const ThreadIndex &index : kernel.indices)
@@ -32,7 +36,7 @@ public:
     for (const auto *list : {&kernel.shared, &kernel.local})
       for (const Allocation &allocation : *list)
         buffers_.insert(allocation.buffer);
-    check(kernel.body, false);
+    check(kernel.body, Divergence::none);
     if (finished)
       check_memory(kernel);
   }
@@ -246,9 +250,10 @@ private:
   }
 
   /// Checks a call of a warp: who executes it, and its operands.
-  void check_call(const Call &call, bool divergent) {
+  void check_call(const Call &call, Divergence divergent) {
     const Intrinsic &intrinsic = call.intrinsic;
-    check_reached("a call of " + intrinsic.name, divergent);
+    if (divergent == Divergence::lanes)
+      fail("a call of {} stands below a guard that differs between the lanes of a warp", intrinsic.name);
     if (intrinsic.group != Group::warp || call.places.size() != intrinsic.operands.size())
       return fail("the call of {} does not fit its declaration", intrinsic.name);
     for (std::size_t n = 0; n < call.places.size(); ++n) {
@@ -316,8 +321,8 @@ private:
   }
 
   /// Checks a statement that all threads of a block must reach together.
-  void check_reached(std::string_view what, bool divergent) {
-    if (divergent)
+  void check_reached(std::string_view what, Divergence divergent) {
+    if (divergent != Divergence::none)
       fail("{} stands below a guard that differs between the threads of a block", what);
   }
 
@@ -330,9 +335,10 @@ private:
     if (finished_)
       values_.define(x);
     uniform_.declare(x);
+    uniform_in_warp_.declare(x);
   }
 
-  void check_loop(const Loop &x, bool divergent) {
+  void check_loop(const Loop &x, Divergence divergent) {
     if (finished_ && x.over_lanes())
       fail("the loop {} over lanes is left", x.var->name);
     check(x.extent);
@@ -347,12 +353,14 @@ private:
     });
   }
 
-  void check_branch(const If &x, bool divergent) {
+  void check_branch(const If &x, Divergence divergent) {
     check(x.condition);
-    bool splits = !uniform_.uniform(x.condition);
-    scoped([&] { check(x.body, divergent || splits); });
+    Divergence inside = std::max(divergent, uniform_.uniform(x.condition)           ? Divergence::none
+                                            : uniform_in_warp_.uniform(x.condition) ? Divergence::warps
+                                                                                    : Divergence::lanes);
+    scoped([&] { check(x.body, inside); });
     if (x.otherwise)
-      scoped([&] { check(x.otherwise, divergent || splits); });
+      scoped([&] { check(x.otherwise, inside); });
   }
 
   void check_store(const Store &x) {
@@ -372,13 +380,13 @@ private:
       check_async(x);
   }
 
-  void check_wait(const Wait &x, bool divergent) {
+  void check_wait(const Wait &x, Divergence divergent) {
     check_reached("a wait", divergent);
     if (x.pending < 0)
       fail("a wait leaves {} groups pending", x.pending);
   }
 
-  void check_arrival(const Arrive &x, bool divergent) {
+  void check_arrival(const Arrive &x, Divergence divergent) {
     check_reached("an arrival", divergent);
     for (const Expr &e : {x.index, x.arrivals}) {
       check(e);
@@ -391,7 +399,7 @@ private:
     define(x.last);
   }
 
-  void check(const Stmt &stmt, bool divergent) {
+  void check(const Stmt &stmt, Divergence divergent) {
     visit(stmt, Overloaded{
                     [&](const Declare &x) { check_declaration(x); },
                     [&](const Loop &x) { check_loop(x, divergent); },
@@ -410,7 +418,7 @@ private:
   }
 
   bool finished_;
-  UniformValues uniform_;
+  UniformValues uniform_, uniform_in_warp_;
   llvm::DenseSet<const Symbol *> visible_;
   std::vector<const Symbol *> declared_; ///< in order
   std::set<Buffer> buffers_;

@@ -26,11 +26,15 @@ public:
       call.places.push_back(
           {access.buffer, operand.as<Rows>() ? row(operand, access) : start(operand, access)});
     }
-    return make(std::move(call), origin_);
+    Stmt made = make(std::move(call), origin_);
+    for (auto guard = guards_.rbegin(); guard != guards_.rend(); ++guard)
+      made = make(If{guard->first, made, nullptr, guard->second});
+    return made;
   }
 
 private:
-  /// Collects the nest, with its own declarations expanded.
+  /// Collects the nest, with its own declarations expanded, and the guards inside of it. A guard has one value
+  /// for all iterations, so that it can enclose the call.
   void read(const Loop &loop) {
     nest_.loops.push_back({loop.var, as_int(loop.extent).value()});
     bounds_.set_extent(loop.var, loop.extent);
@@ -44,6 +48,13 @@ private:
     } else if (const auto *seq = as<Seq>(stmt)) {
       for (const Stmt &child : seq->stmts)
         read(child);
+    } else if (const auto *guard = as<If>(stmt)) {
+      internal_check(!guard->otherwise, "a call of a warp has one store");
+      std::map<Var, Expr> first;
+      for (const NestLoop &loop : nest_.loops)
+        first[loop.var] = Expr(0);
+      guards_.emplace_back(simplify(substitute(expanded(guard->condition), first), bounds_), guard->purpose);
+      read(guard->body);
     } else {
       const auto *store = as<Store>(stmt);
       internal_check(store && store->lanes == 1 && !nest_.body.buffer, "a call of a warp has one store");
@@ -105,6 +116,7 @@ private:
   Bounds bounds_;
   Nest nest_;
   std::map<Var, Expr> definitions_; ///< declared in the nest
+  std::vector<std::pair<Expr, Purpose>> guards_;
   Match match_;
   Origin origin_; ///< of the store
 };

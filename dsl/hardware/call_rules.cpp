@@ -63,12 +63,20 @@ private:
            "that hold the elements",
            block_.id->name, call_);
     for (const IterVar &iter : block_.iters)
-      if (iter.guarded)
-        fail(
-            "tensorize.operands",
-            "block {} has the guard {} < {}, but {} has no guard; pad its operands to whole tiles with caches, "
-            "or choose tiles that divide the extent",
-            block_.id->name, iter.var->name, to_string(iter.extent), call_);
+      if (iter.guarded && (iter.is_summed() || uses_nest(iter.binding)))
+        fail("tensorize.operands",
+             "block {} has the guard {} < {}, which differs between the iterations of {}; pad its operands to "
+             "whole tiles with caches, or choose tiles that divide the extent",
+             block_.id->name, iter.var->name, to_string(iter.extent), call_);
+  }
+
+  /// Whether the value differs between the iterations that the call executes. Otherwise it is the same in all
+  /// lanes, because no loop around the call is bound to a lane.
+  bool uses_nest(const Expr &e) const {
+    for (const For *loop = &loop_; loop; loop = as<For>(loop->body))
+      if (as_int(loop->extent) != 1 && uses(e, loop->var))
+        return true;
+    return false;
   }
 
   /// Whether the kernel may execute the init in all lanes, each on its own copy.

@@ -9,7 +9,8 @@ namespace nestsmith {
 /// hold:
 ///
 /// - No loop around it is bound to a lane or to threadIdx.x, and the nest is still the meaning.
-/// - Its block has no init and no guard.
+/// - Its block has no init, or all lanes hold the result. A guard has one value for the whole call, and is not
+///   on a reduction axis.
 /// - Each operand is where the intrinsic expects it: a fragment with the lanes and registers of the intrinsic,
 ///   whose first register has the alignment of the operand, or rows in shared memory whose elements are
 ///   contiguous and aligned.

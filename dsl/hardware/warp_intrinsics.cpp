@@ -183,22 +183,41 @@ std::vector<Matrices> matrices(std::int64_t width, const Expr &lane) {
 
 // ---- shuffles
 
-/// for i < 32: sum = sum + x[i], where lane i holds x[i] and every lane gets the sum
-Intrinsic warp_sum(DType dtype, std::string_view type) {
-  Buffer x = formal_buffer("x", dtype, {lanes_per_warp}), sum = formal_buffer("sum", dtype, {});
+/// "a + b", "fmaxf(a, b)": a reducer of two elements that are not NaN, in CUDA C++.
+std::string combined(Reducer reducer, DType dtype, std::string_view a, std::string_view b) {
+  switch (reducer) {
+  case Reducer::sum:
+    return fmt::format("{} + {}", a, b);
+  case Reducer::product:
+    return fmt::format("{} * {}", a, b);
+  case Reducer::max:
+  case Reducer::min:
+    break;
+  }
+  std::string_view mark = is_float(dtype) ? "f" : "";
+  return fmt::format("{0}{1}{0}({2}, {3})", mark, name(reducer), a, b);
+}
+
+/// for i < 32: r = combine(r, x[i]), where lane i holds x[i] and every lane gets the result
+Intrinsic warp_reduction(Reducer reducer, DType dtype, std::string_view type) {
+  std::string result = std::string(name(reducer)), function = "warp_" + result;
+  Buffer x = formal_buffer("x", dtype, {lanes_per_warp}), r = formal_buffer(result, dtype, {});
   Var i = make_var("i");
-  return {.name = "warp_sum",
+  return {.name = function,
           .group = Group::warp,
-          .operands = {{x, InRegisters{"i -> i, 0"}}, {sum, InRegisters{"r -> r, 0"}}},
-          .meaning = {{{i, lanes_per_warp}}, {sum, {}, load(sum, {}) + load(x, {i})}},
-          .prelude = fmt::format("/// *sum += the sum of *x over the lanes of the warp, in every lane\n"
-                                 "static __device__ __forceinline__ void warp_sum(const {0} *x, {0} *sum) {{\n"
-                                 "  {0} total = *x;\n"
-                                 "  for (int distance = 16; distance > 0; distance /= 2)\n"
-                                 "    total += __shfl_xor_sync(0xffffffffu, total, distance);\n"
-                                 "  *sum += total;\n"
-                                 "}}\n",
-                                 type)};
+          .operands = {{x, InRegisters{"i -> i, 0"}}, {r, InRegisters{"r -> r, 0"}}},
+          .meaning = {{{i, lanes_per_warp}}, {r, {}, combine(reducer, load(r, {}), load(x, {i}))}},
+          .prelude = fmt::format(
+              "/// *result = the {1} of *result and of *x over the lanes of the warp, in every lane\n"
+              "static __device__ __forceinline__ void {2}(const {0} *x, {0} *result) {{\n"
+              "  {0} total = *x;\n"
+              "  for (int distance = 16; distance > 0; distance /= 2)\n"
+              "    total = {3};\n"
+              "  *result = {4};\n"
+              "}}\n",
+              type, result, function,
+              combined(reducer, dtype, "total", "__shfl_xor_sync(0xffffffffu, total, distance)"),
+              combined(reducer, dtype, "*result", "total"))};
 }
 
 } // namespace
@@ -213,10 +232,11 @@ std::vector<Intrinsic> warp_intrinsics() {
       mma({u8, "unsigned char", "u8", u32, "unsigned int", 32, 4, Feature::mma_i8}),
       mma({u16, "unsigned short", "", u32, "unsigned int", 16, 2, {}}),
       mma({u32, "unsigned int", "", u32, "unsigned int", 8, 1, {}}),
-      warp_sum(f32, "float"),
-      warp_sum(i32, "int"),
-      warp_sum(u32, "unsigned int"),
   };
+  const std::pair<DType, std::string_view> reduced[] = {{f32, "float"}, {i32, "int"}, {u32, "unsigned int"}};
+  for (Reducer reducer : reducers)
+    for (const auto &[dtype, type] : reduced)
+      all.push_back(warp_reduction(reducer, dtype, type));
   const std::pair<DType, std::string_view> loaded[] = {
       {f16, "__half"},       {bf16, "__nv_bfloat16"}, {f32, "float"},       {i8, "signed char"},
       {u8, "unsigned char"}, {u16, "unsigned short"}, {u32, "unsigned int"}};

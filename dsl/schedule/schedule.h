@@ -121,6 +121,7 @@ public:
   // Reductions.
   BlockRef decompose_reduction(BlockRef block, Loop loop, Caller caller = Where::current());
   BlockRef rfactor(Loop loop, Caller caller = Where::current());
+  BlockRef reduce_across(Loop loop, Axis axis, Caller caller = Where::current());
 
   // Intrinsics.
   void tensorize(Loop loop, const std::string &intrinsic, Caller caller = Where::current());

@@ -9,6 +9,8 @@
 namespace nestsmith::fuzz {
 
 void Author::schedule_nest(std::string name, bool elaborate) {
+  if (elaborate && block(name).reduces() && chance(8) && reduce_across_threads(name))
+    return;
   if (elaborate)
     place_result(name);
   std::string sum = name;
@@ -92,6 +94,58 @@ std::string Author::partial_sums(const std::string &name) {
       break;
     }
   return name;
+}
+
+bool Author::reduce_across_threads(const std::string &name) {
+  Names spatial, reduction;
+  for (const For *loop : serial_loops(name))
+    (sums(block(name), loop->var) ? reduction : spatial).push_back(loop->var->name);
+  if (spatial.empty() || reduction.empty())
+    return false;
+  const Buffer result = block(name).body.buffer;
+  struct Threads {
+    Axis axis;
+    std::int64_t count;
+    Axis rows; ///< of the rows of one block
+  };
+  const std::vector<Threads> groups = {{Axis::lane, 32, Axis::warp},
+                                       {Axis::thread_x, random_.pick({32, 64, 96}), Axis::thread_y},
+                                       {Axis::thread_x, random_.pick({1, 2, 8, 20}), Axis::thread_y},
+                                       {Axis::thread_y, random_.pick({2, 4, 8}), Axis::thread_x},
+                                       {Axis::warp, random_.pick({1, 2, 3}), Axis::lane}};
+  auto [axis, count, rows] = random_.pick(groups);
+  bool by_rows = axis == Axis::warp || chance(50);
+  std::string around = spatial.back(), block_loop = spatial.front();
+  if (by_rows &&
+      go("split", {LoopName{block_loop},
+                   std::vector<std::int64_t>{infer, rows == Axis::lane ? 32 : random_.pick({2, 3, 4})}})) {
+    block_loop = results()[0];
+    around = spatial.size() == 1 ? results()[1] : around;
+    if (chance(80))
+      go("bind", {LoopName{results()[1]}, Word{std::string(nestsmith::name(rows))}});
+  }
+  go("bind", {LoopName{block_loop}, Word{"blockIdx.x"}});
+  if (result->role == Role::temporary && chance(70))
+    go("set_scope", {BlockName{name}, Word{chance(80) ? "local" : "shared"}});
+  std::vector<std::int64_t> factors{infer, count};
+  if (chance(30))
+    factors.push_back(random_.pick({2, 4}));
+  if (!go("split", {LoopName{reduction.back()}, std::move(factors)}))
+    return true;
+  std::string loop = results()[1];
+  if (!go("reduce_across", {LoopName{loop}, Word{std::string(nestsmith::name(axis))}}))
+    return true;
+  Names consumers;
+  for (const Block *reader : readers_of(body(), result))
+    consumers.push_back(reader->id->name);
+  for (const std::string &consumer : consumers) {
+    if (!has_loop(around) || !chance(80) || !go("reverse_compute_at", {BlockName{consumer}, LoopName{around}}))
+      continue;
+    if (Names own = loops_inside(consumer, around); !own.empty())
+      if (Names parts = split(own.back(), {infer, count}); !parts.empty())
+        go("bind", {LoopName{parts[1]}, Word{std::string(nestsmith::name(axis))}});
+  }
+  return true;
 }
 
 Roles Author::tile(const std::string &name) {

@@ -293,9 +293,10 @@ TEST(WarpCallsOwe, OperandsInFragmentsWithoutAnInit) {
         s.tensorize(inner, "mma_m16n8k16");
       },
       20);
-  EXPECT_TRUE(contains(guard,
-                       "block C has the guard i < 20, but the call of mma_m16n8k16 at i_inner has no guard; "
-                       "pad its operands to whole tiles with caches, or choose tiles that divide the extent"))
+  EXPECT_TRUE(contains(
+      guard,
+      "block C has the guard i < 20, which differs between the iterations of the call of mma_m16n8k16 at "
+      "i_inner; pad its operands to whole tiles with caches, or choose tiles that divide the extent"))
       << guard;
 }
 

@@ -1,6 +1,6 @@
 #include "tools/bench/bench_chart.h"
 
-#include "tools/tables/line_chart.h"
+#include "tools/output/line_chart.h"
 
 namespace nestsmith::cli {
 

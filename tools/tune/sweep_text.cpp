@@ -1,6 +1,6 @@
 #include "runtime/model/explain.h"
 #include "tools/output/json.h"
-#include "tools/tables/line_chart.h"
+#include "tools/output/line_chart.h"
 #include "tools/output/table.h"
 #include "tools/tune/sweep.h"
 

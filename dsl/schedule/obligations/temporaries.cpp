@@ -31,6 +31,18 @@ bool is_only_in_last_block(const NestFacts &nest, const Buffer &buffer, Axis axi
   });
 }
 
+/// Whether every index on the thread axis writes its own copy of the whole buffer: no loop around a block that
+/// writes it is bound to a part of the axis, so all threads execute these blocks.
+bool is_written_along(const NestFacts &nest, const Buffer &buffer, Axis axis) {
+  return in_registers(buffer->scope) && is_thread(axis) &&
+         std::ranges::all_of(nest.blocks, [&](const Block *block) {
+           return block->body.buffer != buffer ||
+                  std::ranges::none_of(nest.loops_around(*block), [&](const For *loop) {
+                    return loop->axis() && overlap(*loop->axis(), axis);
+                  });
+         });
+}
+
 std::string box_text(const Region &region) {
   std::string text;
   for (const Span &span : region)
@@ -45,7 +57,8 @@ Owed used_by_its_owners(NestFacts &nest, const Buffer &buffer) {
   for (auto [axis, extent] : nest.extents) {
     bool needed = buffer->scope == Scope::local || !is_thread(axis) ||
                   (buffer->scope == Scope::warp && axis == Axis::warp);
-    if (needed && !is_around(placement.loops, axis) && extent > 1 && !is_only_in_last_block(nest, buffer, axis))
+    if (needed && !is_around(placement.loops, axis) && extent > 1 &&
+        !is_only_in_last_block(nest, buffer, axis) && !is_written_along(nest, buffer, axis))
       return about_temporary(
           nest, buffer,
           fmt::format("{0} is {1}, one copy for each {2}, but it is used outside of the loop bound to {3}; "

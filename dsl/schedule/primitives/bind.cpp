@@ -24,15 +24,14 @@ void check_reductions(const Schedule::Edit &edit, const For &loop) {
   for (const Block *block : blocks_of(loop.body))
     for (const IterVar &iter : block->iters)
       if (sums_over(*block, iter, loop.var))
-        edit.refuse(
-            "bind.spatial",
-            fmt::format(
-                "block {} sums over {}, so the iterations {} = 0 and {} = 1 would add to one element at "
-                "the same time; make it a spatial axis of partial sums with rfactor, bind a spatial loop, or "
-                "keep "
-                "{} serial",
-                block->id->name, loop.var->name, loop.var->name, loop.var->name, loop.var->name),
-            {loop.var->name, block->id->name});
+        edit.refuse("bind.spatial",
+                    fmt::format("block {0} reduces over {1}, so the iterations {1} = 0 and {1} = 1 would "
+                                "update one element at the same "
+                                "time; let threads combine their results with reduce_across, store partial "
+                                "results with rfactor, "
+                                "bind a spatial loop, or keep {1} serial",
+                                block->id->name, loop.var->name),
+                    {loop.var->name, block->id->name});
 }
 
 std::int64_t limit_of(const Schedule::Edit &edit, Axis axis) {

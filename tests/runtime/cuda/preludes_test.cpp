@@ -293,11 +293,11 @@ void expect_declared(const Intrinsic &intrinsic, const std::string &ptx, const s
     EXPECT_EQ(count(flow.mnemonics, real ? "fma.rn.f32" : "mad.lo.") +
                   (real ? 0 : count(flow.mnemonics, "mul.lo.")),
               4);
-  } else if (intrinsic.name == "warp_sum") {
+  } else if (intrinsic.name.starts_with("warp_")) {
+    std::string of = sum == DType::f32 ? "f32" : type, reducer = intrinsic.name.substr(5);
+    std::string op = reducer == "sum" ? "add." : reducer == "product" ? "mul." : reducer + "." + of;
     EXPECT_EQ(count(flow.mnemonics, "shfl.sync.bfly.b32"), 5);
-    EXPECT_EQ(count(flow.mnemonics, sum == DType::f32 ? "add.f32" : "add.s32") +
-                  count(flow.mnemonics, "add.rn.f32"),
-              6);
+    EXPECT_EQ(count(flow.mnemonics, op), 6);
   } else { // a product by shuffles
     std::int64_t k = *as_int(intrinsic.operands[1].formal->shape[1]);
     EXPECT_EQ(count(flow.mnemonics, "shfl.sync.idx.b32"), 8 * k);

@@ -147,7 +147,7 @@ TEST(SimulateCall, ReportsLanesThatMissIt) {
   call.b.when(call.t < number(31), [&] { call.b.call(call.x, call.places); });
   kernel::Kernel kernel = call.b.build();
   EXPECT_EQ(kernel::find_breach(kernel, true).value_or(""),
-            "a call of mma_m16n8k16 stands below a guard that differs between the threads of a block");
+            "a call of mma_m16n8k16 stands below a guard that differs between the lanes of a warp");
   EXPECT_THAT(
       first_message(kernel, ErrorKind::divergent_barrier),
       HasSubstr("executes mma_m16n8k16(c[0], a[0], b[0]) with 31 of 32 lanes: every lane must execute a "
@@ -156,6 +156,19 @@ TEST(SimulateCall, ReportsLanesThatMissIt) {
   few.fill_all();
   few.b.call(few.x, few.places);
   EXPECT_THAT(first_message(few.b.build(), ErrorKind::divergent_barrier), HasSubstr("with 16 of 32 lanes"));
+}
+
+/// The warps of a block may differ: the second of two does not call.
+TEST(SimulateCall, IsExecutedByAllLanesOfAWarpOrByNone) {
+  for (int of : {32, 64, 16, 48}) {
+    OneCall call(intrinsic("warp_sum", DType::i32, DType::i32), 64);
+    call.fill_all();
+    call.b.when(floordiv(call.t, number(of)) < number(1), [&] { call.b.call(call.x, call.places); });
+    kernel::Kernel kernel = call.b.build();
+    bool whole = of % 32 == 0;
+    EXPECT_EQ(kernel::find_breach(kernel, true).has_value(), !whole) << of;
+    EXPECT_EQ(simulate(kernel, std::vector<Array>{}).good(), whole) << of;
+  }
 }
 
 /// The registers of the operands depend on a loaded value.

@@ -1,4 +1,4 @@
-#include "tools/tables/line_chart.h"
+#include "tools/output/line_chart.h"
 
 #include "tools/output/html.h"
 

@@ -1,0 +1,41 @@
+#pragma once
+#include "dsl/schedule/primitives/primitive.h"
+
+namespace nestsmith::primitives {
+
+/// reduce_across(k, threadIdx.x): distributes a loop of a reduction over the threads of a block, which then
+/// combine their partial results. The reducer may be any: a sum, a product, a maximum, a minimum.
+///
+///     for i: for k_outer < 8:                   for i:
+///       for k < 128:                              for w < 4 in warp: for l < 32 in lane: for k_outer < 8:
+///         M[i] = max(M[i], X[i, …])      =>         M_lane[l, w, i] = max(M_lane[l, w, i], X[i, …])
+///                                                 for w < 4 in warp:
+///                                                   for l < 32 tensorized by warp_max:
+///                                                     M_warp[w, i] = max(M_warp[w, i], M_lane[l, w, i])
+///                                                 for w < 4:
+///                                                   M[i] = max(M[i], M_warp[w, i])
+///
+/// On the axis `lane`, the 32 lanes of each warp combine their results by shuffles. On threadIdx.x, with a
+/// multiple of 32 threads and no loop on threadIdx.y or .z, the results of the warps are then combined through
+/// shared memory. On any other thread axis, and with another number of threads, the results of all threads are
+/// combined through shared memory.
+///
+/// If the result is in registers (the scope `local` or `warp`), each thread gets a copy of it: each lane of the
+/// warp on the axis `lane`, each thread of the block otherwise. If it is in shared or global memory, the first
+/// of the threads stores it. The directive is a sequence of others: rfactor, set_scope, bind, tensorize,
+/// cache_write, reverse_compute_at and so on, each with its checks. The handle is the block that computes the
+/// partial results of one thread.
+///
+/// Requires [reduce_across.axis]: the axis is threadIdx.x, .y or .z, warp or lane, and the loop can be bound to
+///   it, apart from its reduction: [bind.constant], [bind.extent], [bind.lane], [bind.limit].
+/// Requires [reduce_across.sum]: the requirements of rfactor: one block below k reduces over it, and no other
+///   block of the nest uses its result.
+/// Requires [reduce_across.place]: there is a loop around all loops of the reduction, and the loops below it
+///   can be reordered so that k is the first.
+/// Requires [reduce_across.known]: on the axis `lane`, and between the lanes of a warp, an intrinsic combines
+///   elements of this dtype: warp_sum, warp_max and so on.
+/// Requires [reduce_across.step]: every other directive of the sequence is legal.
+/// Ensures: the results are the same reductions, in another order.
+extern const Primitive reduce_across;
+
+} // namespace nestsmith::primitives
