@@ -48,12 +48,12 @@ Tile choose_tile(Knobs &knobs, TileUse use, DType dtype, const Target &target) {
 }
 
 Schedule in_registers(const Shape &shape, DType dtype, const Target &target, Knobs &knobs, Steps steps) {
+  Schedule s(matmul(shape, dtype), target); // refuses shapes that are no product
   bool vectors = !vector_variant(shape, dtype);
   Tile tile = choose_tile(
       knobs,
       {.shared = true, .width = vectors ? 4 : 1, .buffers = steps.pipeline ? 2 : 1, .in_registers = true},
       dtype, target);
-  Schedule s(matmul(shape, dtype), target);
   auto C = s.block("C"), C_writeback = s.cache_write(C, Scope::local);
   auto [i, j, k] = s.loops<3>(C);
   auto [i_block, i_thread, i_elem] = s.split(i, {infer, tile.threads_i, tile.results_i});
