@@ -17,9 +17,14 @@ void by_four(Schedule &s, Loop loop, bool vectors) {
     s.unroll(lane);
 }
 
-/// Fills a tile by all threads, directly or through registers. If the tile is transposed, the elements that a
-/// thread loaded from one row go to different rows of the tile.
-void fill(Schedule &s, BlockRef tile, const char *operand, Loop at, VectorTiles tiles, bool transposed) {
+/// How a thread stores the four elements of a row that it loaded.
+struct Stores {
+  bool one_by_one = false;        ///< to different rows of the tile, or not aligned
+  bool through_registers = false; ///< the loads are vectors although the stores are not aligned for them
+};
+
+/// Fills a tile by all threads.
+void fill(Schedule &s, BlockRef tile, const char *operand, Loop at, VectorTiles tiles, Stores stores) {
   std::int64_t threads = tiles.side * tiles.side;
   if (!tiles.vectors) {
     fetch_tile(s, tile, at, threads);
@@ -27,12 +32,12 @@ void fill(Schedule &s, BlockRef tile, const char *operand, Loop at, VectorTiles 
       fetch_tile(s, s.cache_read(tile, operand, Scope::local), at, threads);
     return;
   }
-  if (!tiles.prefetch)
+  if (!stores.through_registers)
     return s.vectorize(fetch_by_four(s, tile, at, threads));
   BlockRef registers = s.cache_read(tile, operand, Scope::local);
   Loop into = fetch_by_four(s, tile, at, threads);
   s.vectorize(fetch_by_four(s, registers, at, threads));
-  if (transposed)
+  if (stores.one_by_one)
     s.unroll(into);
   else
     s.vectorize(into);
@@ -59,11 +64,14 @@ void vector_tiles(Schedule &s, VectorTiles tiles, const char *b_layout) {
     auto fragment = s.cache_read(AB, s.name(tile), Scope::local);
     s.compute_at(fragment, k_inner);
     const char *layout = is_a ? "i, k -> k, i" : b_layout;
-    fill(s, tile, operand, k_outer, tiles, layout[0] != 'k'); // each row of the tile has one k
+    bool four = is_a || tiles.b_by_four;
+    fill(s, tile, operand, k_outer, tiles,
+         {.one_by_one = layout[0] != 'k' || !four, // each row of the tile has one k
+          .through_registers = tiles.prefetch || !four});
     s.transform_layout(tile, layout);
     for (const Loop &loop : s.loops_below(fragment, k_inner))
       if (s.extent(loop) > 1)
-        by_four(s, loop, tiles.vectors);
+        by_four(s, loop, tiles.vectors && four);
   }
   if (tiles.prefetch)
     s.double_buffer(k_outer);

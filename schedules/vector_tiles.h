@@ -14,6 +14,9 @@ struct VectorTiles {
   bool prefetch = false;  ///< load the next tiles into registers before they are needed; then one barrier per
                           ///< tile is sufficient
   std::int64_t side = 16; ///< side x side threads
+  /// false: a thread stores and reads elements of the tile of B one by one, because those of a thread are not
+  /// contiguous there, or not aligned
+  bool b_by_four = true;
 };
 
 /// Schedules a product with the sum AB and the result C: side x side threads compute a tile of (side*results) x

@@ -13,5 +13,9 @@ Schedule tile1d(const Shape &shape, DType dtype, const Target &target);
 Schedule tile2d(const Shape &shape, DType dtype, const Target &target);
 Schedule vectorized(const Shape &shape, DType dtype, const Target &target);
 std::optional<Variant> vectorized_variant(const Shape &shape, DType dtype);
+Schedule linearized(const Shape &shape, DType dtype, const Target &target);
+Schedule extra_columns(const Shape &shape, DType dtype, const Target &target);
+Schedule autotuned(const Shape &shape, DType dtype, const Target &target, Knobs &knobs);
+Schedule warp_tiles(const Shape &shape, DType dtype, const Target &target);
 
 } // namespace nestsmith::worklog

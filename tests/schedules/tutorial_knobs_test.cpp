@@ -37,6 +37,7 @@ const std::vector<Usual> &usual_sizes() {
       {"tvm_steps/step4", steps},
       {"tvm_steps/step5", steps},
       {"tvm_steps/step6", "bk=32, results_i=8, results_j=4, threads_i=4, threads_j=8, unroll=16"},
+      {"worklog/9", "bk=16, bm=128, bn=128, tm=8, tn=8"},
   };
   return all;
 }
@@ -118,6 +119,8 @@ TEST(TutorialKnobsTogether, AreRefusedIfTheyDoNotFit) {
   refused("tiling/shared", "block_size=64", "the knob 'block_size' is '64', expected one of 32, 16, 8");
   refused("transposed/float4", "tilesz=32,wid=16", "the knob 'wid' is '16', expected one of 32, 64");
   refused("transposed/float4", "btsz=2", "the knob 'btsz' is '2', expected one of 4, 8");
+  refused("worklog/9", "bm=64,tm=8", "the knob 'tm' is '8', expected one of 4");
+  refused("worklog/9", "bm=256,bn=256", "the knob 'bn' is '256', expected one of 128, 64");
   refused("tvm_steps/step6", "bk=8,unroll=16", "the knob 'unroll' is '16', expected one of 4, 8");
 }
 

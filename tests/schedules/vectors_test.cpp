@@ -222,7 +222,8 @@ TEST(Variants, NameTheExtentsThatAreNoMultiples) {
 }
 
 TEST(Variants, OfTheFloat4RungsFollowTheShape) {
-  for (const char *name : {"transposed/float4", "worklog/6"}) {
+  for (const char *name :
+       {"transposed/float4", "worklog/6", "worklog/7", "worklog/8", "worklog/9", "worklog/10"}) {
     const Rung &vectorized = rung(name);
     ASSERT_TRUE(vectorized.variant);
     EXPECT_EQ(vectorized.variant({127, 128, 132}, DType::f32), std::nullopt) << "M may be anything";
@@ -236,7 +237,8 @@ TEST(Variants, OfTheFloat4RungsFollowTheShape) {
 }
 
 TEST(Variants, WithVectorsServeElementsOfTwoBytes) {
-  for (const char *name : {"transposed/float4", "worklog/6", "tvm_steps/step4", "ladder/warps", "fast/gemm"}) {
+  for (const char *name : {"transposed/float4", "worklog/6", "worklog/8", "worklog/10", "tvm_steps/step4",
+                           "ladder/warps", "fast/gemm"}) {
     const Rung &vectorized = rung(name);
     EXPECT_EQ(vectorized.variant({128, 132, 136}, DType::f16), std::nullopt);
     for (const Shape &shape : {Shape{127, 132, 20}, Shape{128, 130, 36}}) {
@@ -249,7 +251,8 @@ TEST(Variants, WithVectorsServeElementsOfTwoBytes) {
 }
 
 TEST(Variants, OfTheFloat4RungsAreRightAtMixedSizes) {
-  for (const char *name : {"transposed/float4", "worklog/6"})
+  for (const char *name :
+       {"transposed/float4", "worklog/6", "worklog/7", "worklog/8", "worklog/9", "worklog/10"})
     for (const Shape &shape : {Shape{127, 132, 20}, Shape{1, 4, 4}, Shape{130, 4, 12}, Shape{5, 260, 8}})
       for (DType dtype : {DType::f32, DType::u32})
         expect_right(rung(name).build(shape, dtype, Target{}));

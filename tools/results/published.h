@@ -15,7 +15,7 @@ struct PublishedFigure {
 
 /// The figures of one rung, or of the library of the tutorial: cuBLAS.
 struct PublishedRow {
-  std::string rung; ///< "step1"; empty: the library. The kernels 7 to 10 of worklog have no rungs.
+  std::string rung; ///< "step1"; empty: the library.
   std::vector<PublishedFigure> figures;
 };
 
