@@ -29,7 +29,8 @@ const std::vector<Tutorial> &builtin_tutorials() {
        "worklog, with larger tiles for the same techniques; fast, where the sizes of the tiles are knobs",
        "https://github.com/kimm240/matrix-multiplication-optimization-with-tvm"},
       {"principles", "how GPUs perform", "an article of 2025-06-18 (in Korean), which reasons about an A100",
-       "intensity and the roofline, bank conflicts and their cures, divergence, and fusion; there are kernels "
+       "intensity and the roofline, bank conflicts and their cures, divergence, fusion, and the overhead of "
+       "launches; there are kernels "
        "for each topic",
        "tensor: lower precision and tensor cores, as the article recommends"},
       {"gemm", "forms of a product", "nestsmith",

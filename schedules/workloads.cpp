@@ -182,17 +182,25 @@ Program shifted_relu(const Shape &shape, DType dtype) {
   return w.output({y});
 }
 
+Program relu_steps(const Shape &shape, DType dtype) {
+  Workload w("relu_steps");
+  auto [N] = extents<1>(w, shape, "a vector", "N", {"N"});
+  Tensor x = w.placeholder("x", {N}, operand_type(dtype));
+  Tensor t = w.compute("t1", {N}, {"i"}, [&](Expr i) -> Definition { return relu(factor(dtype, x(i)) + 1); });
+  for (int n = 2; n <= steps_of_chain; ++n)
+    t = w.compute(n == steps_of_chain ? "y" : fmt::format("t{}", n), {N}, {"i"},
+                  [&](Expr i) -> Definition { return relu(t(i) + 1); });
+  return w.output({t});
+}
+
 std::optional<Program> find_workload(const std::string &name, const Shape &shape, DType dtype) {
   for (bool a : {false, true})
     for (bool b : {false, true})
       if (name == gemm_name({a, b}))
         return gemm(shape, dtype, {a, b});
   static const std::map<std::string, Program (*)(const Shape &, DType)> others = {
-      {"batched_gemm", batched_gemm},
-      {"gemm_bias_relu", gemm_bias_relu},
-      {"matmul", matmul},
-      {"accumulate_nt", accumulate_nt},
-      {"shifted_relu", shifted_relu}};
+      {"batched_gemm", batched_gemm},   {"gemm_bias_relu", gemm_bias_relu}, {"matmul", matmul},
+      {"accumulate_nt", accumulate_nt}, {"shifted_relu", shifted_relu},     {"relu_steps", relu_steps}};
   auto known = others.find(name);
   return known == others.end() ? std::nullopt : std::optional(known->second(shape, dtype));
 }

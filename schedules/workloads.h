@@ -40,6 +40,10 @@ Program alternate(const Shape &shape, DType dtype, const std::function<Expr(Expr
 /// y = relu(x + 1) for a shape N. The sum is the stage t.
 Program shifted_relu(const Shape &shape, DType dtype);
 
+/// y = x after 16 steps of x -> relu(x + 1), for a shape N. All steps but the last are the stages t1 to t15.
+inline constexpr int steps_of_chain = 16;
+Program relu_steps(const Shape &shape, DType dtype);
+
 /// Returns the computation of this header whose program has this name, such as "gemm_nt". None for any other
 /// name, and for `alternate`, because it needs a condition. Throws UserError (usage) if the computation does
 /// not support the shape.

@@ -2,6 +2,7 @@
 
 #include "dsl/expr/error.h"
 #include "runtime/model/explain_factors.h"
+#include "runtime/model/host.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -277,7 +278,7 @@ std::string in_words(const PlanAnalysis &analysis) {
         fmt::format(" The grid of {} block{} does not fill {} SMs evenly: the busiest has {} times the mean.",
                     slowest.waves.blocks, slowest.waves.blocks == 1 ? "" : "s", analysis.gpu.sms,
                     number_text(slowest.imbalance(analysis.gpu)));
-  return text;
+  return text + host_in_words(analysis);
 }
 
 std::string in_words(const PlanAnalysis &before, const std::string &name_before, const PlanAnalysis &after) {
@@ -286,7 +287,7 @@ std::string in_words(const PlanAnalysis &before, const std::string &name_before,
     text += without_effect(before, after) + " ";
   text += limiter_text(before, after);
   return text + units_text(before, after) + reuse_text(before, after) + dram_text(before, after) +
-         lanes_text(before, after) + occupancy_text(before, after);
+         lanes_text(before, after) + occupancy_text(before, after) + host_in_words(before, after);
 }
 
 } // namespace nestsmith

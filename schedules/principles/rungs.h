@@ -1,6 +1,6 @@
 #pragma once
 /// Principles of GPU performance: arithmetic intensity, from one result per thread to tiles; divergence;
-/// fusion.
+/// fusion; the overhead of launches.
 
 #include "dsl/schedule/schedule.h"
 #include "schedules/rung.h"
@@ -19,5 +19,7 @@ Schedule uniform(const Shape &shape, DType dtype, const Target &target);
 Schedule branch_free(const Shape &shape, DType dtype, const Target &target);
 Schedule unfused(const Shape &shape, DType dtype, const Target &target);
 Schedule fused(const Shape &shape, DType dtype, const Target &target);
+Schedule launches(const Shape &shape, DType dtype, const Target &target);
+Schedule one_launch(const Shape &shape, DType dtype, const Target &target);
 
 } // namespace nestsmith::principles

@@ -1,5 +1,6 @@
 /// Tests that the figures in the posts of the tutorials follow from the lowered kernels.
 
+#include "runtime/model/host.h"
 #include "tools/pages/figures/causes.h"
 #include "tools/pages/figures/figures.h"
 #include "tools/pages/figures/measure.h"
@@ -211,6 +212,33 @@ TEST(TutorialFigures, FusionHalvesTheBytes) {
   EXPECT_EQ(unfused.asked_bytes(), 4 * 4096 * 4);
   EXPECT_EQ(unfused.kernels.size(), 2U);
   EXPECT_EQ(2 * fused.dram_bytes(), unfused.dram_bytes());
+}
+
+/// principles: the article's overhead-bound regime.
+TEST(TutorialFigures, TheHostLimitsSmallKernels) {
+  const Gpu &gpu = find_gpu("A100");
+  PlanAnalysis launches = figure::analyse_rung("principles/launches", {4096}, gpu);
+  std::optional<HostTime> host = host_limit(launches);
+  ASSERT_TRUE(host);
+  EXPECT_EQ(launches.kernels.size(), 16U);
+  EXPECT_NEAR(host->enqueue, 16 * launch_seconds, 1e-12);
+  EXPECT_EQ(host->one_by_one, host->enqueue);
+  EXPECT_LT(host->gpu, host->graph);
+  EXPECT_LT(2 * host->graph, host->one_by_one);
+  EXPECT_NE(in_words(launches).find(" The host is the limit: it takes about 52 us to enqueue the 16 kernels"),
+            std::string::npos);
+  PlanAnalysis one = figure::analyse_rung("principles/one_launch", {4096}, gpu);
+  EXPECT_FALSE(host_limit(one)) << "one kernel";
+  EXPECT_NE(in_words(launches, "launches", one)
+                .find(" The host launches 1 kernel instead of 16, in about 3.25 us instead of 52 us."),
+            std::string::npos);
+}
+
+TEST(TutorialFigures, TheHostDoesNotLimitLargeKernels) {
+  PlanAnalysis unfused = figure::analyse_rung("principles/unfused", {1 << 24}, find_gpu("A100"));
+  EXPECT_FALSE(host_limit(unfused));
+  EXPECT_EQ(in_words(unfused).find("host"), std::string::npos);
+  EXPECT_TRUE(host_limit(figure::analyse_rung("principles/unfused", {1000}, find_gpu("A100"))));
 }
 
 } // namespace

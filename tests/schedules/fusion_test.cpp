@@ -40,5 +40,18 @@ TEST(Fusion, TheFilesThatAreShipped) {
                              text(principles::fused({1000}, DType::f32, {}), "relu(x + 1), fused")));
 }
 
+/// A chain of 16 steps is as many kernels, or one without temporaries.
+TEST(Launches, AreAsManyAsTheStepsThatAreNotInlined) {
+  for (const Shape &shape : {Shape{1}, Shape{127}, Shape{4096}}) {
+    auto n = static_cast<std::uint64_t>(shape[0]);
+    Schedule many = principles::launches(shape, DType::f32, {}),
+             one = principles::one_launch(shape, DType::f32, {});
+    EXPECT_EQ(lower(many).kernels.size(), 16U);
+    EXPECT_EQ(lower(one).kernels.size(), 1U);
+    EXPECT_EQ(accesses(many), 16 * 2 * n);
+    EXPECT_EQ(accesses(one), 2 * n);
+  }
+}
+
 } // namespace
 } // namespace nestsmith

@@ -43,6 +43,19 @@ TEST(ExplainCommand, ComparesWithTheRungBeforeOrTheOneThatIsNamed) {
                        "\nAgainst principles/unfused\n  Better"));
 }
 
+/// Kernels that take less time than their launches.
+TEST(ExplainCommand, StatesTheTimeOfTheHost) {
+  Ran ran = nestsmith("explain principles/launches --gpu H200");
+  for (const char *part : {"\nHost\n  Launches                16 kernels, each enqueued in about 3.25 us",
+                           "\n  One by one              52 us, limited by the host  [modelled]\n",
+                           "\n  As one CUDA graph       14 us; the host takes 3.5 us for it"})
+    EXPECT_TRUE(contains(ran.out, part)) << part;
+  const llvm::json::Value json = parsed(nestsmith("explain principles/launches --gpu H200 --json"));
+  ASSERT_TRUE(json.getAsObject()->getObject("host"));
+  EXPECT_NEAR(*json.getAsObject()->getObject("host")->getNumber("enqueue_seconds"), 52e-6, 1e-9);
+  EXPECT_FALSE(contains(nestsmith("explain principles/unfused --gpu H200 --shape 67108864").out, "\nHost\n"));
+}
+
 TEST(ExplainCommand, TakesATraceThatItHasNeverSeen) {
   TemporaryFolder folder;
   std::string file = (folder / "mine.json").string();

@@ -1,6 +1,7 @@
 #include "tools/tables/explain_text.h"
 
 #include "codegen/cuda.h"
+#include "runtime/model/host.h"
 #include "runtime/model/metrics.h"
 #include "tools/output/table.h"
 
@@ -206,6 +207,8 @@ std::string analysis_text(const Analysed &analysed, const Style &style) {
     for (const Section &section : sections(kernel, whole))
       text += section_text(section, style);
   }
+  if (std::optional<HostTime> host = host_limit(whole))
+    text += section_text(host_section(*host, whole.kernels.size()), style);
   return text + section_text(roofline(whole), style) + accesses_text(whole, style);
 }
 
@@ -250,6 +253,13 @@ void write_analysis(llvm::json::OStream &json, const Analysed &analysed) {
     json.attribute("ridge", whole.ridge());
   });
   json.attribute("sampled", whole.sampled());
+  if (std::optional<HostTime> host = host_limit(whole))
+    json.attributeObject("host", [&] {
+      json.attribute("enqueue_seconds", host->enqueue);
+      json.attribute("gpu_seconds", host->gpu);
+      json.attribute("one_by_one_seconds", host->one_by_one);
+      json.attribute("graph_seconds", host->graph);
+    });
   json.attributeArray("measured", [&] {
     if (analysed.measured.here)
       json.object([&] { write_measured(json, *analysed.measured.here, whole.measured.has_value()); });

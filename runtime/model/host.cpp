@@ -1,0 +1,63 @@
+#include "runtime/model/host.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace nestsmith {
+
+std::optional<HostTime> host_limit(const PlanAnalysis &analysis) {
+  if (analysis.kernels.size() < 2)
+    return std::nullopt;
+  HostTime host;
+  double nodes = 0;
+  for (const KernelAnalysis &kernel : analysis.kernels) {
+    double seconds = std::max(kernel.estimated_seconds, kernel.seconds());
+    host.enqueue += launch_seconds;
+    host.gpu += seconds;
+    nodes += std::max(seconds, graph_kernel_seconds);
+  }
+  if (host.gpu >= host.enqueue)
+    return std::nullopt;
+  host.one_by_one = std::max(host.enqueue, host.gpu);
+  host.graph = std::max(graph_launch_seconds, nodes);
+  return host;
+}
+
+Section host_section(const HostTime &host, std::size_t kernels) {
+  return {
+      "Host",
+      {{"Launches", fmt::format("{} kernels, each enqueued in about {}", kernels, seconds_text(launch_seconds)),
+        Known::modelled},
+       {"Time of the GPU", seconds_text(host.gpu) + ", less than the host takes to enqueue them",
+        Known::modelled},
+       {"One by one", seconds_text(host.one_by_one) + ", limited by the host", Known::modelled},
+       {"As one CUDA graph",
+        fmt::format("{}; the host takes {} for it", seconds_text(host.graph),
+                    seconds_text(graph_launch_seconds)),
+        Known::modelled},
+       {"Source", "typical times, from the manual of CUDA.jl; bench RUNG --launch back-to-back,graph measures "
+                  "those of a machine"}}};
+}
+
+std::string host_in_words(const PlanAnalysis &analysis) {
+  std::optional<HostTime> host = host_limit(analysis);
+  if (!host)
+    return "";
+  return fmt::format(
+      " The host is the limit: it takes about {} to enqueue the {} kernels one by one, and the GPU "
+      "executes them in {}. As one CUDA graph, they take about {}.",
+      seconds_text(host->enqueue), analysis.kernels.size(), seconds_text(host->gpu), seconds_text(host->graph));
+}
+
+std::string host_in_words(const PlanAnalysis &before, const PlanAnalysis &after) {
+  std::size_t b = before.kernels.size(), a = after.kernels.size();
+  if (a == b || (!host_limit(before) && !host_limit(after)))
+    return "";
+  auto enqueue = [](std::size_t kernels) {
+    return seconds_text(static_cast<double>(kernels) * launch_seconds);
+  };
+  return fmt::format(" The host launches {} kernel{} instead of {}, in about {} instead of {}.", a,
+                     a == 1 ? "" : "s", b, enqueue(a), enqueue(b));
+}
+
+} // namespace nestsmith
