@@ -186,10 +186,10 @@ Program relu_steps(const Shape &shape, DType dtype) {
   Workload w("relu_steps");
   auto [N] = extents<1>(w, shape, "a vector", "N", {"N"});
   Tensor x = w.placeholder("x", {N}, operand_type(dtype));
-  Tensor t = w.compute("t1", {N}, {"i"}, [&](Expr i) -> Definition { return relu(factor(dtype, x(i)) + 1); });
+  Tensor t = w.compute("t1", {N}, {"i"}, [&](Expr i) -> Definition { return relu(1 - factor(dtype, x(i))); });
   for (int n = 2; n <= steps_of_chain; ++n)
     t = w.compute(n == steps_of_chain ? "y" : fmt::format("t{}", n), {N}, {"i"},
-                  [&](Expr i) -> Definition { return relu(t(i) + 1); });
+                  [&](Expr i) -> Definition { return relu(1 - t(i)); });
   return w.output({t});
 }
 

@@ -40,7 +40,7 @@ Program alternate(const Shape &shape, DType dtype, const std::function<Expr(Expr
 /// y = relu(x + 1) for a shape N. The sum is the stage t.
 Program shifted_relu(const Shape &shape, DType dtype);
 
-/// y = x after 16 steps of x -> relu(x + 1), for a shape N. All steps but the last are the stages t1 to t15.
+/// y = x after 16 steps of x -> relu(1 - x), for a shape N. All steps but the last are the stages t1 to t15.
 inline constexpr int steps_of_chain = 16;
 Program relu_steps(const Shape &shape, DType dtype);
 
