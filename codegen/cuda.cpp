@@ -326,7 +326,6 @@ void KernelWriter::statement(const kernel::Stmt &stmt) {
                              out_.line(fmt::format("wait_copies<{}>();", wait.pending), note_of(stmt));
                            },
                            [&](const kernel::Arrive &arrive) {
-                             internal_check(arrive.fence && arrive.barrier, "an arrival without its order");
                              std::string counter = access(arrive.counters, {arrive.index});
                              std::string arrivals = spell(arrive.arrivals);
                              out_.line(fmt::format("const bool {} = arrives_last(&{}, {});",

@@ -179,8 +179,6 @@ struct Arrive {
   Expr index;      ///< uniform over the thread block
   Expr arrivals;
   Axis axis; ///< the thread blocks along this axis share a counter
-  /// Bugs that the mutation tests seed: a false value omits the fence, or the barrier before the arrival.
-  bool fence = true, barrier = true;
 };
 
 struct StmtNode {

@@ -21,6 +21,7 @@ struct DecodeOptions {
   /// True: blocks count their arrivals. False: of the blocks that share a counter, the one with the highest
   /// index is the last, so that each block can be executed by itself.
   bool arrivals = false;
+  WeakArrivals weak = {}; ///< the same as in `Options`
   Observer *observer =
       nullptr; ///< receives the accesses to global and shared memory, and the statements; may be null
 };

@@ -216,8 +216,10 @@ void Decoder::arrive(const kernel::Arrive &node) {
                 .b = values_.reg(value(node.arrivals)),
                 .c = static_cast<std::uint32_t>(decoded_.arrivals.size()),
                 .imm = at});
-  decoded_.arrivals.push_back(
-      {storage_.at(node.counters).slot, node.fence, node.barrier, static_cast<int>(node.axis)});
+  auto weak = options_.weak.find(node.last);
+  decoded_.arrivals.push_back({storage_.at(node.counters).slot,
+                               weak == options_.weak.end() ? ArrivalOrder{} : weak->second,
+                               static_cast<int>(node.axis)});
   variables_[node.last] =
       values_.given({.dtype = DType::boolean, .pinned = true, .scope = values_.scopes.size(), .reg = last});
 }

@@ -8,6 +8,7 @@
 /// are masked.
 
 #include "lowering/kernel.h"
+#include "runtime/sim/arrivals.h"
 
 #include <array>
 #include <cstddef>
@@ -194,7 +195,7 @@ bool on_matrix_units(const Intrinsic &intrinsic);
 /// An arrival of a block (kernel::Arrive).
 struct Arrival {
   std::uint32_t counters; ///< index of the parameter
-  bool fence, barrier;
+  ArrivalOrder order;
   int axis; ///< the blocks along this axis share a counter
 };
 

@@ -205,7 +205,7 @@ bool Machine::release() {
   clock.block_barrier(decoded.warps);
   stamp_all();
   if (first->pc->run == block_arrival)
-    arrive(*first->pc, decoded.arrivals[first->pc->c].barrier ? clock.floor() : earlier);
+    arrive(*first->pc, decoded.arrivals[first->pc->c].order.barrier ? clock.floor() : earlier);
   for (Warp &w : warps_) {
     w.state = Warp::State::ready;
     ++w.pc;
@@ -233,7 +233,7 @@ void Machine::arrive(const Instr &instr, std::uint32_t ordered) {
       known = std::max(known, stamp);
     };
     arrivals.made.emplace_back(block, ordered);
-    if (arrival.fence) {
+    if (arrival.order.fence) {
       raise(arrivals.released, block, ordered);
       for (auto [other, stamp] : acquired_)
         raise(arrivals.released, other, stamp);
@@ -241,7 +241,7 @@ void Machine::arrive(const Instr &instr, std::uint32_t ordered) {
     std::uint32_t &counter = reinterpret_cast<std::uint32_t *>(counters.data)[index];
     last = counter == most;
     counter = counter >= most ? 0 : counter + 1;
-    if (last && arrival.fence)
+    if (last && arrival.order.fence)
       for (auto [other, stamp] : arrivals.released)
         raise(acquired_, other, stamp);
   }

@@ -89,9 +89,12 @@ Simulation::Simulation(const kernel::Kernel &kernel, std::span<const Argument> a
     earlier_.push_back(written);
     bytes_.push_back(array->bytes());
   }
-  decoded_ = decode(
-      kernel, scalars, globals_,
-      {.check = options.check, .baseline = options.baseline, .arrivals = true, .observer = options.observer});
+  decoded_ = decode(kernel, scalars, globals_,
+                    {.check = options.check,
+                     .baseline = options.baseline,
+                     .arrivals = true,
+                     .weak = options.weak,
+                     .observer = options.observer});
 }
 
 /// Empty: in ascending order.

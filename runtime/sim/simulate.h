@@ -28,6 +28,7 @@
 
 #include "dsl/ir/array.h"
 #include "lowering/kernel.h"
+#include "runtime/sim/arrivals.h"
 #include "runtime/sim/diagnostic.h"
 
 #include <cstddef>
@@ -81,6 +82,7 @@ struct Options {
   RunObserver *observer = nullptr; ///< measures the run; may be null
   /// Use only the compiler's default instruction set for the host. The results have the same bits.
   bool baseline = false;
+  WeakArrivals weak = {}; ///< for tests of these checks
 };
 
 /// Executes every block of the grid. `buffers` and `scalars` are in the order of the kernel's parameters.

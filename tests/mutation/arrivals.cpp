@@ -24,6 +24,25 @@ template <class F> auto on_arrivals(F change) {
   };
 }
 
+/// Returns a bug of the machine: an arrival omits a part of its order.
+Kind without(const char *name, const char *what, bool sim::ArrivalOrder::*part) {
+  return {"arrivals",
+          name,
+          what,
+          {errors::race},
+          {},
+          Stage::final,
+          {},
+          {},
+          [part](const Kernel &kernel, Chooser &chooser, sim::WeakArrivals &weak) {
+            walk(kernel.body, [&](const Stmt &stmt) {
+              const auto *arrive = kernel::as<Arrive>(stmt);
+              if (arrive && chooser.take([&] { return brief(stmt); }))
+                weak[arrive->last].*part = false;
+            });
+          }};
+}
+
 auto plus_arrivals(std::int64_t n) {
   return on_arrivals([n](Arrive &x) { x.arrivals = plus(x.arrivals, n); });
 }
@@ -32,12 +51,12 @@ auto plus_arrivals(std::int64_t n) {
 
 std::vector<Kind> arrival_kinds() {
   using namespace errors;
-  const Errors order = {race}, early = {race, unwritten_read, counter_left};
+  const Errors early = {race, unwritten_read, counter_left};
   return {
-      {"arrivals", "fence_dropped", "the results of a block are not made visible before its arrival", order,
-       on_arrivals([](Arrive &x) { x.fence = false; })},
-      {"arrivals", "barrier_dropped_before", "a block arrives before all of its threads have written", order,
-       on_arrivals([](Arrive &x) { x.barrier = false; })},
+      without("fence_dropped", "the results of a block are not made visible before its arrival",
+              &sim::ArrivalOrder::fence),
+      without("barrier_dropped_before", "a block arrives before all of its threads have written",
+              &sim::ArrivalOrder::barrier),
       {"arrivals", "arrivals_fewer", "the last block but one counts as the last", early, plus_arrivals(-1)},
       {"arrivals", "arrivals_more", "one more arrival is expected", {counter_left}, plus_arrivals(1)},
       {"arrivals", "one_counter", "all tiles share one counter", early,

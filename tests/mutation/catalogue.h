@@ -1,6 +1,7 @@
 #pragma once
 /// The catalogue of seeded bugs.
 
+#include "runtime/sim/arrivals.h"
 #include "runtime/sim/diagnostic.h"
 #include "tests/mutation/seed.h"
 
@@ -35,7 +36,7 @@ std::uint64_t bits_of(const Errors &errors);
 Errors errors_of(std::uint64_t bits);
 
 /// Where a bug is seeded:
-///     final      in the kernels of the plan
+///     final      in the kernels of the plan, or in the machine that executes them
 ///     extracted  in the result of `extract`; later passes insert barriers, merge guards and place buffers
 ///     scheduled  in the program after the last directive, as a primitive without its checks would do
 enum class Stage : std::uint8_t { final, extracted, scheduled };
@@ -48,6 +49,8 @@ struct Kind {
   Stage stage = Stage::final;
   std::function<void(kernel::Plan &, Chooser &)> apply_plan = nullptr; ///< used instead of `apply`, if not null
   std::function<void(Program &, Chooser &)> apply_program = nullptr;   ///< used for the stage `scheduled`
+  /// Used instead of `apply`, if not null: the arrivals that the machine executes wrongly.
+  std::function<void(const kernel::Kernel &, Chooser &, sim::WeakArrivals &)> apply_order = nullptr;
 };
 
 const std::vector<Kind> &catalogue();

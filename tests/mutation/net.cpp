@@ -32,6 +32,8 @@ Error error_of(sim::ErrorKind kind) {
 /// Runs the simulator and records the kinds of its diagnostics.
 class Recorder : public Executor {
 public:
+  explicit Recorder(const sim::WeakArrivals &weak)
+      : simulator_({.host_threads = 1, .max_diagnostics = 32, .explain = false, .weak = weak}) {}
   std::string_view name() const override { return simulator_.name(); }
   Execution run(const kernel::Plan &plan, std::span<Array> arrays, std::span<const Scalar> scalars) override {
     Execution execution = simulator_.run(plan, arrays, scalars);
@@ -42,7 +44,7 @@ public:
   Errors errors;
 
 private:
-  SimExecutor simulator_{{.host_threads = 1, .max_diagnostics = 32, .explain = false}};
+  SimExecutor simulator_;
 };
 
 std::string text_of(const Report &report) {
@@ -76,7 +78,7 @@ Report Net::judge(const Lowered &lowered, const Lowered::Mutant &mutant) {
       return {{errors::breach}, *breach};
   Report report;
   for (const kernel::Plan &launch : lowered.launches(mutant.plan)) {
-    Recorder recorder;
+    Recorder recorder(mutant.weak);
     CheckResult result =
         checker_.check(lowered.schedule().source(), launch, recorder, {.to_first = true, .infinite = true});
     report.errors = recorder.errors;

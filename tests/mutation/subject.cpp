@@ -82,12 +82,7 @@ int Lowered::sites(const Kind &kind) const {
     kind.apply_program(program, counter);
     return counter.seen();
   }
-  kernel::Plan copy = plan_;
-  if (kind.apply_plan)
-    kind.apply_plan(copy, counter);
-  else
-    for (kernel::Kernel &kernel : copy.kernels)
-      kind.apply(kernel, counter);
+  final_mutant(kind, counter);
   return counter.seen();
 }
 
@@ -106,12 +101,16 @@ Lowered::Mutant Lowered::mutant(const Kind &kind, int site) const {
   }
   if (kind.stage == Stage::scheduled)
     return scheduled_mutant(kind, chooser);
+  return final_mutant(kind, chooser);
+}
+
+Lowered::Mutant Lowered::final_mutant(const Kind &kind, Chooser &chooser) const {
   Mutant mutant{plan_, {}, {}, {}};
   if (kind.apply_plan)
     kind.apply_plan(mutant.plan, chooser);
   else
     for (kernel::Kernel &kernel : mutant.plan.kernels)
-      kind.apply(kernel, chooser);
+      kind.apply_order ? kind.apply_order(kernel, chooser, mutant.weak) : kind.apply(kernel, chooser);
   mutant.where = chooser.where();
   return mutant;
 }

@@ -32,11 +32,13 @@ public:
     std::string where;
     std::optional<std::string> breach;     ///< of a verifier during lowering; then the plan is empty
     std::optional<std::string> obligation; ///< the first one of the changed schedule; then the plan is empty
+    sim::WeakArrivals weak = {};           ///< of the machine that executes the plan
   };
   Mutant mutant(const Kind &kind, int site) const;
 
 private:
   struct Seed;
+  Mutant final_mutant(const Kind &kind, Chooser &chooser) const;
   Mutant scheduled_mutant(const Kind &kind, Chooser &chooser) const;
   Schedule schedule_;
   std::vector<std::vector<std::int64_t>> sizes_; ///< of each launch of a symbolic shape

@@ -19,13 +19,14 @@ void expect_good(const kernel::Kernel &kernel) {
 
 /// Returns the first diagnostic. Expects that it is of this kind, and that the text is the same for 1, 2 and 4
 /// host threads.
-std::string first_finding(const kernel::Kernel &kernel, ErrorKind kind) {
-  std::vector<Diagnostic> found = run_zeroed(kernel, {.host_threads = 1}).diagnostics;
+std::string first_finding(const kernel::Kernel &kernel, ErrorKind kind, const WeakArrivals &weak = {}) {
+  std::vector<Diagnostic> found = run_zeroed(kernel, {.host_threads = 1, .weak = weak}).diagnostics;
   if (found.empty())
     return "nothing was found";
   EXPECT_STREQ(name(found[0].kind), name(kind)) << found[0].message;
   for (unsigned host_threads : {2u, 4u}) {
-    std::vector<Diagnostic> again = run_zeroed(kernel, {.host_threads = host_threads}).diagnostics;
+    std::vector<Diagnostic> again =
+        run_zeroed(kernel, {.host_threads = host_threads, .weak = weak}).diagnostics;
     EXPECT_EQ(again.size(), found.size());
     for (std::size_t n = 0; n < std::min(again.size(), found.size()); ++n)
       EXPECT_EQ(again[n].message, found[n].message);
@@ -212,18 +213,21 @@ struct PartsOfTiles {
   Expr tile = b.axis(Axis::block_x, "tile", 4), part = b.axis(Axis::block_y, "part", 3);
   Expr t = b.axis(Axis::thread_x, "t", 64);
   kernel::Arrive arrive{{}, arrived, tile, int_imm(3, DType::i32), Axis::block_y};
+  ArrivalOrder order = {};
+  WeakArrivals weak = {};
 
   Expr element(const Expr &of_part, const Expr &at) { return (of_part * 4 + tile) * 64 + at; }
   /// Returns the kernel. A thread of the last block adds the elements at `at` of the tile that is `next` tiles
   /// after its own.
   kernel::Kernel build(const Expr &at, std::int64_t next = 0, bool writes_late = false) {
     b.store(parts, element(part, t), cast(DType::f32, part * 64 + t));
-    b.last_block(arrive, [&] {
+    Var arrived_last = b.last_block(arrive, [&] {
       Expr sum = 0.0f;
       for (std::int64_t n : {0, 1, 2})
         sum = sum + sim::at(parts, floormod(element(int_imm(n, DType::i32), at) + next * 64, 3 * 4 * 64));
       b.store(out, tile * 64 + t, sum);
     });
+    weak = {{arrived_last, order}};
     if (writes_late)
       b.store(parts, element(part, t), 1.0f);
     return b.build();
@@ -247,14 +251,14 @@ TEST(SimulateArrival, TheLastBlockAddsAllPartsInEveryOrderOfBlocks) {
 
 TEST(SimulateArrival, WithoutTheFenceTheOtherBlocksAreUnordered) {
   PartsOfTiles k;
-  k.arrive.fence = false;
-  EXPECT_THAT(first_finding(k.build(k.t), ErrorKind::race), HasSubstr("parts["));
+  k.order.fence = false;
+  EXPECT_THAT(first_finding(k.build(k.t), ErrorKind::race, k.weak), HasSubstr("parts["));
 }
 
 TEST(SimulateArrival, WithoutTheBarrierOtherThreadsHaveNotArrived) {
   PartsOfTiles k;
-  k.arrive.barrier = false;
-  EXPECT_THAT(first_finding(k.build(k.t), ErrorKind::race), HasSubstr("parts["));
+  k.order.barrier = false;
+  EXPECT_THAT(first_finding(k.build(k.t), ErrorKind::race, k.weak), HasSubstr("parts["));
 }
 
 TEST(SimulateArrival, PartsOfAnotherTileAreUnordered) {

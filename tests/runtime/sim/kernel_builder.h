@@ -94,11 +94,13 @@ public:
     add(kernel::make(kernel::Call{intrinsic, std::move(places)}));
   }
 
-  /// Adds statements that only the last block to arrive at the counter executes.
-  void last_block(kernel::Arrive arrive, const std::function<void()> &body) {
+  /// Adds statements that only the last block to arrive at the counter executes. Returns the variable that is
+  /// true in that block.
+  Var last_block(kernel::Arrive arrive, const std::function<void()> &body) {
     arrive.last = make_var("last", DType::boolean);
     add(kernel::make(arrive));
     when(arrive.last, body);
+    return arrive.last;
   }
 
   kernel::Kernel build() {
