@@ -71,46 +71,53 @@ Shape other_shape(Shape base, const std::vector<Shape> &listed, const Size &limi
   return base;
 }
 
-/// The schedule of the symbolic kernel. None, with the reason, if the rung has no such schedule. A value of
-/// --set does not apply if this schedule does not have the knob: its form may differ from that of the shapes.
-std::optional<Scheduled> symbolic_schedule(const ChosenRung &rung, const KnobValues &given, const Shape &shape,
-                                           DType dtype, const Target &target, std::string &reason) {
-  std::optional<Scheduled> scheduled;
+/// The lowered schedule of a symbolic kernel, and the shapes to which it is near.
+struct SymbolicKernel {
+  Scheduled scheduled;
+  kernel::Plan plan;
+  std::vector<Shape> near;
+};
+
+/// None, with the reason, if the rung has no symbolic kernel. A value of --set does not apply if the schedule
+/// does not have the knob: its form may differ from that of the shapes.
+std::optional<SymbolicKernel> symbolic_kernel(const ChosenRung &rung, const KnobValues &given,
+                                              const Shape &shape, DType dtype, const Target &target,
+                                              std::string &reason) {
+  std::optional<SymbolicKernel> kernel;
   auto build = [&] {
     Knobs knobs(given);
     ChosenKnobs chosen = chosen_knobs(rung, shape, dtype, target, knobs);
     if (chosen.schedule.source().sizes.empty())
       refuse("it declares no size; take its extents from Workload::size, as in w.size(\"M\")");
     Scheduled found = schedule_at(rung, shape, dtype, std::move(chosen));
-    lower(found.schedule);
-    scheduled = std::move(found);
+    kernel::Plan plan = lower(found.schedule);
+    kernel = {std::move(found), std::move(plan), {}};
   };
   reason = failure_of(build).message;
-  return scheduled;
+  return kernel;
 }
 
-/// The schedules of the symbolic kernels, each with the shapes to which it is near: one schedule, or for a rung
-/// with a table one for each different set of knobs. None, with the reason, if the rung has no such schedule.
-std::vector<std::pair<Scheduled, std::vector<Shape>>>
-symbolic_schedules(const ChosenRung &choice, const std::vector<Shape> &listed, DType dtype,
-                   const Target &target, const Size &limits, std::string &reason) {
+/// The symbolic kernels: one, or for a rung with a table one for each different set of knobs. None, with the
+/// reason, if the rung has no symbolic kernel.
+std::vector<SymbolicKernel> symbolic_kernels(const ChosenRung &choice, const std::vector<Shape> &listed,
+                                             DType dtype, const Target &target, const Size &limits,
+                                             std::string &reason) {
   std::vector<Shape> near = shapes_in_table(choice, dtype, target, true);
   if (near.empty())
     near.push_back(listed.front());
   ChosenRung rung = choice;
   rung.given_knobs = false; // the form of a symbolic kernel may lack a knob
-  std::vector<std::pair<Scheduled, std::vector<Shape>>> found;
+  std::vector<SymbolicKernel> found;
   for (const Shape &shape : near) {
-    auto scheduled =
-        symbolic_schedule(rung, choice.knobs, other_shape(shape, listed, limits), dtype, target, reason);
-    if (!scheduled)
+    auto kernel =
+        symbolic_kernel(rung, choice.knobs, other_shape(shape, listed, limits), dtype, target, reason);
+    if (!kernel)
       continue;
-    auto same =
-        std::ranges::find_if(found, [&](const auto &known) { return known.first.knobs == scheduled->knobs; });
-    if (same != found.end())
-      same->second.push_back(shape);
-    else
-      found.emplace_back(std::move(*scheduled), std::vector<Shape>{shape});
+    auto same = std::ranges::find_if(
+        found, [&](const SymbolicKernel &known) { return known.scheduled.knobs == kernel->scheduled.knobs; });
+    if (same == found.end())
+      same = found.insert(found.end(), std::move(*kernel));
+    same->near.push_back(shape);
   }
   return found;
 }
@@ -150,7 +157,7 @@ EmittedShapes emitted_shapes(const Context &context, const ChosenRung &choice, c
   Size limits{.multiple_of = given_multiple(context).value_or(1)};
   std::string why_not;
   auto symbolic =
-      symbolic_schedules(choice, shapes, dtype, target, listed.front().shape.stated.value_or(limits), why_not);
+      symbolic_kernels(choice, shapes, dtype, target, listed.front().shape.stated.value_or(limits), why_not);
 
   std::string name = context.arguments.value("name").value_or(listed.front().source().name);
   auto part_of = [&](const Scheduled &scheduled, kernel::Plan plan, const std::string &label) {
@@ -178,9 +185,9 @@ EmittedShapes emitted_shapes(const Context &context, const ChosenRung &choice, c
   info.target = to_string(arch);
   info.header = header;
   std::vector<ShapePlan> others;
-  for (const auto &[scheduled, near] : symbolic) {
+  for (const auto &[scheduled, plan, near] : symbolic) {
     std::string label = symbolic.size() == 1 ? "" : symbolic_label(near.front());
-    ShapePlan part = part_of(scheduled, lower(scheduled.schedule), label);
+    ShapePlan part = part_of(scheduled, plan, label);
     part.near.assign(near.begin(), near.end());
     launches.push_back({to_text(scheduled.shape), scheduled.source(),
                         sizes_for(scheduled.schedule.source(), scheduled.shape, 0), part.info.operations});
