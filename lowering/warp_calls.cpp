@@ -70,7 +70,7 @@ private:
     for (const NestLoop &loop : nest_.loops)
       zero[loop.var] = Expr(0);
     Expr first = simplify(substitute(access.indices[0], zero), bounds_);
-    std::vector<Expr> loops = loops_of(operand);
+    std::vector<Expr> loops = loops_of(intrinsic_, match_, operand);
     const IndexMap &map = operand.as<InRegisters>()->map;
     if (map.logical().size() > loops.size())
       loops.emplace_back(0);
@@ -82,19 +82,11 @@ private:
   /// The address that a lane supplies.
   Expr row(const Operand &operand, const Load &access) const {
     const auto &rows = *operand.as<Rows>();
-    std::vector<Expr> loops = loops_of(operand);
+    std::vector<Expr> loops = loops_of(intrinsic_, match_, operand);
     std::map<Var, Expr> values;
     for (std::size_t d = 0; d < loops.size(); ++d)
       values[*loops[d].as<Var>()] = substitute(rows.start[d], {{rows.lane, lane()}});
     return simplify(substitute(access.indices[0], values), bounds_);
-  }
-
-  /// The loops of the nest that stand for the indices of the operand.
-  std::vector<Expr> loops_of(const Operand &operand) const {
-    std::vector<Expr> loops;
-    for (const Expr &index : indices_of(intrinsic_.meaning, operand.formal))
-      loops.emplace_back(match_.loops.at(*index.as<Var>()));
-    return loops;
   }
 
   Expr lane() const {

@@ -147,21 +147,9 @@ private:
            buffer.name, copies, copy, operand.formal->name, call_, width, operand.alignment, width);
   }
 
-  /// The loops of the nest that stand for the indices of the operand.
-  std::vector<Expr> loops_of_operand(const Operand &operand) const {
-    std::vector<Expr> loops;
-    for (const Expr &index : indices_of(intrinsic_.meaning, operand.formal))
-      loops.emplace_back(match_.loops.at(*index.as<Var>()));
-    return loops;
-  }
-
   /// The indices of the access from the start of the box.
   std::vector<Expr> inside(const Load &access) {
-    const Placement &placement = placements_.of(access.buffer);
-    std::vector<Expr> result;
-    for (std::size_t d = 0; d < access.indices.size(); ++d)
-      result.push_back(without_single_loops(access.indices[d] - placement.region[d].min, bounds_));
-    return result;
+    return in_box(placements_.of(access.buffer), access.indices, bounds_);
   }
 
   bool fragment_fits(const Operand &operand, const Load &access) {
@@ -170,7 +158,7 @@ private:
       return true;
     const IndexMap &formal = operand.as<InRegisters>()->map;
     FragmentLayout fragment(*access.buffer, placement.box());
-    std::vector<Expr> loops = loops_of_operand(operand), indices = inside(access);
+    std::vector<Expr> loops = loops_of(intrinsic_, match_, operand), indices = inside(access);
     bool replicated = formal.logical().size() > loops.size();
     auto replicas = replicated ? spots_of(operand).front().size() : 1;
     if (fragment.breach() || fragment.replicas() != static_cast<std::int64_t>(replicas))
@@ -199,7 +187,7 @@ private:
   /// The map of the intrinsic, repeated over the box of the buffer.
   IndexMap fitting_map(const Operand &operand, const Load &access) {
     const IndexMap &formal = operand.as<InRegisters>()->map;
-    std::vector<Expr> loops = loops_of_operand(operand), in_tile(loops.size());
+    std::vector<Expr> loops = loops_of(intrinsic_, match_, operand), in_tile(loops.size());
     static constexpr const char *names[] = {"i", "j", "k", "l", "m", "n"};
     std::string logical;
     std::vector<Expr> tiles;
@@ -242,7 +230,7 @@ private:
     Var lane = make_var("lane");
     Bounds bounds = bounds_;
     bounds.set(lane, {0, rows.lanes - 1});
-    std::vector<Expr> loops = loops_of_operand(operand);
+    std::vector<Expr> loops = loops_of(intrinsic_, match_, operand);
     Expr offset = offset_in_memory(placements_, access.buffer, access.indices);
     auto element = [&](const Expr &n) {
       std::map<Var, Expr> values;

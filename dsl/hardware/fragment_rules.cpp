@@ -67,10 +67,7 @@ private:
 
   std::optional<std::string> check_access(const Block &block, const std::vector<Expr> &indices, const For &lane,
                                           const char *verb) const {
-    std::vector<Expr> inside;
-    for (std::size_t d = 0; d < indices.size(); ++d)
-      inside.push_back(
-          without_single_loops(in_loops(indices[d], block, bounds_) - placement_.region[d].min, bounds_));
+    std::vector<Expr> inside = in_box(placement_, in_loops(indices, block, bounds_), bounds_);
     if (fragment_.holds(lane.var, inside, bounds_))
       return std::nullopt;
     return fmt::format(

@@ -163,4 +163,11 @@ std::optional<Match> match(const Intrinsic &intrinsic, const Nest &nest, const B
   return std::nullopt;
 }
 
+std::vector<Expr> loops_of(const Intrinsic &intrinsic, const Match &match, const Operand &operand) {
+  std::vector<Expr> loops;
+  for (const Expr &index : indices_of(intrinsic.meaning, operand.formal))
+    loops.emplace_back(match.loops.at(*index.as<Var>()));
+  return loops;
+}
+
 } // namespace nestsmith

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <optional>
+#include <vector>
 
 namespace nestsmith {
 
@@ -32,5 +33,8 @@ struct Match {
 /// orders of the loops have the right extents, this is the difference of the order that matches the most.
 std::optional<Match> match(const Intrinsic &intrinsic, const Nest &nest, const Bounds &bounds,
                            Difference *difference = nullptr);
+
+/// The loops of the nest that stand for the indices of the operand.
+std::vector<Expr> loops_of(const Intrinsic &intrinsic, const Match &match, const Operand &operand);
 
 } // namespace nestsmith

@@ -64,11 +64,7 @@ private:
   }
 
   std::vector<Expr> inside(const Block &block, const std::vector<Expr> &indices) const {
-    std::vector<Expr> result;
-    for (std::size_t d = 0; d < indices.size(); ++d)
-      result.push_back(
-          without_single_loops(in_loops(indices[d], block, bounds_) - placement_.region[d].min, bounds_));
-    return result;
+    return in_box(placement_, in_loops(indices, block, bounds_), bounds_);
   }
 
   /// Whether no index and no guard depends on the lane, so that all lanes do the same.

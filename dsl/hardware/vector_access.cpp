@@ -149,19 +149,24 @@ Expr without_single_loops(const Expr &e, const Bounds &bounds) {
   return simplify(result, bounds);
 }
 
-Expr offset_in_memory(Placements &placements, const Buffer &buffer, std::vector<Expr> inside) {
+std::vector<Expr> in_box(const Placement &placement, std::vector<Expr> indices, const Bounds &bounds) {
+  for (std::size_t d = 0; d < indices.size(); ++d)
+    indices[d] = without_single_loops(indices[d] - placement.region[d].min, bounds);
+  return indices;
+}
+
+Expr offset_in_memory(Placements &placements, const Buffer &buffer, std::vector<Expr> indices) {
   const Bounds &bounds = placements.bounds();
   if (buffer->role == Role::temporary && buffer->scope != Scope::global) {
     const Placement &placement = placements.of(buffer);
-    for (std::size_t d = 0; d < inside.size(); ++d)
-      inside[d] = without_single_loops(inside[d] - placement.region[d].min, bounds);
+    indices = in_box(placement, std::move(indices), bounds);
     if (placement.elements != 0) // else an obligation requires a constant size
-      return PlacedLayout(*buffer, placement.box()).offset(inside, bounds);
+      return PlacedLayout(*buffer, placement.box()).offset(indices, bounds);
   }
   Expr offset = 0;
   std::vector<Expr> strides = strides_of(*buffer);
-  for (std::size_t d = 0; d < inside.size(); ++d)
-    offset = offset + inside[d] * strides[d];
+  for (std::size_t d = 0; d < indices.size(); ++d)
+    offset = offset + indices[d] * strides[d];
   return simplify(offset, bounds);
 }
 
@@ -248,10 +253,7 @@ private:
     bool parameter = buffer->role != Role::temporary;
     if (lasting && !parameter)
       return;
-    std::vector<Expr> inside;
-    for (const Expr &index : indices)
-      inside.push_back(in_loops(index, block_, bounds_));
-    Expr offset = offset_in_memory(placements_, buffer, std::move(inside));
+    Expr offset = offset_in_memory(placements_, buffer, in_loops(indices, block_, bounds_));
     auto motion = motion_along(offset, loop_.var, lanes_, bounds_);
     if (!motion || !(motion->still() || motion->contiguous())) {
       if (intrinsic_)
@@ -313,10 +315,7 @@ private:
 bool is_vector_copy(Placements &filled, const For &loop, const Block &block) {
   std::int64_t lanes = as_int(loop.extent).value();
   auto is_one = [&](const Buffer &buffer, const std::vector<Expr> &indices) {
-    std::vector<Expr> inside;
-    for (const Expr &index : indices)
-      inside.push_back(in_loops(index, block, filled.bounds()));
-    Expr offset = offset_in_memory(filled, buffer, std::move(inside));
+    Expr offset = offset_in_memory(filled, buffer, in_loops(indices, block, filled.bounds()));
     auto motion = motion_along(offset, loop.var, lanes, filled.bounds());
     return motion && motion->contiguous() && is_vector(buffer->dtype, lanes) &&
            is_multiple(in_lane(offset, loop.var, 0, filled.bounds()), lanes, filled.bounds());

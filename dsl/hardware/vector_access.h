@@ -45,6 +45,9 @@ bool is_uniform(const Expr &condition, const Var &loop, std::int64_t lanes, cons
 /// again only if all of them belong to the same sum.
 Expr without_single_loops(const Expr &e, const Bounds &bounds);
 
+/// The indices of an access, in terms of the loops, counted from the start of the placement's box.
+std::vector<Expr> in_box(const Placement &placement, std::vector<Expr> indices, const Bounds &bounds);
+
 /// The offset of an access with these indices in terms of the loops: into a parameter, or into the live part of
 /// a temporary in its layout.
 Expr offset_in_memory(Placements &placements, const Buffer &buffer, std::vector<Expr> indices);

@@ -22,9 +22,7 @@ struct ParameterAccess {
 std::vector<ParameterAccess> accesses_of(const Block &block, const Buffer &buffer, const Bounds &bounds) {
   std::vector<ParameterAccess> result;
   auto add = [&](const std::vector<Expr> &indices, bool writes) {
-    ParameterAccess &access = result.emplace_back(ParameterAccess{{}, writes});
-    for (const Expr &index : indices)
-      access.indices.push_back(in_loops(index, block, bounds));
+    result.push_back({in_loops(indices, block, bounds), writes});
   };
   if (block.body.buffer == buffer)
     add(block.body.indices, true);

@@ -28,6 +28,13 @@ Expr in_loops(const Expr &e, const Block &block, const Bounds &bounds) {
   return simplify(result, bounds);
 }
 
+std::vector<Expr> in_loops(const std::vector<Expr> &indices, const Block &block, const Bounds &bounds) {
+  std::vector<Expr> result;
+  for (const Expr &index : indices)
+    result.push_back(in_loops(index, block, bounds));
+  return result;
+}
+
 /// The values of a sum of digits as runs, counted from its least value. Empty if the values have no gaps or are
 /// not known.
 static std::vector<Run> runs_of(const Linear &sum, const Bounds &bounds) {

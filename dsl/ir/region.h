@@ -47,6 +47,8 @@ Bounds loop_bounds(const Stmt &root);
 
 /// Rewrites `e` from the block's variables to the enclosing loops, by substituting the bindings.
 Expr in_loops(const Expr &e, const Block &block, const Bounds &bounds);
+/// The same for each index of an access.
+std::vector<Expr> in_loops(const std::vector<Expr> &indices, const Block &block, const Bounds &bounds);
 
 /// Whether an index of the element that the block writes depends on the axis.
 bool indexes_result(const Block &block, const IterVar &iter);

@@ -14,12 +14,9 @@ namespace {
 /// reads a result of another one.
 bool writes_distinct(const Stmt &root, const For &loop, const Block &block) {
   Bounds bounds = loop_bounds(root);
-  std::vector<Expr> indices;
-  for (const Expr &index : block.body.indices)
-    indices.push_back(in_loops(index, block, bounds));
   return determine(
-      indices, {loop.var}, [&](const Var &var) { return var != loop.var && !find_loop(loop.body, var); },
-      bounds);
+      in_loops(block.body.indices, block, bounds), {loop.var},
+      [&](const Var &var) { return var != loop.var && !find_loop(loop.body, var); }, bounds);
 }
 
 /// Whether `other` has the same loop with the same body, below loops with the same variables and extents: what

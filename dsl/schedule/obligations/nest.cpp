@@ -71,10 +71,7 @@ bool is_around(const std::vector<const For *> &loops, Axis axis) {
 }
 
 std::vector<Expr> written_element(const NestFacts &nest, const Block &block) {
-  std::vector<Expr> indices;
-  for (const Expr &index : block.body.indices)
-    indices.push_back(in_loops(index, block, nest.bounds));
-  return indices;
+  return in_loops(block.body.indices, block, nest.bounds);
 }
 
 std::size_t last_to_set_scope(const Schedule &schedule, const BlockId &block) {

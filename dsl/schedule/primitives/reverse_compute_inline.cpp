@@ -126,9 +126,7 @@ Expr value_at(const Block &producer, const Load &link) {
 /// The producer with the axes of the consumer. Separate axes guard the elements that the consumer does not
 /// read.
 Block with_axes_of(const Block &consumer, const Load &link, const Block &producer, const Bounds &bounds) {
-  std::vector<Expr> element; // in loops
-  for (const Expr &index : producer.body.indices)
-    element.push_back(in_loops(index, producer, bounds));
+  std::vector<Expr> element = in_loops(producer.body.indices, producer, bounds);
   Inverse inverse = *invert(consumer, link.buffer, link.indices, element);
   Block block{producer.id, consumer.iters, {}, {}};
   for (IterVar &iter : block.iters)
