@@ -68,6 +68,17 @@ double carried_error(const MathFunction &function, std::span<const Bounded> oper
   return !meets_0 ? corners : y.value > 0 ? larger(corners, std::abs(value)) : no_bound;
 }
 
+/// One of the numbers, which `choose` selects. It is monotone in both.
+template <class Choose> Bounded chosen(Bounded a, Bounded b, Choose choose) {
+  double value = choose(a.value, b.value);
+  if (a.error == 0 && b.error == 0)
+    return {value, 0};
+  if (!known(a) || !known(b) || std::isnan(a.value) || std::isnan(b.value))
+    return {value, no_bound};
+  return between(value, choose(a.value - a.error, b.value - b.error),
+                 choose(a.value + a.error, b.value + b.error));
+}
+
 } // namespace
 
 Bounded rounded_to_f32(double value, double error) {
@@ -114,23 +125,11 @@ Bounded divide(Bounded a, Bounded b) {
 }
 
 Bounded minimum(Bounded a, Bounded b) {
-  double value = a.value < b.value ? a.value : b.value;
-  if (a.error == 0 && b.error == 0)
-    return {value, 0};
-  if (!known(a) || !known(b) || std::isnan(a.value) || std::isnan(b.value))
-    return {value, no_bound};
-  return between(value, std::min(a.value - a.error, b.value - b.error),
-                 std::min(a.value + a.error, b.value + b.error));
+  return chosen(a, b, [](double x, double y) { return x < y ? x : y; });
 }
 
 Bounded maximum(Bounded a, Bounded b) {
-  double value = a.value < b.value ? b.value : a.value;
-  if (a.error == 0 && b.error == 0)
-    return {value, 0};
-  if (!known(a) || !known(b) || std::isnan(a.value) || std::isnan(b.value))
-    return {value, no_bound};
-  return between(value, std::max(a.value - a.error, b.value - b.error),
-                 std::max(a.value + a.error, b.value + b.error));
+  return chosen(a, b, [](double x, double y) { return x < y ? y : x; });
 }
 
 Bounded floor_divide(Bounded a, Bounded b) {
