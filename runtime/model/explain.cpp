@@ -3,6 +3,7 @@
 #include "codegen/cuda.h"
 #include "dsl/expr/error.h"
 #include "dsl/ir/intrinsic.h"
+#include "runtime/model/words.h"
 
 #include <algorithm>
 #include <cmath>
@@ -52,11 +53,14 @@ std::string shared_text(const model::RequestSums &total) {
 constexpr double least_loss = 1.02;
 
 /// "imbalance of the last wave, 1.27 times"
-std::string loss_text(const KernelAnalysis &analysis, Loss loss) {
-  std::string_view where = loss != Loss::imbalance    ? ""
-                           : analysis.waves.full == 0 ? " of the only wave"
-                                                      : " of the last wave";
-  return fmt::format("{}{}, {} times", name(loss), where, number_text(analysis.losses.of(loss)));
+std::string loss_text(const KernelAnalysis &analysis, Loss loss, Language language = Language::en) {
+  const std::string_view word = name(loss, language);
+  const std::string factor = number_text(analysis.losses.of(loss));
+  if (loss != Loss::imbalance)
+    return say(language, "{}, {} times", "{}, {}배", word, factor);
+  return analysis.waves.full == 0
+             ? say(language, "{} of the only wave, {} times", "유일한 웨이브의 {}, {}배", word, factor)
+             : say(language, "{} of the last wave, {} times", "마지막 웨이브의 {}, {}배", word, factor);
 }
 
 Section speed_of_light(const KernelAnalysis &analysis) {
@@ -227,13 +231,18 @@ Section launch_section(const KernelAnalysis &analysis, const PlanAnalysis &whole
 
 } // namespace
 
-std::string limit_text(const KernelAnalysis &analysis) {
+std::string limit_text(const KernelAnalysis &analysis) { return limit_text(analysis, Language::en); }
+
+std::string limit_text(const KernelAnalysis &analysis, Language language) {
   constexpr double half = 0.5;
+  constexpr Words more = {"; the machine code does work that the bounds do not count",
+                          "; 기계어에는 하한에 포함되지 않은 작업도 있습니다"};
   if (std::optional<Loss> loss = analysis.largest_loss())
-    return loss_text(analysis, *loss);
+    return loss_text(analysis, *loss, language);
   double part = analysis.seconds() / analysis.estimated_seconds;
-  return fmt::format("{}, {} of the estimated time{}", name(analysis.limiter()), percent_text(part),
-                     part < half ? "; the machine code does work that the bounds do not count" : "");
+  return say(language, "{}, {} of the estimated time{}", "{}, 추정 시간의 {}{}",
+             name(analysis.limiter(), language), percent_text(part),
+             part < half ? more.in(language) : std::string_view());
 }
 
 std::string_view name(Quality quality) {

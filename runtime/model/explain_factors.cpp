@@ -39,30 +39,34 @@ struct BufferTraffic {
   double bytes = 0;          ///< that lanes request
 };
 using Key = std::pair<bool, std::string>; ///< whether it stores, and the buffer; loads by ldmatrix are separate
-std::map<Key, BufferTraffic> by_buffer(const PlanAnalysis &analysis, Scope scope) {
+std::map<Key, BufferTraffic> by_buffer(const PlanAnalysis &analysis, Scope scope, Language l) {
+  constexpr Words by_ldmatrix = {" by ldmatrix", "(ldmatrix)"};
   std::map<Key, BufferTraffic> result;
   for (const KernelAnalysis &kernel : analysis.kernels)
     for (const model::AccessCounts &access : kernel.counters.accesses)
       if (access.buffer->scope == scope && access.requests > 0) {
         BufferTraffic &sum =
-            result[{access.is_store(), access.buffer->name + (access.is_ldmatrix() ? " by ldmatrix" : "")}];
+            result[{access.is_store(),
+                    access.buffer->name + std::string(access.is_ldmatrix() ? by_ldmatrix.in(l) : "")}];
         sum.merged += access.merged;
         sum.bytes += static_cast<double>(access.asked);
       }
   return result;
 }
 
-std::string doing(const Key &key) { return (key.first ? "storing " : "reading ") + key.second; }
+std::string doing(const Key &key, Language l) {
+  return key.first ? say(l, "storing {}", "{} 쓰기", key.second) : say(l, "reading {}", "{} 읽기", key.second);
+}
 
 /// The cost of a request for a resource.
 struct RequestUnit {
-  const char *name; ///< "sector"
+  Words name; ///< "sector"
   std::uint64_t model::RequestSums::*count;
 
   explicit RequestUnit(Resource resource)
-      : name(resource == Resource::shared ? "wavefront"
-             : resource == Resource::l1   ? "line"
-                                          : "sector"),
+      : name(resource == Resource::shared ? Words{"wavefront", "웨이브프런트"}
+             : resource == Resource::l1   ? Words{"line", "라인"}
+                                          : Words{"sector", "섹터"}),
         count(resource == Resource::shared ? &model::RequestSums::wavefronts
               : resource == Resource::l1   ? &model::RequestSums::lines
                                            : &model::RequestSums::sectors) {}
@@ -73,15 +77,16 @@ struct RequestUnit {
 
 /// "reading A: 1 instead of 32, reading B: 4 instead of 1": the cost of a request, for each buffer where it
 /// changed.
-std::string details(const PlanAnalysis &before, const PlanAnalysis &after, Scope scope,
-                    const RequestUnit &unit) {
-  auto old = by_buffer(before, scope), now = by_buffer(after, scope);
+std::string details(const PlanAnalysis &before, const PlanAnalysis &after, Scope scope, const RequestUnit &unit,
+                    Language l) {
+  auto old = by_buffer(before, scope, l), now = by_buffer(after, scope, l);
   std::vector<std::string> parts;
   for (const auto &[key, sum] : now) {
     auto was = old.find(key);
     double b = was == old.end() ? 0 : unit.each(was->second.merged), a = unit.each(sum.merged);
     if (was != old.end() && differs(b, a))
-      parts.push_back(fmt::format("{}: {} instead of {}", doing(key), number_text(a), number_text(b)));
+      parts.push_back(
+          say(l, "{}: {} instead of {}", "{}: {}(이전 {})", doing(key, l), number_text(a), number_text(b)));
   }
   return parts.empty() ? "" : fmt::format(" ({})", fmt::join(parts, ", "));
 }
@@ -95,10 +100,10 @@ struct Factor {
 };
 
 /// The count for each multiply-add of a warp, or the total count if there are no multiply-adds.
-std::string how_often(const PlanAnalysis &analysis, double count) {
-  return analysis.needed_multiply_adds > 0
-             ? fmt::format("{} times per multiply-add", number_text(count * 32 / analysis.needed_multiply_adds))
-             : count_text(count) + " times";
+std::string how_often(const PlanAnalysis &analysis, double count, Language l) {
+  return analysis.needed_multiply_adds > 0 ? say(l, "{} times per multiply-add", "곱셈-덧셈당 {}회",
+                                                 number_text(count * 32 / analysis.needed_multiply_adds))
+                                           : say(l, "{} times", "{}회", count_text(count));
 }
 
 /// The same for the count before the change, without the unit.
@@ -132,17 +137,20 @@ double imbalance(const PlanAnalysis &analysis, Resource resource) {
   return even == 0 ? analysis.slowest().imbalance(analysis.gpu) : busiest / even;
 }
 
-Factor asked_factor(const PlanAnalysis &before, const PlanAnalysis &after, Scope scope) {
+Factor asked_factor(const PlanAnalysis &before, const PlanAnalysis &after, Scope scope, Language l) {
   double b = requests(before, scope), a = requests(after, scope);
-  std::string memory = scope == Scope::global ? "global memory" : "shared memory";
+  constexpr Words global = {"global memory", "전역 메모리"}, shared = {"shared memory", "공유 메모리"};
+  std::string_view memory = (scope == Scope::global ? global : shared).in(l);
   if (b == 0)
-    return {b, a, fmt::format("{}, unused before, is accessed {}", memory, how_often(after, a))};
-  return {
-      b, a,
-      fmt::format("{} is accessed {} instead of {}", memory, how_often(after, a), how_often_before(before, b))};
+    return {b, a,
+            say(l, "{}, unused before, is accessed {}", "이전에는 쓰지 않던 {} 접근이 {}", memory,
+                how_often(after, a, l))};
+  return {b, a,
+          say(l, "{} is accessed {} instead of {}", "{} 접근이 {}(이전 {})", memory, how_often(after, a, l),
+              how_often_before(before, b))};
 }
 
-Factor cost_factor(const PlanAnalysis &before, const PlanAnalysis &after, Resource resource) {
+Factor cost_factor(const PlanAnalysis &before, const PlanAnalysis &after, Resource resource, Language l) {
   Scope scope = resource == Resource::shared ? Scope::shared : Scope::global;
   RequestUnit unit(resource);
   model::RequestSums old = merged(before, scope), now = merged(after, scope);
@@ -150,15 +158,18 @@ Factor cost_factor(const PlanAnalysis &before, const PlanAnalysis &after, Resour
   if (b == 0 || a == 0) // there is nothing to compare
     return {1, 1, ""};
   bool by_words = resource == Resource::shared && old.conflicts == 0 && now.conflicts == 0;
-  std::string reason =
-      by_words ? fmt::format(", because it accesses {} words without a bank conflict", a > b ? "more" : "fewer")
-               : details(before, after, scope, unit);
+  std::string reason = !by_words ? details(before, after, scope, unit, l)
+                       : a > b   ? say(l, ", because it accesses more words without a bank conflict",
+                                       ", 뱅크 충돌 없이 더 많은 워드에 접근하기 때문")
+                                 : say(l, ", because it accesses fewer words without a bank conflict",
+                                       ", 뱅크 충돌 없이 더 적은 워드에 접근하기 때문");
   return {b, a,
-          fmt::format("a request takes {} {}{} instead of {}{}", number_text(a), unit.name,
-                      number_text(a) == "1" ? "" : "s", number_text(b), reason)};
+          say(l, "a request takes {0} {1}{2} instead of {3}{4}", "요청당 {1} {0}개(이전 {3}개){4}",
+              number_text(a), unit.name.in(l), number_text(a) == "1" ? "" : "s", number_text(b), reason)};
 }
 
-std::vector<Factor> memory_factors(Resource resource, const PlanAnalysis &before, const PlanAnalysis &after) {
+std::vector<Factor> memory_factors(Resource resource, const PlanAnalysis &before, const PlanAnalysis &after,
+                                   Language l) {
   auto sum = [&](const PlanAnalysis &analysis, auto figure) {
     return std::accumulate(analysis.kernels.begin(), analysis.kernels.end(), 0.0,
                            [&](double total, const KernelAnalysis &kernel) {
@@ -169,60 +180,63 @@ std::vector<Factor> memory_factors(Resource resource, const PlanAnalysis &before
   auto l2 = [](const model::Traffic &t) { return t.l2_reads + t.l2_writes; };
   auto dram = [](const model::Traffic &t) { return t.dram_reads + t.dram_writes; };
   std::vector<Factor> factors;
-  auto add = [&](auto from, auto to, const char *what, const char *which) {
+  auto add = [&](auto from, auto to, Words what, Words which) {
     double b = sum(before, from) == 0 ? 0 : sum(before, to) / sum(before, from);
     double a = sum(after, from) == 0 ? 0 : sum(after, to) / sum(after, from);
-    factors.push_back(
-        {sum(before, from), sum(after, from),
-         fmt::format("{} {} instead of {}", what, bytes_text(sum(after, from) * model::sector_bytes),
-                     bytes_text(sum(before, from) * model::sector_bytes))});
-    factors.push_back(
-        {b, a, fmt::format("{} instead of {} of the traffic of {}", percent_text(a), percent_text(b), which)});
+    factors.push_back({sum(before, from), sum(after, from),
+                       say(l, "{} {} instead of {}", "{} {}(이전 {})", what.in(l),
+                           bytes_text(sum(after, from) * model::sector_bytes),
+                           bytes_text(sum(before, from) * model::sector_bytes))});
+    factors.push_back({b, a,
+                       say(l, "{0} instead of {1} of the traffic of {2}", "{2} 비율 {0}(이전 {1})",
+                           percent_text(a), percent_text(b), which.in(l))});
   };
   if (resource == Resource::dram) {
-    add(l2, dram, "L2 moves", "L2 goes to DRAM");
+    add(l2, dram, {"L2 moves", "L2 이동량"}, {"L2 goes to DRAM", "L2 트래픽 가운데 DRAM으로 가는"});
     return factors;
   }
-  add(l1, l2, "", "L1 goes to L2");
-  factors.front() = asked_factor(before, after, Scope::global);
-  factors.push_back(cost_factor(before, after, resource));
+  add(l1, l2, {"", ""}, {"L1 goes to L2", "L1 트래픽 가운데 L2로 가는"});
+  factors.front() = asked_factor(before, after, Scope::global, l);
+  factors.push_back(cost_factor(before, after, resource, l));
   return factors;
 }
 
 /// The factors that explain the change of a resource's time.
-std::vector<Factor> factors(Resource resource, const PlanAnalysis &before, const PlanAnalysis &after) {
+std::vector<Factor> factors(Resource resource, const PlanAnalysis &before, const PlanAnalysis &after,
+                            Language l) {
   if (!of_sm(resource))
-    return memory_factors(resource, before, after);
+    return memory_factors(resource, before, after, l);
   std::vector<Factor> result;
   Scope scope = resource == Resource::shared ? Scope::shared : Scope::global;
   if (resource == Resource::shared || resource == Resource::l1) {
-    result.push_back(asked_factor(before, after, scope));
-    result.push_back(cost_factor(before, after, resource));
+    result.push_back(asked_factor(before, after, scope, l));
+    result.push_back(cost_factor(before, after, resource, l));
   } else {
     if (resource == Resource::issue)
       for (Scope each : {Scope::global, Scope::shared})
-        result.push_back(asked_factor(before, after, each));
-    auto instructions = [&](double b, double a, const char *kind) {
-      result.push_back(
-          {b, a,
-           fmt::format("there are {} {} instructions instead of {}", count_text(a), kind, count_text(b))});
+        result.push_back(asked_factor(before, after, each, l));
+    auto instructions = [&](double b, double a, Words kind) {
+      result.push_back({b, a,
+                        say(l, "there are {0} {1} instructions instead of {2}", "{1} 명령어 {0}개(이전 {2}개)",
+                            count_text(a), kind.in(l), count_text(b))});
     };
     if (resource != Resource::matrix)
-      instructions(arithmetic(before), arithmetic(after), "arithmetic warp");
+      instructions(arithmetic(before), arithmetic(after), {"arithmetic warp", "워프 산술"});
     if (resource != Resource::fp32)
-      instructions(matrix_calls(before), matrix_calls(after), "matrix");
+      instructions(matrix_calls(before), matrix_calls(after), {"matrix", "행렬"});
   }
   double b = imbalance(before, resource), a = imbalance(after, resource);
-  result.push_back(
-      {b, a,
-       fmt::format("the busiest SM has {} times the mean work instead of {}", number_text(a), number_text(b))});
+  result.push_back({b, a,
+                    say(l, "the busiest SM has {} times the mean work instead of {}",
+                        "가장 바쁜 SM의 작업량이 평균의 {}배(이전 {}배)", number_text(a), number_text(b))});
   return result;
 }
 
 } // namespace
 
-std::string because(Resource resource, const PlanAnalysis &before, const PlanAnalysis &after, bool rises) {
-  std::vector<Factor> list = factors(resource, before, after);
+std::string because(Resource resource, const PlanAnalysis &before, const PlanAnalysis &after, bool rises,
+                    Language l) {
+  std::vector<Factor> list = factors(resource, before, after, l);
   std::ranges::stable_sort(list, std::greater<>{}, [](const Factor &f) { return std::fabs(f.weight()); });
   std::vector<std::string> with, against;
   for (const Factor &factor : list) {
@@ -230,9 +244,11 @@ std::string because(Resource resource, const PlanAnalysis &before, const PlanAna
     if (differs(factor.before, factor.after))
       (up == rises ? with : against).push_back(factor.said);
   }
-  std::string text = with.empty() ? "" : fmt::format(": {}", fmt::join(with, ". Also, "));
+  std::string text =
+      with.empty() ? "" : fmt::format(": {}", fmt::join(with, l == Language::en ? ". Also, " : ". 또한 "));
   if (!against.empty())
-    text += fmt::format(". However, {}", fmt::join(against, ", and "));
+    text +=
+        say(l, ". However, {}", ". 다만 {}", fmt::join(against, l == Language::en ? ", and " : ", 그리고 "));
   return text + ".";
 }
 

@@ -39,25 +39,29 @@ Section host_section(const HostTime &host, std::size_t kernels) {
                   "those of a machine"}}};
 }
 
-std::string host_in_words(const PlanAnalysis &analysis) {
+std::string host_in_words(const PlanAnalysis &analysis, Language language) {
   std::optional<HostTime> host = host_limit(analysis);
   if (!host)
     return "";
-  return fmt::format(
+  return say(
+      language,
       " The host is the limit: it takes about {} to enqueue the {} kernels one by one, and the GPU "
       "executes them in {}. As one CUDA graph, they take about {}.",
+      " 호스트가 한계입니다: 커널 {1}개를 하나씩 큐에 넣는 데 약 {0} 걸리고, GPU는 이들을 {2}에 실행합니다. "
+      "CUDA 그래프 하나로 실행하면 약 {3} 걸립니다.",
       seconds_text(host->enqueue), analysis.kernels.size(), seconds_text(host->gpu), seconds_text(host->graph));
 }
 
-std::string host_in_words(const PlanAnalysis &before, const PlanAnalysis &after) {
+std::string host_in_words(const PlanAnalysis &before, const PlanAnalysis &after, Language language) {
   std::size_t b = before.kernels.size(), a = after.kernels.size();
   if (a == b || (!host_limit(before) && !host_limit(after)))
     return "";
   auto enqueue = [](std::size_t kernels) {
     return seconds_text(static_cast<double>(kernels) * launch_seconds);
   };
-  return fmt::format(" The host launches {} kernel{} instead of {}, in about {} instead of {}.", a,
-                     a == 1 ? "" : "s", b, enqueue(a), enqueue(b));
+  return say(language, " The host launches {0} kernel{1} instead of {2}, in about {3} instead of {4}.",
+             " 호스트가 실행하는 커널이 {2}개에서 {0}개로 바뀌고, 걸리는 시간은 약 {4}에서 약 {3}로 바뀝니다.",
+             a, a == 1 ? "" : "s", b, enqueue(a), enqueue(b));
 }
 
 } // namespace nestsmith

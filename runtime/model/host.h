@@ -9,6 +9,7 @@
 /// does not name its GPU.
 
 #include "runtime/model/explain.h"
+#include "runtime/model/words.h"
 
 #include <optional>
 #include <string>
@@ -33,8 +34,8 @@ std::optional<HostTime> host_limit(const PlanAnalysis &analysis);
 /// The section "Host" of the report.
 Section host_section(const HostTime &host, std::size_t kernels);
 /// One sentence, with a space before it. Empty if the host is not the limit.
-std::string host_in_words(const PlanAnalysis &analysis);
+std::string host_in_words(const PlanAnalysis &analysis, Language language);
 /// The same for a change of the number of kernels, if the host is the limit before or after it.
-std::string host_in_words(const PlanAnalysis &before, const PlanAnalysis &after);
+std::string host_in_words(const PlanAnalysis &before, const PlanAnalysis &after, Language language);
 
 } // namespace nestsmith

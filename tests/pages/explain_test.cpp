@@ -6,6 +6,7 @@
 #include "lowering/lower.h"
 #include "runtime/model/analyse.h"
 #include "runtime/model/explain.h"
+#include "runtime/model/words.h"
 #include "schedules/workloads.h"
 #include "tools/pages/figures/measure.h"
 
@@ -13,6 +14,8 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <regex>
+#include <set>
 
 namespace nestsmith {
 namespace {
@@ -192,6 +195,46 @@ TEST(Explain, NamesTheLargestLossOrTheResource) {
   EXPECT_EQ(limit_text(kernel), "instruction fetch, 1.5 times");
   kernel.losses = {.imbalance = 1.09};
   EXPECT_EQ(limit_text(kernel), "shared memory, 80 % of the estimated time");
+}
+
+std::multiset<std::string> numbers_in(const std::string &text) {
+  static const std::regex number("[0-9]+([.][0-9]+)?");
+  std::multiset<std::string> found;
+  for (std::sregex_iterator at(text.begin(), text.end(), number), end; at != end; ++at)
+    found.insert(at->str());
+  return found;
+}
+
+/// Both languages state the same facts, and Korean has no sentence left in English.
+TEST(Explain, TheLanguagesHaveTheSameFacts) {
+  struct Pair {
+    const char *before, *after, *gpu;
+  };
+  for (const Pair &pair : {Pair{"deep_dive/naive", "deep_dive/coalesced", "A100"},
+                           {"principles/tile32", "principles/transposed", "A100"},
+                           {"principles/padded", "principles/swizzled", "A100"},
+                           {"principles/tile64", "principles/tile64", "A100"},
+                           {"deep_dive/coalesced", "deep_dive/shared", "RTX 5090"},
+                           {"ladder/vectors", "ladder/prefetch", "H200"},
+                           {"ladder/prefetch", "ladder/async", "H200"},
+                           {"ladder/tile2d", "tensor/swizzled", "H200"},
+                           {"tensor/swizzled", "tensor/ldmatrix", "H200"}}) {
+    PlanAnalysis before = on(pair.before, pair.gpu), after = on(pair.after, pair.gpu);
+    for (bool swapped : {false, true}) {
+      const PlanAnalysis &b = swapped ? after : before, &a = swapped ? before : after;
+      for (auto words : {+[](const PlanAnalysis &x, const PlanAnalysis &y, Language language) {
+                           return in_words(x, "mine", y, language);
+                         },
+                         +[](const PlanAnalysis &, const PlanAnalysis &y, Language language) {
+                           return in_words(y, language);
+                         }}) {
+        const std::string en = words(b, a, Language::en), ko = words(b, a, Language::ko);
+        EXPECT_EQ(numbers_in(en), numbers_in(ko)) << en << "\n" << ko;
+        for (const char *english : {" the ", " of ", " is ", " instead ", " which ", "accessed", "limit"})
+          EXPECT_THAT(ko, Not(HasSubstr(english)));
+      }
+    }
+  }
 }
 
 TEST(Explain, SaysWhatIsNotKnown) {

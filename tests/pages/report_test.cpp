@@ -18,6 +18,7 @@ namespace {
 using cli::report::Language;
 using cli::report::Page;
 using cli::report::PageRung;
+using cli::report::write_index;
 using test::call_main;
 using test::Called;
 using test::contains;
@@ -72,6 +73,23 @@ TEST(Report, HasTheTableOfRunAndTheWordsOfExplain) {
   const auto compared =
       test::parsed(nestsmith("compare deep_dive/naive deep_dive/coalesced --gpu A100 --shape 64x64x64 --json"));
   EXPECT_TRUE(has(page, compared.getAsObject()->getString("in_words")->str()));
+}
+
+TEST(Report, AKoreanPageHasKoreanReasons) {
+  TemporaryFolder folder;
+  std::string path = (folder / "page.html").string();
+  ASSERT_EQ(
+      nestsmith("report ladder/naive ladder/coalesced --gpu A100 --shape 64x64x64 --device sim --lang ko -o " +
+                path)
+          .code,
+      0);
+  std::string page = test::read_file(path);
+  EXPECT_TRUE(has(page, "ladder/naive보다 "));
+  EXPECT_TRUE(has(page, "<p>이 스케줄은 A100에서 적어도 "));
+  EXPECT_TRUE(has(page, "(제한 요인: "));
+  for (const char *english :
+       {"The schedule takes", "The least time", "The limiter", "In the schedule and", "than ladder"})
+    EXPECT_FALSE(has(page, english));
 }
 
 /// `explain` makes the same comparison. The other rung is not on the page.

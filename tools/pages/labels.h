@@ -1,5 +1,8 @@
 #pragma once
-/// The labels of the page, in each language. Prose that the commands generate remains English.
+/// The labels of the page, in each language. The explanations of runtime/model/words.h are in the language of
+/// the page, too. Other text that the commands generate remains English.
+
+#include "runtime/model/words.h"
 
 #include <cstdint>
 #include <string>
@@ -7,7 +10,7 @@
 
 namespace nestsmith::cli::report {
 
-enum class Language : std::uint8_t { en, ko };
+using nestsmith::Language;
 
 enum class Label : std::uint8_t {
   source,

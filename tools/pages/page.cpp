@@ -62,18 +62,22 @@ ChosenGpu gpu_of_page(const Context &context, const Machine &machine, const Sour
   return chosen;
 }
 
+template <typename Make> Texts in_each(const Make &make) { return {make(Language::en), make(Language::ko)}; }
+
 void explain_rung(const Context &context, const Gpu &gpu, PageRung &rung, ResultCache *results) {
   Failure failure =
       failure_of([&] { rung.model = analyse(prepare(context, rung.planned.choice, gpu), gpu, results); });
   rung.model_note = rung.model ? rung.model->note : failure.message;
   if (rung.model)
-    rung.words = in_words(rung.model->analysis);
+    rung.words = in_each([&](Language language) { return in_words(rung.model->analysis, language); });
 }
 
 Against against(const std::string &name, const Analysed &before, const Analysed &after,
                 std::optional<std::size_t> number) {
   const PlanAnalysis &b = before.analysis, &a = after.analysis;
-  return {name, verdict_of(b, a), in_words(b, name, a) + causes(before, after), compared_figures(b, a), number};
+  Texts words = in_each(
+      [&](Language language) { return in_words(b, name, a, language) + causes(before, after, language); });
+  return {name, verdict_of(b, a), std::move(words), compared_figures(b, a), number};
 }
 
 /// The number of the rung of the page with which rung number `n` is compared: the one on which it builds,

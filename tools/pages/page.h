@@ -1,6 +1,7 @@
 #pragma once
 /// The content of a page: the results of `run`, of `explain` and of `show` for each rung.
 
+#include "runtime/model/words.h"
 #include "tools/pages/steps.h"
 #include "tools/results/analysed.h"
 #include "tools/results/climb.h"
@@ -13,12 +14,18 @@
 
 namespace nestsmith::cli::report {
 
+/// A generated text in each language.
+struct Texts {
+  std::string en, ko;
+  const std::string &in(Language language) const { return language == Language::en ? en : ko; }
+};
+
 /// The comparison with the rung of the page on which it builds. The first one is compared with the previous
 /// rung of the tutorial.
 struct Against {
   std::string name;
   Verdict verdict;
-  std::string words; ///< as `explain` says it
+  Texts words; ///< as `explain` says it
   std::vector<ComparedFigure> figures;
   std::optional<std::size_t> number; ///< of the rung on the page; none: it is not on the page
 };
@@ -30,7 +37,7 @@ struct PageRung {
   const PublishedRow *published = nullptr;
   std::optional<Analysed> model;  ///< the analysis of `explain`; none if the rung was refused
   std::string model_note;         ///< the reason why there is no analysis, or no register count
-  std::string words;              ///< the words of `explain`
+  Texts words;                    ///< the words of `explain`
   std::optional<Against> against; ///< none: no previous rung computes the same
   std::vector<Step> steps;        ///< if a directive was refused, up to this one; else empty without a schedule
 

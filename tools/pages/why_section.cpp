@@ -181,7 +181,7 @@ Html why(const Page &page, std::size_t n, Language language) {
                                                                      : Label::why_worse;
     parts += element("h3", {{"class", fmt::format("outcome {}", name(rung.against->verdict.outcome))}},
                      {say(heading, language, rung.against->name)});
-    parts += prose("p", rung.against->words, language);
+    parts += element("p", {rung.against->words.in(language)});
     parts += figures_table(*rung.against, rung.name,
                            moved(rung.against->figures, full_labels(rung.against->figures)), true, language);
     parts += element("details", {element("summary", {say(Label::all_figures, language)}),
@@ -189,9 +189,9 @@ Html why(const Page &page, std::size_t n, Language language) {
     if (rung.against->number)
       parts += differences(page.rungs[*rung.against->number], rung, page.compares, language);
   }
-  if (!rung.words.empty()) {
+  if (rung.model) {
     parts += element("h3", {say(Label::limits, language)});
-    parts += prose("p", rung.words, language);
+    parts += element("p", {rung.words.in(language)});
   }
   return parts;
 }

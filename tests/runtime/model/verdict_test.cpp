@@ -1,6 +1,7 @@
 /// Tests which source decides a comparison of two plans.
 
 #include "runtime/model/explain.h"
+#include "runtime/model/words.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -90,6 +91,22 @@ TEST(Verdict, TheWordsSayWhatSpeaks) {
       StartsWith("Worse than mine: the estimated time, with latency, barriers and waves, rises from 3 ms "
                  "to 5 ms. The least time alone does not show it: "));
   EXPECT_THAT(in_words(plan(2, 2, 0), "mine", plan(1, 1, 0)), StartsWith("Better than mine, because "));
+}
+
+TEST(Verdict, TheKoreanWordsSayTheSame) {
+  auto ko = [](const PlanAnalysis &before, const PlanAnalysis &after) {
+    return in_words(before, "mine", after, Language::ko);
+  };
+  EXPECT_THAT(
+      ko(plan(2, 3, 4), plan(1, 2, 6)),
+      StartsWith("mine보다 못함: NVIDIA H200에서 측정한 시간은 6 ms(이전 4 ms), 1.5배 느림. 추정은 측정과 "
+                 "다릅니다: 추정 시간이 3 ms에서 2 ms로 줄어듭니다. 최소 시간만 보면 그렇지 않습니다. "));
+  EXPECT_THAT(ko(plan(2, 3, 6), plan(1, 2, 4)),
+              AllOf(StartsWith("mine보다 나음: "), HasSubstr(" 추정도 같은 방향입니다: "),
+                    HasSubstr("최소 시간은 2 ms에서 1 ms로 줄어듭니다(2배 단축). ")));
+  EXPECT_THAT(ko(plan(2, 3, 4), plan(1, 3, 4)),
+              AllOf(StartsWith("mine보다 나아지지 않음: "), HasSubstr("거의 같음"),
+                    HasSubstr("제한 요인은 그대로입니다(명령어 발행 슬롯; 다음 자원: ")));
 }
 
 } // namespace
