@@ -14,11 +14,13 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-/// A plan with these times in ms; 0: not measured. Quartiles are 1 % from the median.
+/// A plan with these times in ms; 0: not measured. Quartiles are 1 % from the median. Its kernel has a body
+/// without statements, as no plan has a kernel without a body.
 PlanAnalysis plan(double bound, double estimate, double measured, const std::string &conditions = "H200") {
   PlanAnalysis analysis;
   analysis.gpu = find_gpu("H200");
   KernelAnalysis &kernel = analysis.kernels.emplace_back();
+  kernel.kernel.body = kernel::make_seq({});
   for (Resource resource : resources)
     kernel.bounds.push_back({resource, 1, bound * 1e-3 / (kernel.bounds.empty() ? 1 : 2)});
   kernel.estimated_seconds = estimate * 1e-3;
@@ -84,6 +86,11 @@ TEST(Verdict, TheWordsSayWhatSpeaks) {
       StartsWith("No gain over mine: measured on NVIDIA H200, 4 ms instead of 4 ms, about the same. The "
                  "estimate agrees: it is about the same, 3 ms instead of 3 ms. The least time alone does "
                  "not show it: "));
+  EXPECT_THAT(
+      in_words(plan(2, 3, 4), "mine", plan(2, 3, 4)),
+      StartsWith("No gain over mine: measured on NVIDIA H200, 4 ms instead of 4 ms, about the same. The "
+                 "estimate agrees: it is about the same, 3 ms instead of 3 ms. The least time is the same, "
+                 "2 ms. The counted figures are the same. The limiter is still issue slots; "));
   EXPECT_THAT(in_words(plan(2, 3, 6), "mine", plan(1, 2.9, 4)),
               HasSubstr("The estimate does not show it: it is about the same, 2.9 ms instead of 3 ms. "));
   EXPECT_THAT(
@@ -107,6 +114,10 @@ TEST(Verdict, TheKoreanWordsSayTheSame) {
   EXPECT_THAT(ko(plan(2, 3, 4), plan(1, 3, 4)),
               AllOf(StartsWith("mine보다 나아지지 않음: "), HasSubstr("거의 같음"),
                     HasSubstr("제한 요인은 그대로입니다(명령어 발행 슬롯; 다음 자원: ")));
+  EXPECT_THAT(ko(plan(2, 3, 4), plan(2, 3, 4)),
+              AllOf(StartsWith("mine보다 나아지지 않음: "),
+                    HasSubstr("최소 시간은 같습니다(2 ms). 집계한 지표는 모두 같습니다. 제한 요인은 "
+                              "그대로입니다(명령어 발행 슬롯; 다음 자원: ")));
 }
 
 } // namespace
