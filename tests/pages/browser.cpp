@@ -121,15 +121,14 @@ std::string Browser::why_not() {
   return program().empty() ? "there is no Chromium; on Debian: apt-get install chromium" : "";
 }
 
-Browser::Browser(const std::string &path, const Screen &screen) : process_(std::make_unique<Process>()) {
+Browser::Browser(const std::string &path, const Screen &screen)
+    : process_(std::make_unique<Process>()), screen_(screen) {
   start();
   for (const char *domain : {"Page.enable", "Runtime.enable", "Log.enable", "Network.enable"})
     call(domain);
   call("Emulation.setDeviceMetricsOverride",
        Object{{"width", screen.width}, {"height", screen.height}, {"deviceScaleFactor", 1}, {"mobile", false}});
-  Object scheme{{"name", "prefers-color-scheme"}, {"value", screen.dark ? "dark" : "light"}};
-  call("Emulation.setEmulatedMedia", Object{{"media", screen.print ? "print" : "screen"},
-                                            {"features", llvm::json::Array{std::move(scheme)}}});
+  emulate(screen.print);
   call("Emulation.setScriptExecutionDisabled", Object{{"value", !screen.script}});
   call("Page.navigate", Object{{"url", "file://" + path}});
   while (!loaded_)
@@ -144,6 +143,12 @@ void Browser::start() {
   Object attached =
       call("Target.attachToTarget", Object{{"targetId", made.getString("targetId")->str()}, {"flatten", true}});
   session_ = attached.getString("sessionId")->str();
+}
+
+void Browser::emulate(bool print) {
+  Object scheme{{"name", "prefers-color-scheme"}, {"value", screen_.dark ? "dark" : "light"}};
+  call("Emulation.setEmulatedMedia",
+       Object{{"media", print ? "print" : "screen"}, {"features", llvm::json::Array{std::move(scheme)}}});
 }
 
 Object Browser::next_message() {
@@ -263,9 +268,12 @@ void Browser::click(const std::string &selector) {
     mouse(type, selector);
 }
 
-/// In a PDF of Chromium, the dictionaries of the pages are not compressed.
+/// A print has the rules of the emulated medium, so the medium must be print for as long as it takes. In a PDF
+/// of Chromium, the dictionaries of the pages are not compressed.
 std::size_t Browser::printed_pages() {
+  emulate(true);
   Object printed = call("Page.printToPDF", Object{{"paperWidth", 8.27}, {"paperHeight", 11.69}});
+  emulate(screen_.print);
   const std::string pdf = decoded(printed.getString("data")->str()), page = "/Type /Page";
   std::size_t pages = 0;
   for (std::size_t at = pdf.find(page); at != std::string::npos; at = pdf.find(page, at + 1))

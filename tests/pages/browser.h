@@ -38,7 +38,7 @@ public:
   /// Moves the mouse to the centre of the first element that matches the CSS selector. `click` also clicks.
   void hover(const std::string &selector);
   void click(const std::string &selector);
-  /// The pages of the document when it is printed on A4.
+  /// The number of pages of the document when a reader prints it on A4, by the rules of the page for print.
   std::size_t printed_pages();
   /// Writes a screenshot in PNG.
   void screenshot(const std::string &path);
@@ -54,9 +54,11 @@ private:
   void note(const llvm::json::Object &event);
   void mouse(const std::string &type, const std::string &selector);
   void start();
+  void emulate(bool print);
 
   struct Process;
   std::unique_ptr<Process> process_;
+  Screen screen_;
   std::string session_, received_;
   std::int64_t calls_ = 0;
   bool loaded_ = false;
