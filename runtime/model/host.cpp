@@ -27,14 +27,14 @@ Section host_section(const HostTime &host, std::size_t kernels) {
   return {
       "Host",
       {{"Launches", fmt::format("{} kernels, each enqueued in about {}", kernels, seconds_text(launch_seconds)),
-        Known::modelled},
+        Quality::modelled},
        {"Time of the GPU", seconds_text(host.gpu) + ", less than the host takes to enqueue them",
-        Known::modelled},
-       {"One by one", seconds_text(host.one_by_one) + ", limited by the host", Known::modelled},
+        Quality::modelled},
+       {"One by one", seconds_text(host.one_by_one) + ", limited by the host", Quality::modelled},
        {"As one CUDA graph",
         fmt::format("{}; the host takes {} for it", seconds_text(host.graph),
                     seconds_text(graph_launch_seconds)),
-        Known::modelled},
+        Quality::modelled},
        {"Source", "typical times, from the manual of CUDA.jl; bench RUNG --launch back-to-back,graph measures "
                   "those of a machine"}}};
 }

@@ -167,7 +167,8 @@ TEST(SimulateCall, IsExecutedByAllLanesOfAWarpOrByNone) {
     kernel::Kernel kernel = call.b.build();
     bool whole = of % 32 == 0;
     EXPECT_EQ(kernel::find_breach(kernel, true).has_value(), !whole) << of;
-    EXPECT_EQ(simulate(kernel, std::vector<Array>{}).good(), whole) << of;
+    std::vector<Array> none;
+    EXPECT_EQ(simulate(kernel, none).good(), whole) << of;
   }
 }
 
