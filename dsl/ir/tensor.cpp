@@ -331,8 +331,8 @@ Stmt Workload::stage(const std::string &name, const Buffer &buffer, const std::v
   Expr value = definition.value;
   if (!definition.axes.empty()) {
     block.reducer = definition.reducer;
+    value = combine(block.reducer, load(buffer, indices), value); // refuses a dtype without arithmetic
     block.init = Store{buffer, indices, identity_of(block.reducer, buffer->dtype)};
-    value = combine(block.reducer, load(buffer, indices), value);
   }
   block.body = Store{buffer, indices, value};
   if (block.reduces() && !term_of(block))

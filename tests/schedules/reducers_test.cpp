@@ -229,6 +229,12 @@ TEST(Reducers, RefuseTermsThatDoNotMatter) {
       ExitCode::usage, "the product of stage 'Y' does not depend on its terms, which are the constant 0");
 }
 
+TEST(Reducers, RefuseATypeWithoutArithmetic) {
+  for (Reducer reducer : reducers)
+    for (DType dtype : {DType::u8, DType::i8, DType::u16, DType::f16, DType::bf16, DType::tf32, DType::boolean})
+      expect_user_error([&] { rows(reducer, 4, 5, dtype); }, ExitCode::usage, name(dtype).data());
+}
+
 /// The maximum of products is no matrix product: no library and no matrix unit computes it.
 TEST(Reducers, OfProductsAreNoContraction) {
   for (Reducer reducer : reducers) {

@@ -82,7 +82,7 @@ TEST_F(Terminal, LinesFitAndAProgressLineIsRemoved) {
   OnTerminal run({"run", "principles", "--shape", "33x17x9", "--device", "sim"});
   std::string text = run.read_all();
   EXPECT_EQ(WEXITSTATUS(run.wait()), 0) << text;
-  EXPECT_TRUE(contains(text, "\r1 of 12: principles/one …"));
+  EXPECT_TRUE(contains(text, "\r1 of 14: principles/one …"));
   EXPECT_TRUE(contains(text, "\x1b[1m")) << "colours are on";
   EXPECT_FALSE(contains(text, "\x1b[K"));
   std::istringstream lines(text);

@@ -167,8 +167,8 @@ TEST(SimulateCall, IsExecutedByAllLanesOfAWarpOrByNone) {
     kernel::Kernel kernel = call.b.build();
     bool whole = of % 32 == 0;
     EXPECT_EQ(kernel::find_breach(kernel, true).has_value(), !whole) << of;
-    std::vector<Array> none;
-    EXPECT_EQ(simulate(kernel, none).good(), whole) << of;
+    std::vector<Array> arrays = inputs(kernel);
+    EXPECT_EQ(simulate(kernel, arrays).good(), whole) << of;
   }
 }
 
