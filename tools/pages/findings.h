@@ -2,8 +2,8 @@
 /// What nestsmith found in the posts: the mistakes that `lint` catches, and the published figures that are
 /// wrong. A site has a page for each of both.
 
-#include "tools/pages/figures/figures.h"
 #include "tools/output/html.h"
+#include "tools/pages/figures/figures.h"
 #include "tools/pages/labels.h"
 #include "tools/pages/mistakes/mistakes.h"
 #include "tools/pages/page.h"
