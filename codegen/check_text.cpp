@@ -69,31 +69,26 @@ constexpr RandomSource random_sources[] = {
     {DType::i64, "static void randomize(long long &x) { x = (long long)(random_bits() % 17) - 8; }\n"},
     {DType::boolean, "static void randomize(char &x) { x = (char)(random_bits() % 2); }\n"}};
 
-constexpr std::string_view check_real =
+constexpr std::string_view bound_of_real =
     R"(/// The bound on the error of any float evaluation.
 static double bound_of(const Real &x) {
   double n_u = x.roundings * ldexp(1.0, -24);
   return n_u < 1 ? n_u / (1 - n_u) * x.magnitude : INFINITY;
 }
-/// The error of `got` over its bound; above 1 (or NaN) it is wrong.
+)";
+constexpr std::string_view begin_error_of_real =
+    R"(/// The error of `got` over its bound; above 1 (or NaN) it is wrong.
 static double error_of(float got, const Real &expected) {
-  double error = fabs(got - expected.value);
-  return error == 0 ? 0 : error / bound_of(expected);
-}
-static double value_of(const Real &x) { return x.value; }
 )";
 /// The same where a Real may have no bound, because a function has no finite value there.
-constexpr std::string_view check_real_of_functions =
-    R"(/// The bound on the error of any float evaluation.
-static double bound_of(const Real &x) {
-  double n_u = x.roundings * ldexp(1.0, -24);
-  return n_u < 1 ? n_u / (1 - n_u) * x.magnitude : INFINITY;
-}
-/// The error of `got` over its bound; above 1 (or NaN) it is wrong. 0 if there is no bound.
+constexpr std::string_view begin_error_of_functions =
+    R"(/// The error of `got` over its bound; above 1 (or NaN) it is wrong. 0 if there is no bound.
 static double error_of(float got, const Real &expected) {
   if (!(bound_of(expected) < INFINITY))
     return 0;
-  double error = fabs(got - expected.value);
+)";
+constexpr std::string_view end_error_of_real =
+    R"(  double error = fabs(got - expected.value);
   return error == 0 ? 0 : error / bound_of(expected);
 }
 static double value_of(const Real &x) { return x.value; }
@@ -196,8 +191,11 @@ void CheckWriter::comparisons() {
   for (const Buffer &buffer : source_.params)
     if (written(buffer))
       (is_float(buffer->dtype) ? real : exact) = true;
-  if (real)
-    out_.verbatim(calls_functions(source_) ? check_real_of_functions : check_real);
+  if (real) {
+    out_.verbatim(bound_of_real);
+    out_.verbatim(calls_functions(source_) ? begin_error_of_functions : begin_error_of_real);
+    out_.verbatim(end_error_of_real);
+  }
   if (exact)
     out_.verbatim(check_exact);
   auto outputs = [&](DType type) {

@@ -3,8 +3,6 @@
 #include "dsl/expr/error.h"
 #include "dsl/expr/math_functions.h"
 
-#include <fmt/format.h>
-
 namespace nestsmith {
 
 namespace {
@@ -18,9 +16,7 @@ Expr apply(std::string_view name, std::vector<Expr> operands) {
 /// Refuses what a function that is made of others does not take, by its own name.
 void require_f32(std::string_view function, const Expr &x) {
   if (x.dtype() != DType::f32)
-    throw UserError(ExitCode::usage,
-                    fmt::format("{} takes f32, got {}; convert the operand with cast(DType::f32, …)", function,
-                                name(x.dtype())));
+    refuse_type(function, x.dtype());
 }
 
 } // namespace

@@ -78,8 +78,8 @@ Expr hash_of_operands(const MathFunction &function, const std::vector<Expr> &ope
   return result;
 }
 
-[[noreturn]] void refuse_operand(const MathFunction &function, std::string_view got, std::string_view remedy) {
-  throw UserError(ExitCode::usage, fmt::format("{} takes f32, got {}; {}", function.name, got, remedy));
+[[noreturn]] void refuse(std::string_view function, std::string_view got, std::string_view remedy) {
+  throw UserError(ExitCode::usage, fmt::format("{} takes f32, got {}; {}", function, got, remedy));
 }
 
 /// A constant takes the dtype of the function, if it is exact there.
@@ -88,17 +88,21 @@ Expr operand_of(const MathFunction &function, DType type, Expr e) {
   if (whole && e.dtype() == DType::i64 && type != DType::i64) {
     auto number = static_cast<double>(*whole);
     if (is_float(type) && rounded(type, number) != number)
-      refuse_operand(function, fmt::format("the constant {}", *whole), "write a value that is exact in f32");
+      refuse(function.name, fmt::format("the constant {}", *whole), "write a value that is exact in f32");
     e = constant(type, *whole);
   }
   if (e.dtype() != type || (type != DType::f32 && type != DType::u32))
-    refuse_operand(function, name(e.dtype()), "convert the operand with cast(DType::f32, …)");
+    refuse_type(function.name, e.dtype());
   return e;
 }
 
 } // namespace
 
 std::span<const MathFunction> math_functions() { return table; }
+
+void refuse_type(std::string_view function, DType got) {
+  refuse(function, name(got), "convert the operand with cast(DType::f32, …)");
+}
 
 const MathFunction *find_math_function(std::string_view name) {
   const auto *row = std::ranges::find(table, name, &MathFunction::name);

@@ -49,6 +49,9 @@ const MathFunction *math_function(const Expr &e);
 /// The result in f32, correctly rounded up to the double rounding of rare ties.
 float evaluate(const MathFunction &function, float x, float y = 0, float z = 0);
 
+/// Throws UserError (usage): "exp takes f32, got i32; convert the operand with cast(DType::f32, …)".
+[[noreturn]] void refuse_type(std::string_view function, DType got);
+
 /// The call on f32. An integer constant becomes f32. In ring mode (u32), the result is a fixed hash of the
 /// operands, different for each function; but fma is x*y + z. Throws UserError (usage) for other operands.
 Expr call_math(const MathFunction &function, std::vector<Expr> operands);

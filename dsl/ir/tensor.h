@@ -21,7 +21,7 @@ namespace nestsmith {
 
 class Workload;
 
-/// A reduction axis, for use inside `sum`, `product`, `max_over`, `min_over` and `reduce`.
+/// A reduction axis, for use inside `sum`, `product_over`, `max_over`, `min_over` and `reduce`.
 class Reduce {
 public:
   operator Expr() const { return Expr(var_); }

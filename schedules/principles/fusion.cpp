@@ -1,25 +1,14 @@
 #include "schedules/principles/rungs.h"
+#include "schedules/principles/vectors.h"
 #include "schedules/workloads.h"
 
 namespace nestsmith::principles {
 
-namespace {
-
-/// One thread for each element, 256 in a block.
-void spread(Schedule &s, const char *block) {
-  auto [i] = s.loops<1>(s.block(block));
-  auto [outer, inner] = s.split(i, {infer, 256});
-  s.bind(outer, Axis::block_x);
-  s.bind(inner, Axis::thread_x);
-}
-
-} // namespace
-
 /// Two kernels: x + 1 is written to global memory and read back, four accesses for each element.
 Schedule unfused(const Shape &shape, DType dtype, const Target &target) {
   Schedule s(shifted_relu(shape, dtype), target);
-  spread(s, "t");
-  spread(s, "y");
+  one_thread_an_element(s, "t");
+  one_thread_an_element(s, "y");
   return s;
 }
 
@@ -27,7 +16,7 @@ Schedule unfused(const Shape &shape, DType dtype, const Target &target) {
 Schedule fused(const Shape &shape, DType dtype, const Target &target) {
   Schedule s(shifted_relu(shape, dtype), target);
   s.compute_inline(s.block("t"));
-  spread(s, "y");
+  one_thread_an_element(s, "y");
   return s;
 }
 

@@ -1,4 +1,5 @@
 #include "schedules/principles/rungs.h"
+#include "schedules/principles/vectors.h"
 #include "schedules/workloads.h"
 
 #include <string>
@@ -7,13 +8,7 @@ namespace nestsmith::principles {
 
 namespace {
 
-/// One thread for each element, 128 in a block.
-void one_thread_each(Schedule &s, const std::string &block) {
-  auto [i] = s.loops<1>(s.block(block));
-  auto [outer, inner] = s.split(i, {infer, 128});
-  s.bind(outer, Axis::block_x);
-  s.bind(inner, Axis::thread_x);
-}
+constexpr std::int64_t threads = 128; ///< of a block: the steps have few elements
 
 } // namespace
 
@@ -22,8 +17,8 @@ void one_thread_each(Schedule &s, const std::string &block) {
 Schedule launches(const Shape &shape, DType dtype, const Target &target) {
   Schedule s(relu_steps(shape, dtype), target);
   for (int n = 1; n < steps_of_chain; ++n)
-    one_thread_each(s, "t" + std::to_string(n));
-  one_thread_each(s, "y");
+    one_thread_an_element(s, "t" + std::to_string(n), threads);
+  one_thread_an_element(s, "y", threads);
   return s;
 }
 
@@ -32,7 +27,7 @@ Schedule one_launch(const Shape &shape, DType dtype, const Target &target) {
   Schedule s(relu_steps(shape, dtype), target);
   for (int n = 1; n < steps_of_chain; ++n)
     s.compute_inline(s.block("t" + std::to_string(n)));
-  one_thread_each(s, "y");
+  one_thread_an_element(s, "y", threads);
   return s;
 }
 

@@ -10,7 +10,7 @@ struct PostTiles {
   std::int64_t tilesz, btsz, wid;
 };
 
-/// What the tiles must permit.
+/// How the rung uses the tiles. Their sizes must permit it.
 struct Fetch {
   std::int64_t width = 1;   ///< elements that a thread copies at a time
   std::int64_t buffers = 1; ///< of each tile in shared memory

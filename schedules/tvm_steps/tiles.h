@@ -11,7 +11,7 @@ struct Tile {
   std::int64_t threads_i, results_i, threads_j, results_j, k;
 };
 
-/// What the tile must permit.
+/// How the step uses the tile. Its sizes must permit it.
 struct TileUse {
   bool shared = false;       ///< step 3: the operands are copied to shared memory
   std::int64_t width = 1;    ///< elements that a thread copies at a time

@@ -1,5 +1,5 @@
 #pragma once
-/// What kernels 9 and 10 of the worklog have in common.
+/// The loops and the tiles of kernels 9 and 10 of the worklog.
 
 #include "dsl/schedule/schedule.h"
 #include "schedules/rung.h"

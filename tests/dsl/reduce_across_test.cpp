@@ -1,19 +1,13 @@
 /// Tests what `reduce_across` refuses; tests/schedules has what it accepts.
 #include "dsl/ir/tensor.h"
+#include "tests/dsl/rows.h"
 #include "tests/dsl/support.h"
 
 namespace nestsmith {
 namespace {
 
 using test::expect_refused;
-
-/// Y[i] = the reduction of the row X[i, …].
-Program rows(Reducer reducer, std::int64_t m, std::int64_t n, DType dtype = DType::f32) {
-  Workload w("rows");
-  Tensor x = w.placeholder("X", {m, n}, dtype);
-  Reduce k = reduce_axis("k", n);
-  return w.output({w.compute("Y", {m}, {"i"}, [&](Expr i) { return reduce(reducer, x(i, k), {k}); })});
-}
+using test::rows;
 
 TEST(ReduceAcrossRefuses, AnAxisOfThreadBlocks) {
   Schedule s(rows(Reducer::max, 5, 70));

@@ -4,26 +4,21 @@
 #include "dsl/ir/tensor.h"
 #include "dsl/schedule/trace.h"
 #include "lowering/lower.h"
+#include "tests/dsl/rows.h"
 #include "tests/dsl/support.h"
 #include "tests/runtime/check/right.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
+#include <set>
 
 namespace nestsmith {
 namespace {
 
 using test::expect_right;
+using test::rows;
 using test::same_meaning;
 using testing::HasSubstr;
-
-/// Y[i] = the reduction of the row X[i, …].
-Program rows(Reducer reducer, std::int64_t m, std::int64_t n, DType dtype = DType::f32) {
-  Workload w("rows");
-  Tensor x = w.placeholder("X", {m, n}, dtype);
-  Reduce k = reduce_axis("k", n);
-  return w.output({w.compute("Y", {m}, {"i"}, [&](Expr i) { return reduce(reducer, x(i, k), {k}); })});
-}
 
 struct Group {
   const char *name;
@@ -157,6 +152,19 @@ TEST(ReduceAcross, AWarpWithoutARowDoesNotCall) {
                                                     "    warp_max(&Y_lane[0], &Y_warp[0]);\n"
                                                     "    if (lane < 1) {  // tail of lane\n"));
   expect_right(s);
+}
+
+/// A block of warps has two stores that one thread executes, each in a loop of its own name.
+TEST(ReduceAcross, EachLoopHasANameOfItsOwn) {
+  Schedule s(rows(Reducer::max, 5, 200));
+  across(s, groups[2]);
+  std::set<std::string> names;
+  walk(s.program().body, [&](const Stmt &stmt) {
+    const auto *loop = as<For>(stmt);
+    EXPECT_TRUE(!loop || names.insert(loop->var->name).second) << loop->var->name;
+    return true;
+  });
+  EXPECT_TRUE(names.contains("Y_thread") && names.contains("Y_thread_1"));
 }
 
 TEST(ReduceAcross, IsOneDirectiveOfATrace) {

@@ -7,6 +7,7 @@
 #include "dsl/ir/workload_info.h"
 #include "dsl/schedule/trace.h"
 #include "runtime/check/blame.h"
+#include "tests/dsl/rows.h"
 #include "tests/dsl/support.h"
 #include "tests/runtime/check/right.h"
 
@@ -22,17 +23,10 @@ using test::all_messages;
 using test::expect_refused;
 using test::expect_right;
 using test::expect_user_error;
+using test::rows;
 using test::same_meaning;
 using testing::HasSubstr;
 using testing::Not;
-
-/// Y[i] = the reduction of the row X[i, …].
-Program rows(Reducer reducer, std::int64_t m, std::int64_t n, DType dtype = DType::f32) {
-  Workload w("rows");
-  Tensor x = w.placeholder("X", {m, n}, dtype);
-  Reduce k = reduce_axis("k", n);
-  return w.output({w.compute("Y", {m}, {"i"}, [&](Expr i) { return reduce(reducer, x(i, k), {k}); })});
-}
 
 /// Rows of a block of threads, with the reduction in parts: tails in both loops.
 Loop in_threads(Schedule &s) {

@@ -1,6 +1,6 @@
 #pragma once
-/// What nestsmith found in the posts: the mistakes that `lint` catches, and the published figures that are
-/// wrong. A site has a page for each of both.
+/// The findings in the posts are the mistakes that `lint` catches, and the published figures that are wrong. A
+/// site has one page of the mistakes, and one of the figures.
 
 #include "tools/output/html.h"
 #include "tools/pages/figures/figures.h"

@@ -56,7 +56,8 @@ struct Executed {
 };
 
 /// The statements that some warp executes, in program order, each once for each iteration of the shown loops.
-/// What a warp adds to those before it is inserted after the statement that this warp executes before.
+/// If a warp executes a statement that no earlier warp executes, the list gets it directly after the statement
+/// that this warp has executed before.
 std::list<Executed> executed(const kernel::Kernel &kernel, const std::map<Var, Var> &shown) {
   std::list<Executed> all;
   std::map<std::pair<kernel::Stmt, std::vector<model::LoopValue>>, std::list<Executed>::iterator> known;

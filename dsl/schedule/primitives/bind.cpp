@@ -10,16 +10,6 @@ namespace nestsmith {
 
 namespace {
 
-std::vector<const For *> bound_loops(const Stmt &root) {
-  std::vector<const For *> found;
-  walk(root, [&](const Stmt &stmt) {
-    if (const auto *loop = as<For>(stmt); loop && loop->is<BoundTo>())
-      found.push_back(loop);
-    return true;
-  });
-  return found;
-}
-
 void check_reductions(const Schedule::Edit &edit, const For &loop) {
   for (const Block *block : blocks_of(loop.body))
     for (const IterVar &iter : block->iters)
@@ -106,12 +96,7 @@ Stmt with_idle_threads(Stmt nest, Axis axis) {
       if (std::ranges::none_of(loops_of(path_to(loop.body, block->id)),
                                [&](const For *inner) { return inner->axis() == axis; }))
         own.push_back(block->id);
-    loop.body = with_guards(
-        substitute_loops(loop.body, [&](const Var &var) { return var == unit ? Expr(0) : Expr(); }), loop, own);
-    loop.extent = threads;
-    Bounds bounds = loop_bounds(nest);
-    bounds.set_extent(unit, threads);
-    loop.body = refresh_bindings(loop.body, bounds);
+    loop = with_idle_iterations(std::move(loop), threads, own, loop_bounds(nest));
     nest = replace(nest, old, make_for(std::move(loop)));
   }
   return nest;

@@ -206,6 +206,25 @@ Stmt with_guards(const Stmt &stmt, const For &loop, const std::vector<BlockId> &
   return make_block(std::move(copy));
 }
 
+For with_idle_iterations(For loop, const Expr &extent, const std::vector<BlockId> &blocks, Bounds bounds) {
+  Stmt first = substitute_loops(loop.body, [&](const Var &var) { return var == loop.var ? Expr(0) : Expr(); });
+  loop.body = with_guards(first, loop, blocks);
+  loop.extent = extent;
+  bounds.set_extent(loop.var, extent);
+  loop.body = refresh_bindings(loop.body, bounds);
+  return loop;
+}
+
+std::vector<const For *> bound_loops(const Stmt &root) {
+  std::vector<const For *> found;
+  walk(root, [&](const Stmt &stmt) {
+    if (const auto *loop = as<For>(stmt); loop && loop->is<BoundTo>())
+      found.push_back(loop);
+    return true;
+  });
+  return found;
+}
+
 For with_pipeline(For loop, std::vector<BlockStage> stages) {
   if (auto *serial = std::get_if<Serial>(&loop.form))
     serial->pipeline = std::move(stages);

@@ -94,6 +94,11 @@ bool is_loop_of_sum(const Block &block, const Var &loop);
 /// a reduction axis: the init executes in the first iteration of the loop, and its place is outside of the
 /// loop.
 Stmt with_guards(const Stmt &stmt, const For &loop, const std::vector<BlockId> &blocks);
+/// The loop of one iteration, with `extent` iterations of which guards let only the first execute the blocks.
+/// `bounds` are those of the loops of the program.
+For with_idle_iterations(For loop, const Expr &extent, const std::vector<BlockId> &blocks, Bounds bounds);
+/// The loops that are bound to an axis, outermost first.
+std::vector<const For *> bound_loops(const Stmt &root);
 /// A serial or unrolled loop with these stages.
 For with_pipeline(For loop, std::vector<BlockStage> stages);
 /// `writers_of` returns the blocks that write `buffer`. `readers_of` returns the blocks that read `buffer` and

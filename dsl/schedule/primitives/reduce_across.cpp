@@ -10,14 +10,6 @@ namespace nestsmith {
 
 namespace {
 
-/// The block below the loop that reduces over it, or null.
-const Block *reduction_over(const For &loop) {
-  for (const Block *block : blocks_of(loop.body))
-    if (is_loop_of_sum(*block, loop.var))
-      return block;
-  return nullptr;
-}
-
 /// The innermost loop around all loops of the reduction.
 const For &place_of(const Schedule::Edit &edit, const Block &block) {
   const For *place = nullptr;
@@ -66,7 +58,7 @@ public:
   /// Each warp computes a part by its lanes. The parts of the warps are in shared memory.
   BlockRef over_warps(Loop loop, std::int64_t threads) {
     auto [warp, lane] = s_.split(loop, {infer, lanes_per_warp});
-    BlockRef of_warps = s_.rfactor(warp, named(unused("_warp")));
+    BlockRef of_warps = s_.rfactor(warp, named(names().name(buffer_->name + "_warp")));
     BlockRef of_lanes = s_.rfactor(lane, named(result_));
     s_.set_scope(of_lanes, Scope::warp);
     s_.transform_layout(of_lanes, lanes_first(buffer_of(of_lanes)->shape.size()));
@@ -95,10 +87,10 @@ public:
 
   /// The program, in which the first thread of the axis executes each copy of results to shared or global
   /// memory. A loop over all threads is around the copy, and a guard of its block excludes the others.
-  Program first_threads_store() const {
+  Program first_threads_store() {
+    Schedule::Edit edit = names();
     Program program = s_.program();
     for (const StoredOnce &stored : stored_once_) {
-      Bounds bounds = loop_bounds(program.body);
       Path path = path_to(program.body, stored.block.id);
       auto place = std::ranges::find_if(path, [&](const Stmt &stmt) {
         const auto *loop = as<For>(stmt);
@@ -106,12 +98,10 @@ public:
       });
       const Stmt old =
           *std::find_if(std::next(place), path.end(), [](const Stmt &stmt) { return !as<Seq>(stmt); });
-      For loop{make_var(unused("_thread")), Expr(1), BoundTo{stored.axis}, old};
-      loop.body = with_guards(old, loop, {stored.block.id});
-      loop.extent = Expr(stored.threads);
-      bounds.set_extent(loop.var, loop.extent);
-      loop.body = refresh_bindings(loop.body, bounds);
-      program.body = replace(program.body, old, make_for(std::move(loop)));
+      For loop{make_var(edit.name(buffer_->name + "_thread")), Expr(1), BoundTo{stored.axis}, old};
+      program.body = replace(program.body, old,
+                             make_for(with_idle_iterations(std::move(loop), Expr(stored.threads),
+                                                           {stored.block.id}, loop_bounds(program.body))));
     }
     return program;
   }
@@ -129,12 +119,8 @@ private:
   bool is_stored() const { return !in_registers(buffer_->scope); }
   std::string call() const { return fmt::format("warp_{}", name(reducer_)); }
 
-  /// The name of the result with this suffix, which no loop, block or buffer of the program has.
-  std::string unused(const std::string &suffix) const {
-    Schedule copy = s_;
-    return Schedule::Edit(copy, Caller(), primitives::reduce_across, place_, Axis::lane)
-        .name(buffer_->name + suffix);
-  }
+  /// Gives names that no loop, block or buffer of the program has.
+  Schedule::Edit names() { return {s_, Caller(), primitives::reduce_across, place_, Axis::lane}; }
 
   /// "d0, d1 -> d0, d1": the first index is the lane.
   static IndexMap lanes_first(std::size_t dimensions) {
@@ -189,14 +175,11 @@ private:
   std::vector<StoredOnce> stored_once_;
 };
 
-bool has_loop_on(const Stmt &nest, std::initializer_list<Axis> axes) {
-  bool found = false;
-  walk(nest, [&](const Stmt &stmt) {
-    const auto *loop = as<For>(stmt);
-    found = found || (loop && loop->axis() && std::ranges::count(axes, *loop->axis()));
-    return true;
+/// Whether threads of the nest differ in another index than threadIdx.x.
+bool has_rows_of_threads(const Stmt &nest) {
+  return std::ranges::any_of(bound_loops(nest), [](const For *loop) {
+    return loop->axis() == Axis::thread_y || loop->axis() == Axis::thread_z;
   });
-  return found;
 }
 
 const char *requirement_of(const std::string &broken) {
@@ -224,16 +207,19 @@ BlockRef Schedule::reduce_across(Loop handle, Axis axis, Caller caller) {
                             "last_block for thread blocks",
                             nestsmith::name(axis)),
                 {loop.var->name});
-  const Block *block = reduction_over(loop);
-  if (!block)
+  std::vector<const Block *> blocks = blocks_of(loop.body);
+  auto found =
+      std::ranges::find_if(blocks, [&](const Block *block) { return is_loop_of_sum(*block, loop.var); });
+  if (found == blocks.end())
     edit.refuse("reduce_across.sum",
                 fmt::format("no block reduces over {}; name a loop of a reduction", loop.var->name),
                 {loop.var->name});
+  const Block *block = *found;
   std::int64_t threads = edit.require_constant("reduce_across.axis", loop, "distributed over threads");
   const For &place = place_of(edit, *block);
   std::string name = edit.result_name(0, block->body.buffer->name + "_lane");
-  bool by_shuffles = axis == Axis::thread_x && threads % lanes_per_warp == 0 &&
-                     !has_loop_on(edit.nest_of(loop.var), {Axis::thread_y, Axis::thread_z});
+  bool by_shuffles =
+      axis == Axis::thread_x && threads % lanes_per_warp == 0 && !has_rows_of_threads(edit.nest_of(loop.var));
   try {
     Schedule scratch = *this;
     Sequence sequence(scratch, name, {block->id}, {place.var});
