@@ -4,6 +4,7 @@
 #include "schedules/ladder/rungs.h"
 #include "schedules/principles/rungs.h"
 #include "schedules/rung.h"
+#include "schedules/softmax/rungs.h"
 #include "schedules/tensor/rungs.h"
 #include "schedules/tensor/tiles.h"
 #include "schedules/tiling/rungs.h"
@@ -36,6 +37,18 @@ static Rung on_matrix_units(const char *name, const char *summary, BuildFunction
           .needs = needs,
           .against = against,
           .lesson = std::move(lesson)};
+}
+
+/// A rung of the tutorial `softmax`.
+static Rung of_softmax(const char *name, const char *summary, BuildFunction build, Shape tile) {
+  return {.tutorial = "softmax",
+          .name = name,
+          .summary = summary,
+          .build = std::move(build),
+          .tile = std::move(tile),
+          .default_shape = {256, 1024},
+          .gpu_shape = {4096, 4096},
+          .dtypes = {softmax_rows::dtypes.begin(), softmax_rows::dtypes.end()}};
 }
 
 const std::vector<Rung> &builtin_rungs() {
@@ -313,6 +326,12 @@ const std::vector<Rung> &builtin_rungs() {
                       Feature::cp_async),
       on_matrix_units("nt", "the same with B stored transposed: ldmatrix loads B in every type", tensor::nt,
                       {64, 64, 32}, Feature::cp_async, "tensor/tuned", {}, tensor::variant_nt),
+      of_softmax("naive", "softmax of rows, one thread per row: a warp reads 32 rows at a time",
+                 softmax_rows::naive, {64, 32}),
+      of_softmax("warp", "one warp per row, combined by shuffles: a warp reads along its row",
+                 softmax_rows::warp, {4, 32}),
+      of_softmax("block", "one block per row, combined by shuffles and through shared memory",
+                 softmax_rows::block, {1, 256}),
       {.tutorial = "fast",
        .name = "gemm",
        .summary = "register tiles of any size, for tune",

@@ -193,14 +193,36 @@ Program relu_steps(const Shape &shape, DType dtype) {
   return w.output({t});
 }
 
+Program softmax(const Shape &shape, DType dtype) {
+  Workload w("softmax");
+  auto [M, N] = extents<2>(w, shape, "a softmax of rows", "MxN", {"M", "N"});
+  DType stored = operand_type(dtype);
+  Tensor X = w.placeholder("X", {M, N}, stored, rows(w, shape, "ldx"));
+  Reduce j = reduce_axis("j", N);
+  Tensor largest = w.compute("largest", {M}, {"i"},
+                             [&](const Expr &i) -> Definition { return max_over(factor(dtype, X(i, j)), j); });
+  auto numerator = [&](const Expr &i, const Expr &j) { return exp(factor(dtype, X(i, j)) - largest(i)); };
+  Tensor total =
+      w.compute("total", {M}, {"i"}, [&](const Expr &i) -> Definition { return sum(numerator(i, j), j); });
+  Tensor Y = w.compute("Y", {M, N}, {"i", "j"}, [&](const Expr &i, const Expr &j) -> Definition {
+    return cast(stored, numerator(i, j) / total(i));
+  });
+  return w.output({Y});
+}
+
 std::optional<Program> find_workload(const std::string &name, const Shape &shape, DType dtype) {
   for (bool a : {false, true})
     for (bool b : {false, true})
       if (name == gemm_name({a, b}))
         return gemm(shape, dtype, {a, b});
   static const std::map<std::string, Program (*)(const Shape &, DType)> others = {
-      {"batched_gemm", batched_gemm},   {"gemm_bias_relu", gemm_bias_relu}, {"matmul", matmul},
-      {"accumulate_nt", accumulate_nt}, {"shifted_relu", shifted_relu},     {"relu_steps", relu_steps}};
+      {"batched_gemm", batched_gemm},
+      {"gemm_bias_relu", gemm_bias_relu},
+      {"matmul", matmul},
+      {"accumulate_nt", accumulate_nt},
+      {"shifted_relu", shifted_relu},
+      {"relu_steps", relu_steps},
+      {"softmax", softmax}};
   auto known = others.find(name);
   return known == others.end() ? std::nullopt : std::optional(known->second(shape, dtype));
 }

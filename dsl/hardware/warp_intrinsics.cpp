@@ -211,8 +211,9 @@ Intrinsic warp_reduction(Reducer reducer, DType dtype, std::string_view type) {
               "/// *result = the {1} of *result and of *x over the lanes of the warp, in every lane\n"
               "static __device__ __forceinline__ void {2}(const {0} *x, {0} *result) {{\n"
               "  {0} total = *x;\n"
-              "  for (int distance = 16; distance > 0; distance /= 2)\n"
+              "  for (int distance = 16; distance > 0; distance /= 2) {{\n"
               "    total = {3};\n"
+              "  }}\n"
               "  *result = {4};\n"
               "}}\n",
               type, result, function,

@@ -12,6 +12,7 @@
 #include "tests/codegen/nvcc.h"
 #include "tests/dsl/support.h"
 #include "tests/runtime/check/right.h"
+#include "tests/schedules/functions.h"
 #include "tests/schedules/rung.h"
 #include "tests/schedules/sample.h"
 
@@ -46,6 +47,11 @@ TEST_P(NarrowRung, IsRightOnBytesInTheSimulator) {
     Shape shape = rung->tile;
     for (std::int64_t &extent : shape)
       extent = std::max<std::int64_t>(extent + by, 1);
+    if (test::rounds(*rung, DType::f32) && dtype == DType::i8) {
+      test::expect_user_error([&] { rung->build(shape, dtype, Target{}); }, ExitCode::usage,
+                              "exp takes f32, got i32; convert the operand with cast(DType::f32, …)");
+      continue;
+    }
     Schedule schedule = rung->build(shape, dtype, Target{});
     CheckResult result = checked(schedule, lower(schedule));
     EXPECT_TRUE(result.passed) << name(dtype) << " " << to_string(shape) << "\n" << all_messages(result);
@@ -60,10 +66,13 @@ TEST_P(NarrowRung, IsRightInTheSimulator) {
   for (std::int64_t &extent : shape)
     ++extent;
   for (DType dtype : test::sample(*rung, std::vector<DType>{DType::f16, DType::bf16, DType::tf32}, 1, others)) {
+    if (rung->dtype(dtype) != dtype)
+      continue;
     Schedule schedule = rung->build(shape, dtype, Target{});
     CheckResult result = checked(schedule, lower(schedule));
     EXPECT_TRUE(result.passed) << name(dtype) << "\n" << all_messages(result);
-    EXPECT_EQ(result.exact(), true) << "integers are exact in every type";
+    EXPECT_TRUE(test::rounds(*rung, dtype) || result.exact() == true)
+        << "integers are exact in every type, unless a function rounds";
     EXPECT_NE(result.find(CheckRun::random), nullptr);
   }
 }

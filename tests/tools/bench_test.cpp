@@ -2,10 +2,12 @@
 
 #include "codegen/cuda.h"
 #include "dsl/expr/error.h"
+#include "schedules/workloads.h"
 #include "tests/runtime/cuda/fake_cuda.h"
 #include "tests/tools/run_binary.h"
 #include "tools/bench/bench.h"
 #include "tools/bench/bench_chart.h"
+#include "tools/bench/bench_form.h"
 #include "tools/bench/bench_json.h"
 #include "tools/bench/bench_table.h"
 
@@ -143,6 +145,29 @@ TEST_F(Benched, AWrongRungIsReportedAndNotMeasured) {
   EXPECT_EQ(code_of({shape}), ExitCode::wrong_result);
   // After the check, only the libraries run.
   EXPECT_EQ(fake_cuda().count("cuLaunchKernel"), 1);
+}
+
+/// The order of a sum may decide the last bit of a narrow result, and no more than that.
+TEST(BenchComputation, ANarrowResultMayBeRoundedToANeighbour) {
+  for (DType dtype : {DType::f16, DType::bf16, DType::f32}) {
+    Program program = softmax({1, 2}, dtype);
+    Computation computation(program);
+    std::vector<Array> results = computation.integers.arrays;
+    auto set_last = [&](double value) { results.back().set(1, Scalar::from_double(dtype, value)); };
+    ASSERT_EQ(results.back().size(), 2);
+    set_last(0.25);
+    EXPECT_EQ(computation.compare(results, "first"), "");
+    double step = dtype == DType::f16 ? 0x1p-12 : dtype == DType::bf16 ? 0x1p-9 : 0x1p-20;
+    set_last(0.25 + step); // the next number, or a few later of f32
+    EXPECT_EQ(computation.compare(results, "second"), "") << name(dtype);
+    set_last(0.25 + 16 * step);
+    EXPECT_THAT(
+        computation.compare(results, "third"),
+        testing::MatchesRegex("wrong result on small integers: 1 of 2 elements differ from those of first "
+                              "by more than 1.0e-05 of their value( and a rounding to b?f16)?, the first "
+                              "Y.*: got 0.2[0-9]*, expected 0.25"))
+        << name(dtype);
+  }
 }
 
 TEST_F(Benched, AWriteOutOfBoundsIsAWrongResult) {

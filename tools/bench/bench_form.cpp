@@ -81,6 +81,19 @@ std::int64_t most_terms(const Program &program) {
   return most;
 }
 
+/// The largest difference of two neighbours of a narrow type near `value`: a last bit before this rounding may
+/// decide between them. 0 for other types.
+double rounding_step(DType type, double value) {
+  switch (type) {
+  case DType::f16:
+    return std::max(std::abs(value) * 0x1p-10, 0x1p-24);
+  case DType::bf16:
+    return std::abs(value) * 0x1p-7;
+  default:
+    return 0;
+  }
+}
+
 } // namespace
 
 Computation::Computation(const Program &program)
@@ -107,7 +120,8 @@ std::string Computation::compare(std::vector<Array> got, const std::string &row)
     std::int64_t wrong = 0, first = 0;
     for (std::int64_t n = 0; n < ours.size(); ++n) {
       double x = ours.at(n).to_double(), y = theirs.at(n).to_double();
-      bool equal = x == y || std::abs(x - y) <= tolerance * std::abs(y) || (std::isnan(x) && std::isnan(y));
+      double most = tolerance * std::abs(y) + (gemm ? 0 : rounding_step(buffer->dtype, y));
+      bool equal = x == y || std::abs(x - y) <= most || (std::isnan(x) && std::isnan(y));
       if (!equal && wrong++ == 0)
         first = n;
     }
@@ -115,7 +129,12 @@ std::string Computation::compare(std::vector<Array> got, const std::string &row)
       return fmt::format("wrong result on small integers: {} of {} elements differ from those of {}{}, the "
                          "first {}: got {}, expected {}",
                          wrong, ours.size(), expected_from,
-                         tolerance > 0 ? fmt::format(" by more than {:.1e} of their value", tolerance) : "",
+                         tolerance > 0
+                             ? fmt::format(" by more than {:.1e} of their value{}", tolerance,
+                                           rounding_step(buffer->dtype, 1) > 0
+                                               ? fmt::format(" and a rounding to {}", name(buffer->dtype))
+                                               : "")
+                             : "",
                          element_text(buffer, first), ours.at(first).to_double(), theirs.at(first).to_double());
   }
   return "";
