@@ -94,6 +94,7 @@ public:
   // Data.
   BlockRef cache_read(BlockRef reader, const std::string &buffer, Scope scope,
                       Caller caller = Where::current());
+  void share_cache(BlockRef reader, BlockRef copy, Caller caller = Where::current());
   BlockRef cache_write(BlockRef writer, Scope scope, Caller caller = Where::current());
   void set_scope(BlockRef writer, Scope scope, Caller caller = Where::current());
   void compute_at(BlockRef producer, Loop loop, Caller caller = Where::current());

@@ -81,6 +81,21 @@ TEST(Obligations, LocalMemoryIsOneThreads) {
       "s.set_scope(AB, Scope::local);", "AB");
 }
 
+/// AB and C for 8 columns and 4 threads: a thread computes the columns t and t + 4 of AB.
+Schedule shared_out(std::int64_t j_outer, std::int64_t j_inner, std::size_t thread) {
+  Schedule s(gemm(3, 8, 4));
+  s.set_scope(s.block("AB"), Scope::local);
+  s.reverse_compute_at(s.block("C"), s.loop("i"));
+  s.bind(s.split<2>(s.loop("j"), {infer, 4})[1], Axis::thread_x);
+  s.bind(s.split(s.loops(s.block("C")).back(), {j_outer, j_inner})[thread], Axis::thread_x);
+  return s;
+}
+
+TEST(Obligations, LocalMemoryIsSharedOutAmongThreads) {
+  EXPECT_TRUE(shared_out(infer, 4, 1).obligations().empty());
+  expect_owed(shared_out(4, infer, 0), "one copy for each thread", "s.set_scope(AB, Scope::local);", "AB");
+}
+
 TEST(Obligations, SharedMemoryIsOneBlocks) {
   Schedule s(product(3, 5, 4));
   s.cache_read(s.block("C"), "A", Scope::shared);

@@ -9,7 +9,8 @@
 namespace nestsmith::fuzz {
 
 void Author::schedule_nest(std::string name, bool elaborate) {
-  if (elaborate && block(name).reduces() && chance(8) && reduce_across_threads(name))
+  if (elaborate && block(name).reduces() && chance(has_shared_operand(name) ? 40 : 8) &&
+      reduce_across_threads(name))
     return;
   if (elaborate)
     place_result(name);
@@ -127,6 +128,7 @@ bool Author::reduce_across_threads(const std::string &name) {
   go("bind", {LoopName{block_loop}, Word{"blockIdx.x"}});
   if (result->role == Role::temporary && chance(70))
     go("set_scope", {BlockName{name}, Word{chance(80) ? "local" : "shared"}});
+  std::string copy = chance(40) ? copy_of_operand(name) : "";
   std::vector<std::int64_t> factors{infer, count};
   if (chance(30))
     factors.push_back(random_.pick({2, 4}));
@@ -135,17 +137,58 @@ bool Author::reduce_across_threads(const std::string &name) {
   std::string loop = results()[1];
   if (!go("reduce_across", {LoopName{loop}, Word{std::string(nestsmith::name(axis))}}))
     return true;
-  Names consumers;
-  for (const Block *reader : readers_of(body(), result))
-    consumers.push_back(reader->id->name);
-  for (const std::string &consumer : consumers) {
-    if (!has_loop(around) || !chance(80) || !go("reverse_compute_at", {BlockName{consumer}, LoopName{around}}))
+  auto share_out = [&](const std::string &block) {
+    Names own = loops_inside(block, around);
+    if (own.empty())
+      return;
+    bool by_warps = axis == Axis::thread_x && count % 32 == 0 && chance(70);
+    Names parts = by_warps ? split(own.back(), {infer, count / 32, 32}) : split(own.back(), {infer, count});
+    if (by_warps && !parts.empty())
+      go("bind", {LoopName{parts[2]}, Word{"lane"}});
+    if (!parts.empty())
+      go("bind", {LoopName{parts[1]}, Word{by_warps ? "warp" : std::string(nestsmith::name(axis))}});
+  };
+  Names others;
+  for (const Block *other : blocks_of(body()))
+    if (std::ranges::none_of(loops(other->id->name),
+                             [&](const For *loop) { return loop->var->name == around; }))
+      others.push_back(other->id->name);
+  for (const std::string &other : others) {
+    if (other == copy || !has_loop(around) || !chance(80) ||
+        !go("reverse_compute_at", {BlockName{other}, LoopName{around}}))
       continue;
-    if (Names own = loops_inside(consumer, around); !own.empty())
-      if (Names parts = split(own.back(), {infer, count}); !parts.empty())
-        go("bind", {LoopName{parts[1]}, Word{std::string(nestsmith::name(axis))}});
+    if (block(other).body.buffer->role == Role::temporary && chance(60))
+      go("set_scope", {BlockName{other}, Word{"local"}});
+    Names own = loops_inside(other, around);
+    if (!block(other).reduces())
+      share_out(other);
+    else if (Names parts = own.empty() ? Names{} : split(own.back(), {infer, count}); !parts.empty())
+      go("reduce_across", {LoopName{parts[1]}, Word{std::string(nestsmith::name(axis))}});
   }
+  if (!copy.empty() && has_loop(around) && go("compute_at", {BlockName{copy}, LoopName{around}}))
+    share_out(copy);
   return true;
+}
+
+/// Whether a block that comes later reads the last operand of this one.
+bool Author::has_shared_operand(const std::string &name) const {
+  std::vector<const Load *> loads = loads_of(block(name));
+  return !loads.empty() && readers_of(body(), loads.back()->buffer).back() != &block(name);
+}
+
+/// Copies an operand of the block into registers, from which its other readers then read too.
+std::string Author::copy_of_operand(const std::string &name) {
+  const Buffer operand = loads_of(block(name)).back()->buffer;
+  if (!go("cache_read", {BlockName{name}, Word{operand->name}, Word{"local"}}))
+    return "";
+  std::string copy = results().front();
+  Names others;
+  for (const Block *reader : readers_of(body(), operand))
+    others.push_back(reader->id->name);
+  for (const std::string &other : others)
+    if (other != copy && chance(80))
+      go("share_cache", {BlockName{other}, BlockName{copy}});
+  return copy;
 }
 
 Roles Author::tile(const std::string &name) {

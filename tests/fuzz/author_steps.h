@@ -87,6 +87,8 @@ private:
   void place_result(const std::string &name);
   /// Lets threads combine the results of a reduction, and read them. False if nothing was done.
   bool reduce_across_threads(const std::string &name);
+  bool has_shared_operand(const std::string &name) const;
+  std::string copy_of_operand(const std::string &name);
   std::string partial_sums(const std::string &name);
   Roles tile(const std::string &name);
   /// The last block of a tile executes the sum of the partial sums.

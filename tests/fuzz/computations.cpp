@@ -103,6 +103,18 @@ Program column_sums(const Shape &shape, DType dtype) {
   return w.output({y});
 }
 
+/// T = the sums of the rows of X, U = X - T, V = the sums of the rows of U, Y = U + V: the steps of a softmax.
+Program twice_over_rows(const Shape &shape, DType dtype) {
+  Workload w("twice_over_rows");
+  std::int64_t m = shape[0], n = shape[1];
+  Tensor x = w.placeholder("X", {m, n}, stored(dtype));
+  Reduce j = reduce_axis("j", n);
+  Tensor t = w.compute("T", {m}, {"i"}, [&](Expr i) { return sum(read(dtype, x(i, j)), j); });
+  Tensor u = w.compute("U", {m, n}, {"i", "l"}, [&](Expr i, Expr l) { return read(dtype, x(i, l)) - t(i); });
+  Tensor v = w.compute("V", {m}, {"i"}, [&](Expr i) { return sum(u(i, j), j); });
+  return w.output({w.compute("Y", {m, n}, {"i", "l"}, [&](Expr i, Expr l) { return u(i, l) + v(i); })});
+}
+
 /// Y = the sum over both axes of X. Only `rfactor` makes loops that can be bound to threads.
 Program total(const Shape &shape, DType dtype) {
   Workload w("total");
@@ -153,6 +165,7 @@ const std::vector<Computation> &computations() {
       {"two_products", 3, two_products},
       {"convolution", 2, convolution},
       {"column_sums", 2, column_sums},
+      {"twice_over_rows", 2, twice_over_rows},
       {"total", 2, total},
       {"transpose", 2, transpose},
       {"shifted", 1, shifted},

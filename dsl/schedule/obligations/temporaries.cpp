@@ -43,6 +43,15 @@ bool is_written_along(const NestFacts &nest, const Buffer &buffer, Axis axis) {
          });
 }
 
+/// Whether every block that uses the buffer has a loop around it that is bound to the axis. Then each thread
+/// uses the elements of its own iterations, and `filled_by_its_readers` requires that it wrote them.
+bool is_shared_out_along(const NestFacts &nest, const Buffer &buffer, Axis axis) {
+  return buffer->scope == Scope::local && is_thread(axis) &&
+         std::ranges::all_of(nest.blocks, [&](const Block *block) {
+           return !touches(*block, buffer) || is_around(nest.loops_around(*block), axis);
+         });
+}
+
 std::string box_text(const Region &region) {
   std::string text;
   for (const Span &span : region)
@@ -58,7 +67,8 @@ Owed used_by_its_owners(NestFacts &nest, const Buffer &buffer) {
     bool needed = buffer->scope == Scope::local || !is_thread(axis) ||
                   (buffer->scope == Scope::warp && axis == Axis::warp);
     if (needed && !is_around(placement.loops, axis) && extent > 1 &&
-        !is_only_in_last_block(nest, buffer, axis) && !is_written_along(nest, buffer, axis))
+        !is_only_in_last_block(nest, buffer, axis) && !is_written_along(nest, buffer, axis) &&
+        !is_shared_out_along(nest, buffer, axis))
       return about_temporary(
           nest, buffer,
           fmt::format("{0} is {1}, one copy for each {2}, but it is used outside of the loop bound to {3}; "

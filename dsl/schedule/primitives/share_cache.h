@@ -1,0 +1,22 @@
+#pragma once
+#include "dsl/schedule/primitives/primitive.h"
+
+namespace nestsmith::primitives {
+
+/// share_cache(R, A_shared): R, too, reads through a copy that cache_read made for another block.
+///
+///     A_shared[v0, v1] = A[v0, v1];   R: … A[i, k] …     =>     …   R: … A_shared[i, k] …
+///
+/// A later compute_at moves the copy into a loop around all of its readers.
+///
+/// Requires [share_cache.copy]: the block alone fills its buffer, with the elements of another. Each element
+/// has
+///   the same place in both, and no mask.
+/// Requires [share_cache.whole]: the loops around the copy compute all of its elements, in a nest of its own
+///   before the nest of R. After compute_at, they may compute only those that the other readers need.
+/// Requires [share_cache.reads]: R reads the buffer that the block copies, and does not write it.
+/// Requires [share_cache.stale]: no block between the copy and R writes the buffer.
+/// Ensures: R reads the same values.
+extern const Primitive share_cache;
+
+} // namespace nestsmith::primitives
