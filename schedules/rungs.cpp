@@ -40,7 +40,8 @@ static Rung on_matrix_units(const char *name, const char *summary, BuildFunction
 }
 
 /// A rung of the tutorial `softmax`.
-static Rung of_softmax(const char *name, const char *summary, BuildFunction build, Shape tile) {
+static Rung of_softmax(const char *name, const char *summary, BuildFunction build, Shape tile,
+                       const decltype(Rung::variant) &variant = nullptr) {
   return {.tutorial = "softmax",
           .name = name,
           .summary = summary,
@@ -48,6 +49,7 @@ static Rung of_softmax(const char *name, const char *summary, BuildFunction buil
           .tile = std::move(tile),
           .default_shape = {256, 1024},
           .gpu_shape = {4096, 4096},
+          .variant = variant,
           .dtypes = {softmax_rows::dtypes.begin(), softmax_rows::dtypes.end()}};
 }
 
@@ -332,6 +334,10 @@ const std::vector<Rung> &builtin_rungs() {
                  softmax_rows::warp, {4, 32}),
       of_softmax("block", "one block per row, combined by shuffles and through shared memory",
                  softmax_rows::block, {1, 256}),
+      of_softmax("vectors", "one block per row, and each thread loads and stores 16 bytes at a time",
+                 softmax_rows::vectors, {1, 256}),
+      of_softmax("registers", "each thread keeps its elements in registers: a row is read once",
+                 softmax_rows::registers, {4, 128}, softmax_rows::registers_variant),
       {.tutorial = "fast",
        .name = "gemm",
        .summary = "register tiles of any size, for tune",

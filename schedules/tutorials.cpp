@@ -44,7 +44,9 @@ const std::vector<Tutorial> &builtin_tutorials() {
        "fragments in the lanes of a warp, ldmatrix, swizzled tiles, and asynchronous copies in several stages",
        "tune tensor/tuned, which searches its knobs for a GPU and a shape"},
       {"softmax", "softmax of rows", "nestsmith",
-       "reductions across threads: by one thread, by the lanes of a warp, and by the warps of a block",
+       "reductions across threads: by one thread, by the lanes of a warp, and by the warps of a block, which "
+       "keeps "
+       "its rows in registers",
        "principles/fused, on bytes that fusion saves; the guide, on reductions of your own"},
       {"fast", "schedules to tune", "nestsmith",
        "the choices of a product, as knobs: the best values depend on the GPU and on the shape",

@@ -201,11 +201,13 @@ Program softmax(const Shape &shape, DType dtype) {
   Reduce j = reduce_axis("j", N);
   Tensor largest = w.compute("largest", {M}, {"i"},
                              [&](const Expr &i) -> Definition { return max_over(factor(dtype, X(i, j)), j); });
-  auto numerator = [&](const Expr &i, const Expr &j) { return exp(factor(dtype, X(i, j)) - largest(i)); };
+  Tensor power = w.compute("power", {M, N}, {"i", "j"}, [&](const Expr &i, const Expr &j) -> Definition {
+    return exp(factor(dtype, X(i, j)) - largest(i));
+  });
   Tensor total =
-      w.compute("total", {M}, {"i"}, [&](const Expr &i) -> Definition { return sum(numerator(i, j), j); });
+      w.compute("total", {M}, {"i"}, [&](const Expr &i) -> Definition { return sum(power(i, j), j); });
   Tensor Y = w.compute("Y", {M, N}, {"i", "j"}, [&](const Expr &i, const Expr &j) -> Definition {
-    return cast(stored, numerator(i, j) / total(i));
+    return cast(stored, power(i, j) / total(i));
   });
   return w.output({Y});
 }

@@ -45,8 +45,8 @@ inline constexpr int steps_of_chain = 16;
 Program relu_steps(const Shape &shape, DType dtype);
 
 /// Y = softmax of each row of X, for a shape M, N: exp(x - the largest element of the row), divided by the sum
-/// of these over the row. The stages `largest` and `total` are the maximum and the sum. X and Y have the type
-/// `dtype`, and everything between them has the type of the results above.
+/// of these over the row. The stages `largest`, `power` and `total` are the maximum, the exponentials and their
+/// sum. X and Y have the type `dtype`, and everything between them has the type of the results above.
 Program softmax(const Shape &shape, DType dtype);
 
 /// Returns the computation of this header whose program has this name, such as "gemm_nt". None for any other

@@ -7,6 +7,7 @@ namespace nestsmith::softmax_rows {
 Schedule naive(const Shape &shape, DType dtype, const Target &target) {
   Schedule s(softmax(shape, dtype), target);
   BlockRef largest = s.block("largest"), total = s.block("total"), Y = s.block("Y");
+  s.compute_inline(s.block("power"));
   s.set_scope(largest, Scope::local);
   s.set_scope(total, Scope::local);
   auto [blocks, row] = s.split(s.loops(largest)[0], {infer, 64});

@@ -1,82 +1,59 @@
-/// Tests the softmax of rows: a maximum, a sum of exponentials and a division, by one thread, by a warp and by
-/// a block.
-#include "dsl/expr/math.h"
-#include "dsl/ir/tensor.h"
-#include "dsl/schedule/schedule.h"
+/// Tests the softmax of rows beside what the tests of all rungs show: other numbers of threads, and the choices
+/// for a shape.
+#include "schedules/softmax/across.h"
+#include "schedules/softmax/rungs.h"
+#include "schedules/workloads.h"
+#include "tests/contains.h"
 #include "tests/runtime/check/right.h"
 
 #include <fmt/format.h>
-#include <gmock/gmock.h>
 
 namespace nestsmith {
 namespace {
 
+using test::contains;
 using test::expect_right;
 
-Program softmax(std::int64_t m, std::int64_t n) {
-  Workload w("softmax");
-  Tensor X = w.placeholder("X", {m, n});
-  Reduce j = reduce_axis("j", n);
-  Tensor largest = w.compute("largest", {m}, {"i"}, [&](Expr i) { return max_over(X(i, j), j); });
-  auto numerator = [&](const Expr &i, const Expr &j) { return exp(X(i, j) - largest(i)); };
-  Tensor total = w.compute("total", {m}, {"i"}, [&](Expr i) { return sum(numerator(i, j), j); });
-  return w.output({w.compute("Y", {m, n}, {"i", "j"},
-                             [&](Expr i, Expr j) -> Definition { return numerator(i, j) / total(i); })});
-}
+const Target target;
 
-/// One thread for each row.
-Schedule by_thread(std::int64_t m, std::int64_t n) {
-  Schedule s(softmax(m, n));
-  BlockRef largest = s.block("largest"), total = s.block("total"), Y = s.block("Y");
-  s.set_scope(largest, Scope::local);
-  s.set_scope(total, Scope::local);
-  auto [block, row] = s.split(s.loops(largest)[0], {infer, 32});
-  s.reverse_compute_at(total, row);
-  s.reverse_compute_at(Y, row);
-  s.bind(block, Axis::block_x);
-  s.bind(row, Axis::thread_x);
-  return s;
-}
-
-/// The threads combine the maximum and the sum of a row, of which each of them has a copy, and divide the
-/// elements among themselves.
-void by_threads(Schedule &s, Loop row, Axis axis, std::int64_t threads) {
-  BlockRef largest = s.block("largest"), total = s.block("total"), Y = s.block("Y");
-  for (BlockRef result : {largest, total}) {
-    if (result.id != largest.id)
-      s.reverse_compute_at(result, row);
-    s.set_scope(result, Scope::local);
-    s.reduce_across(s.split<2>(s.loops(result).back(), {infer, threads})[1], axis);
+/// Three warps for each row.
+TEST(Softmax, IsRightForAnOddNumberOfWarps) {
+  for (const Shape &shape : {Shape{1, 1}, Shape{5, 31}, Shape{33, 32}, Shape{7, 200}}) {
+    SCOPED_TRACE(to_string(shape));
+    Schedule s(softmax(shape, DType::f32));
+    Loop row = s.loops(s.block("largest"))[0];
+    s.bind(row, Axis::block_x);
+    softmax_rows::by_threads(s, row, Axis::thread_x, 96);
+    expect_right(s);
   }
-  s.reverse_compute_at(Y, row);
-  s.bind(s.split<2>(s.loops(Y).back(), {infer, threads})[1], axis);
 }
 
-/// One warp for each row.
-Schedule by_warp(std::int64_t m, std::int64_t n) {
-  Schedule s(softmax(m, n));
-  auto [block, row] = s.split(s.loops(s.block("largest"))[0], {infer, 4});
-  s.bind(block, Axis::block_x);
-  s.bind(row, Axis::warp);
-  by_threads(s, row, Axis::lane, 32);
-  return s;
+/// Each number of threads and each width, in a shape that the block divides and in one that it does not.
+TEST(Softmax, IsRightInRegistersOfEachNumberOfWarps) {
+  for (DType dtype : {DType::f32, DType::f16})
+    for (const Shape &shape : {Shape{1, 1}, Shape{3, 130}, Shape{2, 516}, Shape{2, 1024}})
+      for (std::int64_t warps : {1, 2, 32}) {
+        SCOPED_TRACE(fmt::format("{} {} {}", to_string(shape), name(dtype), warps));
+        Knobs knobs(KnobValues{{"warps", std::to_string(warps)}});
+        expect_right(softmax_rows::registers(shape, dtype, target, knobs));
+      }
 }
 
-/// One block for each row.
-Schedule by_block(std::int64_t m, std::int64_t n) {
-  Schedule s(softmax(m, n));
-  Loop row = s.loops(s.block("largest"))[0];
-  s.bind(row, Axis::block_x);
-  by_threads(s, row, Axis::thread_x, 96);
-  return s;
+/// The text of the kernel of the rung with its default knobs.
+std::string kernel_of(const Shape &shape) {
+  Knobs defaults;
+  return kernel::print(lower(softmax_rows::registers(shape, DType::f32, target, defaults)));
 }
 
-TEST(Softmax, IsRightByAThreadAWarpAndABlock) {
-  for (auto *way : {by_thread, by_warp, by_block})
-    for (auto [m, n] : {std::pair(1, 1), std::pair(5, 31), std::pair(33, 32), std::pair(7, 200)}) {
-      SCOPED_TRACE(fmt::format("{}x{}", m, n));
-      expect_right(way(m, n));
-    }
+TEST(Softmax, GivesFewRowsMoreThreads) {
+  EXPECT_TRUE(contains(kernel_of({4096, 1024}), "X_local[32]"));
+  EXPECT_TRUE(contains(kernel_of({256, 1024}), "X_local[8]"));
+}
+
+TEST(Softmax, ReadsARowThatIsTooLongForRegistersAgain) {
+  EXPECT_FALSE(softmax_rows::registers_variant({1, 32768}, DType::f32));
+  EXPECT_EQ(softmax_rows::registers_variant({1, 32772}, DType::f32), (Variant{"reread", "N > 32768"}));
+  EXPECT_FALSE(contains(kernel_of({1, 32772}), "power["));
 }
 
 } // namespace
