@@ -81,6 +81,8 @@ Schedule registers(const Shape &shape, DType dtype, const Target &target, Knobs 
   if (registers_variant(shape, dtype))
     return vectors(shape, dtype, target, knobs);
   std::int64_t width = vector_width(shape, dtype);
+  while (width * byte_size(dtype) > 4 && width * warp_size > shape[1]) // a short row would leave lanes idle
+    width /= 2;
   std::vector<std::int64_t> candidates;
   for (std::int64_t warps = most_warps; warps * warp_size * most_elements >= shape[1]; warps /= 2)
     candidates.insert(candidates.begin(), warps);
