@@ -3,14 +3,15 @@
 #include "schedules/gemm/rungs.h"
 #include "schedules/ladder/rungs.h"
 #include "schedules/principles/rungs.h"
+#include "schedules/rows/rows.h"
 #include "schedules/rung.h"
-#include "schedules/softmax/rungs.h"
 #include "schedules/tensor/rungs.h"
 #include "schedules/tensor/tiles.h"
 #include "schedules/tiling/rungs.h"
 #include "schedules/transposed/rungs.h"
 #include "schedules/tvm_steps/rungs.h"
 #include "schedules/tvm_steps/tiles.h"
+#include "schedules/workloads.h"
 #include "schedules/worklog/rungs.h"
 
 namespace nestsmith {
@@ -39,22 +40,59 @@ static Rung on_matrix_units(const char *name, const char *summary, BuildFunction
           .lesson = std::move(lesson)};
 }
 
-/// A rung of the tutorial `softmax`.
-static Rung of_softmax(const char *name, const char *summary, BuildFunction build, Shape tile,
-                       const decltype(Rung::variant) &variant = nullptr) {
-  return {.tutorial = "softmax",
-          .name = name,
-          .summary = summary,
-          .build = std::move(build),
-          .tile = std::move(tile),
-          .default_shape = {256, 1024},
-          .gpu_shape = {4096, 4096},
-          .variant = variant,
-          .dtypes = {softmax_rows::dtypes.begin(), softmax_rows::dtypes.end()}};
+/// The rungs of a tutorial on a computation of rows.
+static std::vector<Rung> of_rows(const char *tutorial, const char *computation,
+                                 Program (*workload)(const Shape &, DType)) {
+  auto rung = [&](const char *name, std::string summary, BuildFunction build, Shape tile) -> Rung {
+    return {.tutorial = tutorial,
+            .name = name,
+            .summary = std::move(summary),
+            .build = std::move(build),
+            .tile = std::move(tile),
+            .default_shape = {256, 1024},
+            .gpu_shape = {4096, 4096},
+            .dtypes = {rows::dtypes.begin(), rows::dtypes.end()}};
+  };
+  auto fixed = [&](auto way) {
+    return [=](const Shape &shape, DType dtype, const Target &target) {
+      return way(workload(shape, dtype), target);
+    };
+  };
+  auto with_knobs = [&](auto way) {
+    return [=](const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
+      return way(workload(shape, dtype), shape, target, knobs);
+    };
+  };
+  std::vector<Rung> rungs = {
+      rung("naive", fmt::format("{} of rows, one thread per row: a warp reads 32 rows at a time", computation),
+           fixed(rows::by_thread), {64, 32}),
+      rung("warp", "one warp per row, combined by shuffles: a warp reads along its row", fixed(rows::by_warp),
+           {4, 32}),
+      rung("block", "one block per row, combined by shuffles and through shared memory", fixed(rows::by_block),
+           {1, 256}),
+      rung("vectors", "one block per row, and each thread loads and stores 16 bytes at a time",
+           with_knobs(rows::in_vectors), {1, 256}),
+      rung("registers", "each thread keeps its elements in registers: a row is read once",
+           with_knobs(rows::in_registers), {4, 128})};
+  rungs.back().variant = rows::in_registers_variant;
+  return rungs;
+}
+
+/// Adds the tutorials on rows before the tutorial `fast`.
+static std::vector<Rung> with_rows(std::vector<Rung> rungs) {
+  std::vector<Rung> added;
+  for (auto &[name, computation, workload] :
+       {std::tuple("softmax", "softmax", &softmax), std::tuple("layernorm", "layer norm", &layernorm),
+        std::tuple("rmsnorm", "RMS norm", &rmsnorm)})
+    for (Rung &rung : of_rows(name, computation, workload))
+      added.push_back(std::move(rung));
+  rungs.insert(std::ranges::find(rungs, "fast", &Rung::tutorial), std::make_move_iterator(added.begin()),
+               std::make_move_iterator(added.end()));
+  return rungs;
 }
 
 const std::vector<Rung> &builtin_rungs() {
-  static const std::vector<Rung> rungs = {
+  static const std::vector<Rung> rungs = with_rows({
       {"ladder",
        "naive",
        "one thread per element; a warp walks down a column",
@@ -328,16 +366,6 @@ const std::vector<Rung> &builtin_rungs() {
                       Feature::cp_async),
       on_matrix_units("nt", "the same with B stored transposed: ldmatrix loads B in every type", tensor::nt,
                       {64, 64, 32}, Feature::cp_async, "tensor/tuned", {}, tensor::variant_nt),
-      of_softmax("naive", "softmax of rows, one thread per row: a warp reads 32 rows at a time",
-                 softmax_rows::naive, {64, 32}),
-      of_softmax("warp", "one warp per row, combined by shuffles: a warp reads along its row",
-                 softmax_rows::warp, {4, 32}),
-      of_softmax("block", "one block per row, combined by shuffles and through shared memory",
-                 softmax_rows::block, {1, 256}),
-      of_softmax("vectors", "one block per row, and each thread loads and stores 16 bytes at a time",
-                 softmax_rows::vectors, {1, 256}),
-      of_softmax("registers", "each thread keeps its elements in registers: a row is read once",
-                 softmax_rows::registers, {4, 128}, softmax_rows::registers_variant),
       {.tutorial = "fast",
        .name = "gemm",
        .summary = "register tiles of any size, for tune",
@@ -352,7 +380,7 @@ const std::vector<Rung> &builtin_rungs() {
        .variant = ladder::vector_variant,
        .table = fast::gemm_table,
        .tuned = "fast/gemm"},
-  };
+  });
   return rungs;
 }
 

@@ -48,6 +48,11 @@ const std::vector<Tutorial> &builtin_tutorials() {
        "keeps "
        "its rows in registers",
        "principles/fused, on bytes that fusion saves; the guide, on reductions of your own"},
+      {"layernorm", "layer norm of rows", "nestsmith",
+       "the same steps for a mean and a variance, which a row in registers computes from one read",
+       "rmsnorm; softmax, on the reductions"},
+      {"rmsnorm", "RMS norm of rows", "nestsmith", "the same steps for a mean square",
+       "tune rmsnorm/registers, which searches the threads of a row"},
       {"fast", "schedules to tune", "nestsmith",
        "the choices of a product, as knobs: the best values depend on the GPU and on the shape",
        "tune fast/gemm, which searches them; tensor, where matrix units compute the products"},

@@ -212,6 +212,54 @@ Program softmax(const Shape &shape, DType dtype) {
   return w.output({Y});
 }
 
+/// What a norm adds to the mean square, so that a row of zeros has a finite factor. 1 in u32.
+static Expr epsilon(DType result) { return result == DType::f32 ? Expr(1e-5F) : cast(result, Expr(1)); }
+
+Program layernorm(const Shape &shape, DType dtype) {
+  Workload w("layernorm");
+  auto [M, N] = extents<2>(w, shape, "a layer norm of rows", "MxN", {"M", "N"});
+  DType stored = operand_type(dtype), result = result_type(dtype);
+  Tensor X = w.placeholder("X", {M, N}, stored, rows(w, shape, "ldx"));
+  Tensor gamma = w.placeholder("gamma", {N}, stored), beta = w.placeholder("beta", {N}, stored);
+  Reduce j = reduce_axis("j", N);
+  Expr length = cast(result, Expr(N));
+  Tensor total = w.compute("total", {M}, {"i"},
+                           [&](const Expr &i) -> Definition { return sum(factor(dtype, X(i, j)), j); });
+  Tensor mean = w.compute("mean", {M}, {"i"}, [&](const Expr &i) -> Definition { return total(i) / length; });
+  Tensor centered = w.compute("centered", {M, N}, {"i", "j"}, [&](const Expr &i, const Expr &j) -> Definition {
+    return factor(dtype, X(i, j)) - mean(i);
+  });
+  Tensor squares = w.compute("squares", {M}, {"i"}, [&](const Expr &i) -> Definition {
+    return sum(centered(i, j) * centered(i, j), j);
+  });
+  Tensor scale = w.compute("scale", {M}, {"i"}, [&](const Expr &i) -> Definition {
+    return rsqrt(squares(i) / length + epsilon(result));
+  });
+  Tensor Y = w.compute("Y", {M, N}, {"i", "j"}, [&](const Expr &i, const Expr &j) -> Definition {
+    return cast(stored, centered(i, j) * scale(i) * factor(dtype, gamma(j)) + factor(dtype, beta(j)));
+  });
+  return w.output({Y});
+}
+
+Program rmsnorm(const Shape &shape, DType dtype) {
+  Workload w("rmsnorm");
+  auto [M, N] = extents<2>(w, shape, "an RMS norm of rows", "MxN", {"M", "N"});
+  DType stored = operand_type(dtype), result = result_type(dtype);
+  Tensor X = w.placeholder("X", {M, N}, stored, rows(w, shape, "ldx"));
+  Tensor gamma = w.placeholder("gamma", {N}, stored);
+  Reduce j = reduce_axis("j", N);
+  Tensor squares = w.compute("squares", {M}, {"i"}, [&](const Expr &i) -> Definition {
+    return sum(factor(dtype, X(i, j)) * factor(dtype, X(i, j)), j);
+  });
+  Tensor scale = w.compute("scale", {M}, {"i"}, [&](const Expr &i) -> Definition {
+    return rsqrt(squares(i) / cast(result, Expr(N)) + epsilon(result));
+  });
+  Tensor Y = w.compute("Y", {M, N}, {"i", "j"}, [&](const Expr &i, const Expr &j) -> Definition {
+    return cast(stored, factor(dtype, X(i, j)) * scale(i) * factor(dtype, gamma(j)));
+  });
+  return w.output({Y});
+}
+
 std::optional<Program> find_workload(const std::string &name, const Shape &shape, DType dtype) {
   for (bool a : {false, true})
     for (bool b : {false, true})
@@ -224,7 +272,9 @@ std::optional<Program> find_workload(const std::string &name, const Shape &shape
       {"accumulate_nt", accumulate_nt},
       {"shifted_relu", shifted_relu},
       {"relu_steps", relu_steps},
-      {"softmax", softmax}};
+      {"softmax", softmax},
+      {"layernorm", layernorm},
+      {"rmsnorm", rmsnorm}};
   auto known = others.find(name);
   return known == others.end() ? std::nullopt : std::optional(known->second(shape, dtype));
 }

@@ -49,6 +49,14 @@ Program relu_steps(const Shape &shape, DType dtype);
 /// sum. X and Y have the type `dtype`, and everything between them has the type of the results above.
 Program softmax(const Shape &shape, DType dtype);
 
+/// Y = (X - mean) * rsqrt(variance + 1e-5) * gamma + beta for each row of X, for a shape M, N: the layer norm.
+/// The mean and the variance are those of the row, gamma and beta have N elements. The types are those of
+/// `softmax`; gamma and beta have the type of X.
+Program layernorm(const Shape &shape, DType dtype);
+
+/// Y = X * rsqrt(mean square + 1e-5) * gamma for each row of X: the RMS norm, with the types of `layernorm`.
+Program rmsnorm(const Shape &shape, DType dtype);
+
 /// Returns the computation of this header whose program has this name, such as "gemm_nt". None for any other
 /// name, and for `alternate`, because it needs a condition. Throws UserError (usage) if the computation does
 /// not support the shape.

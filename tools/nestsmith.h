@@ -7,6 +7,7 @@
 ///   programs as text          print, trace_to_cpp, to_json, replay
 ///   kernels                   lower, emit, emit_header, emit_standalone
 ///   tests of kernels          check, SimExecutor
+///   schedules of rows         rows::by_thread, by_warp, by_block, in_vectors, in_registers
 ///   the command line          Rung, cli_main
 ///   errors                    UserError, ScheduleError
 
@@ -23,5 +24,6 @@
 #include "lowering/lower.h"
 #include "runtime/check/check.h"
 #include "runtime/check/sim_executor.h"
+#include "schedules/rows/rows.h"
 #include "schedules/rung.h"
 #include "tools/cli.h"
