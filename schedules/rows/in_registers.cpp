@@ -24,7 +24,7 @@ InRegisters choose(const Shape &shape, DType dtype, Knobs &knobs) {
   while (width * byte_size(dtype) > 4 && width * warp_size > shape[1]) // a short row would leave lanes idle
     width /= 2;
   std::vector<std::int64_t> candidates;
-  for (std::int64_t warps = most_warps; warps * warp_size * most_elements >= shape[1]; warps /= 2)
+  for (std::int64_t warps = most_warps; warps > 0 && warps * warp_size * most_elements >= shape[1]; warps /= 2)
     candidates.insert(candidates.begin(), warps);
   // Few rows leave most of the GPU idle, so they have more warps, each with fewer elements for a thread.
   auto usual = std::ranges::find_if(candidates, [&](std::int64_t warps) {

@@ -292,6 +292,8 @@ TEST_F(InBrowser, FitsAPhone) {
     return 'good';
   })())js"),
             "good");
+  // The observers of sizes run after the next frame.
+  browser.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
   EXPECT_EQ(browser.text(R"js((() => {
     for (const wide of document.querySelectorAll('.wide')) {
       const scrolls = wide.scrollWidth > wide.clientWidth + 1;

@@ -214,7 +214,7 @@ TEST(Rungs, OfRowsRefuseShapesOfOtherRanks) {
           [&] {
             build({4, 4, 4});
           },
-          ExitCode::usage, "a softmax of rows takes a shape MxN, got 3 extents in '4x4x4'");
+          ExitCode::usage, " of rows takes a shape MxN, got 3 extents in '4x4x4'");
       test::expect_user_error([&] { build({4, 0}); }, ExitCode::usage, "'X' has an extent of 0");
     }
 }

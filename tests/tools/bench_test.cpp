@@ -170,6 +170,26 @@ TEST(BenchComputation, ANarrowResultMayBeRoundedToANeighbour) {
   }
 }
 
+/// The last step of a layer norm adds, and the terms may cancel. Their roundings are compared with a usual
+/// element.
+TEST(BenchComputation, TermsThatCancelMayBeRoundedLikeAUsualElement) {
+  Computation computation(layernorm({2, 2}, DType::f32));
+  std::vector<Array> results = computation.integers.arrays;
+  auto set = [&](std::vector<float> values) {
+    for (std::size_t n = 0; n < values.size(); ++n)
+      results.back().set(static_cast<std::int64_t>(n), Scalar::from_double(DType::f32, values[n]));
+  };
+  set({8, 0.001F, -8, 8});
+  EXPECT_EQ(computation.compare(results, "first"), "");
+  set({8, 0.00101F, -8, 8});
+  EXPECT_EQ(computation.compare(results, "second"), "");
+  set({8, 0.002F, -8, 8});
+  EXPECT_THAT(
+      computation.compare(results, "third"),
+      HasSubstr("1 of 4 elements differ from those of first by more than 1.0e-05 of their value or of the "
+                "root mean square of all"));
+}
+
 TEST_F(Benched, AWriteOutOfBoundsIsAWrongResult) {
   fake_cuda().kernels[kernel_name()] = product([](float *c) { c[15] = 1; });
   BenchShape shape = run({planned("deep_dive/naive")});

@@ -94,6 +94,41 @@ double rounding_step(DType type, double value) {
   }
 }
 
+/// Whether `e` is a sum or a difference of floats, or is computed from one by operators: where its terms nearly
+/// cancel, their roundings are large beside the value. Not through the arguments of functions and the results
+/// of reductions.
+bool may_cancel(const Program &program, const Expr &e, std::vector<const Block *> &seen) {
+  if (e.as<Call>())
+    return false;
+  const auto *binary = e.as<Binary>();
+  if (binary && is_float(e.dtype()) && (binary->op == BinaryOp::add || binary->op == BinaryOp::sub))
+    return true;
+  if (const auto *load = e.as<Load>())
+    for (const Block *writer : blocks_of(program.body))
+      if (writer->body.buffer == load->buffer && !writer->reduces() && std::ranges::count(seen, writer) == 0) {
+        seen.push_back(writer);
+        if (may_cancel(program, writer->body.value, seen))
+          return true;
+      }
+  bool any = false;
+  for_each_child(e, [&](const Expr &child) { any = any || may_cancel(program, child, seen); });
+  return any;
+}
+
+bool may_cancel(const Program &program, const Buffer &buffer) {
+  std::vector<const Block *> seen;
+  return std::ranges::any_of(blocks_of(program.body), [&](const Block *block) {
+    return block->body.buffer == buffer && may_cancel(program, block->body.value, seen);
+  });
+}
+
+double root_mean_square(const Array &values) {
+  double squares = 0;
+  for (std::int64_t n = 0; n < values.size(); ++n)
+    squares += values.at(n).to_double() * values.at(n).to_double();
+  return std::sqrt(squares / static_cast<double>(values.size()));
+}
+
 } // namespace
 
 Computation::Computation(const Program &program)
@@ -117,10 +152,13 @@ std::string Computation::compare(std::vector<Array> got, const std::string &row)
     const Array &ours = got[place_of(*this, buffer)], &theirs = expected[place_of(*this, buffer)];
     if (ours == theirs) // most results
       continue;
+    // Terms that nearly cancel have roundings of the size of a usual element.
+    const bool cancels = !gemm && may_cancel(source, buffer);
+    const double usual = cancels ? root_mean_square(theirs) : 0;
     std::int64_t wrong = 0, first = 0;
     for (std::int64_t n = 0; n < ours.size(); ++n) {
       double x = ours.at(n).to_double(), y = theirs.at(n).to_double();
-      double most = tolerance * std::abs(y) + (gemm ? 0 : rounding_step(buffer->dtype, y));
+      double most = tolerance * std::max(std::abs(y), usual) + (gemm ? 0 : rounding_step(buffer->dtype, y));
       bool equal = x == y || std::abs(x - y) <= most || (std::isnan(x) && std::isnan(y));
       if (!equal && wrong++ == 0)
         first = n;
@@ -130,7 +168,8 @@ std::string Computation::compare(std::vector<Array> got, const std::string &row)
                          "first {}: got {}, expected {}",
                          wrong, ours.size(), expected_from,
                          tolerance > 0
-                             ? fmt::format(" by more than {:.1e} of their value{}", tolerance,
+                             ? fmt::format(" by more than {:.1e} of their value{}{}", tolerance,
+                                           cancels ? " or of the root mean square of all" : "",
                                            rounding_step(buffer->dtype, 1) > 0
                                                ? fmt::format(" and a rounding to {}", name(buffer->dtype))
                                                : "")
