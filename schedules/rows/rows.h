@@ -2,8 +2,8 @@
 /// Schedules of any computation of rows, such as a softmax: from X, of M x N elements, it computes stages of
 /// one element for each row, which may be reductions over the row, and stages of one element for each element
 /// of X. The last stage, of the second kind, is the result. The first stage is a reduction of X, and the only
-/// buffer that it reads is X. The functions throw what the directives throw if the computation has another
-/// form.
+/// buffer that it reads is X. Each later stage reads an earlier one; in_registers also takes one that reads
+/// only X. The functions throw what the directives throw if the computation has another form.
 
 #include "dsl/schedule/schedule.h"
 #include "schedules/rung.h"

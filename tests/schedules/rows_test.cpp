@@ -57,17 +57,37 @@ TEST(Softmax, ReadsARowThatIsTooLongForRegistersAgain) {
   EXPECT_FALSE(contains(kernel_of({1, 32772}), "power["));
 }
 
-/// Y = X / the largest magnitude of the row + the least element of the row, with other names than the rungs.
+/// B = A / (the largest magnitude of the row + 1) + the least a - largest of the row, with other names than the
+/// rungs.
 Program by_largest(const Shape &shape) {
   Workload w("by_largest");
   Expr m(shape[0]), n(shape[1]);
   Tensor a = w.placeholder("A", {m, n});
   Reduce k = reduce_axis("k", n);
   Tensor most = w.compute("most", {m}, {"row"}, [&](Expr row) { return max_over(abs(a(row, k)), k); });
-  Tensor least = w.compute("least", {m}, {"row"}, [&](Expr row) { return min_over(a(row, k), k); });
+  Tensor least = w.compute("least", {m}, {"row"}, [&](Expr row) { return min_over(a(row, k) - most(row), k); });
   return w.output({w.compute("B", {m, n}, {"row", "column"}, [&](Expr row, Expr column) -> Definition {
     return a(row, column) / (most(row) + 1.0F) + least(row);
   })});
+}
+
+/// A second maximum that does not read the first one.
+TEST(Rows, AreRefusedForAStageOfItsOwn) {
+  Workload w("two");
+  Tensor a = w.placeholder("A", {4, 8});
+  Reduce k = reduce_axis("k", 8);
+  Tensor most = w.compute("most", {4}, {"i"}, [&](Expr i) { return max_over(a(i, k), k); });
+  Tensor least = w.compute("least", {4}, {"i"}, [&](Expr i) { return min_over(a(i, k), k); });
+  Program program = w.output(
+      {w.compute("B", {4, 8}, {"i", "j"}, [&](Expr i, Expr j) { return a(i, j) - most(i) * least(i); })});
+  try {
+    rows::by_block(program, target);
+    ADD_FAILURE() << "expected a refusal";
+  } catch (const ScheduleError &error) {
+    EXPECT_TRUE(contains(error.what(), "block least reads no temporary that is written below"));
+  }
+  Knobs knobs;
+  expect_right(rows::in_registers(program, {4, 8}, target, knobs)); // there it reads the copy
 }
 
 TEST(Rows, OfAnyComputationAreRight) {
