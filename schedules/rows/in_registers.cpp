@@ -98,7 +98,7 @@ Schedule in_registers(const Program &program, const Shape &shape, const Target &
     else if (stage.elements)
       accesses.push_back(share_out(s, stage.block, way));
   }
-  for (Loop elements : accesses)
+  for (const Loop &elements : accesses)
     if (way.width > 1)
       s.vectorize(elements);
   return s;
