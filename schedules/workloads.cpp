@@ -212,7 +212,8 @@ Program softmax(const Shape &shape, DType dtype) {
   return w.output({Y});
 }
 
-/// What a norm adds to the mean square, so that a row of zeros has a finite factor. 1 in u32.
+/// A norm adds this number to the mean square. With it, the factor of a row of zeros is finite. In u32, it
+/// is 1.
 static Expr epsilon(DType result) { return result == DType::f32 ? Expr(1e-5F) : cast(result, Expr(1)); }
 
 Program layernorm(const Shape &shape, DType dtype) {

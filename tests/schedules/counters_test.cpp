@@ -66,8 +66,8 @@ TEST_P(RungCounts, AreCountedByAFewBlocksAsByAll) {
       if (some.estimated)
         EXPECT_TRUE(wraps) << "only such a grid is estimated";
       else
-        // Each block of a softmax or a norm has rows of its own, which start anywhere in a line of 128 bytes. A sample of
-        // fewer than 32 blocks lacks some of these positions.
+        // Each block of a softmax or a norm has rows of its own, which start anywhere in a line of 128 bytes. A
+        // sample of fewer than 32 blocks lacks some of these positions.
         model::expect_equal(some, all, true, at.size() == 2 ? 0.01 : 0.001);
     }
   }

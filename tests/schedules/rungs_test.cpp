@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <gtest/gtest.h>
+#include <map>
 #include <set>
 
 namespace nestsmith {
@@ -207,6 +208,8 @@ TEST(Rungs, OfVectorsRefuseShapesOfOtherRanks) {
 }
 
 TEST(Rungs, OfRowsRefuseShapesOfOtherRanks) {
+  const std::map<std::string, std::string> names = {
+      {"softmax", "a softmax"}, {"layernorm", "a layer norm"}, {"rmsnorm", "an RMS norm"}};
   for (const Rung &rung : builtin_rungs())
     if (rung.tile.size() == 2) {
       auto build = [&](const Shape &shape) { return rung.build(shape, rung.dtype(), Target{}); };
@@ -214,7 +217,7 @@ TEST(Rungs, OfRowsRefuseShapesOfOtherRanks) {
           [&] {
             build({4, 4, 4});
           },
-          ExitCode::usage, " of rows takes a shape MxN, got 3 extents in '4x4x4'");
+          ExitCode::usage, names.at(rung.tutorial) + " of rows takes a shape MxN, got 3 extents in '4x4x4'");
       test::expect_user_error([&] { build({4, 0}); }, ExitCode::usage, "'X' has an extent of 0");
     }
 }

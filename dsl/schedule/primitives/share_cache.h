@@ -9,9 +9,8 @@ namespace nestsmith::primitives {
 ///
 /// A later compute_at moves the copy into a loop around all of its readers.
 ///
-/// Requires [share_cache.copy]: the block alone fills its buffer, with the elements of another. Each element
-/// has
-///   the same place in both, and no mask.
+/// Requires [share_cache.copy]: the block alone fills its buffer. It copies another buffer, each element to the
+///   same place, without a mask.
 /// Requires [share_cache.whole]: the loops around the copy compute all of its elements, in a nest of its own
 ///   before the nest of R. After compute_at, they may compute only those that the other readers need.
 /// Requires [share_cache.reads]: R reads the buffer that the block copies, and does not write it.
