@@ -4,6 +4,7 @@
 #include "codegen/spell.h"
 #include "codegen/text.h"
 #include "dsl/expr/error.h"
+#include "dsl/expr/identifier.h"
 #include "dsl/expr/math_functions.h"
 #include "dsl/expr/shared_results.h"
 #include "lowering/data_arithmetic.h"
@@ -178,7 +179,18 @@ std::string real_function(const MathFunction &function) {
                      fmt::join(values, ", "), carried, 2 * function.ulps + 1);
 }
 
-std::string element_type(DType type) { return is_float(type) ? "Real" : std::string(c_type(type)); }
+/// The name of a part as a member of a struct.
+std::string member(const TuplePart &part) { return is_cpp_keyword(part.name) ? part.name + "_" : part.name; }
+
+/// The type of an element: a struct for a tuple.
+std::string element_type(DType type) {
+  if (!is_tuple(type))
+    return is_float(type) ? "Real" : std::string(c_type(type));
+  std::string name = "tuple";
+  for (const TuplePart &part : parts_of(type))
+    name += fmt::format("_{}_{}", part.name, nestsmith::name(part.dtype));
+  return name;
+}
 
 std::int64_t constant_extent(const Expr &extent) {
   internal_check(as_int(extent).has_value(), "the shape of a program that is emitted is constant");
@@ -211,6 +223,9 @@ public:
 private:
   std::string variable(const Var &var) const override { return names_[var]; }
   std::string element(const Load &load) const override;
+  std::string element(const Load &load, std::size_t part) const override {
+    return element(load) + "." + member(parts_of(load.buffer->dtype)[part]);
+  }
   std::string floating(const FloatImm &imm) const override {
     std::string_view sign = imm.value < 0 ? "-" : "";
     if (std::isinf(imm.value))
@@ -234,7 +249,10 @@ private:
   void operators();
   void members();
   void stage(const Block &block, ReferenceStage &stage);
+  void tuples();
+  void check_order(const Block &block) const;
   Expr wrapped(const Expr &e) const;
+  std::string spelled(const std::vector<Expr> &parts) const;
   std::string value(const Expr &e, const std::string &stage);
   void note_operators(const Expr &e);
 
@@ -326,6 +344,31 @@ void ReferenceWriter::operators() {
   out_.blank();
 }
 
+/// A struct for each type of tuples.
+void ReferenceWriter::tuples() {
+  std::set<DType> types;
+  for (const Block *block : blocks_of(program_.body))
+    if (DType type = block->body.buffer->dtype; is_tuple(type) && types.insert(type).second) {
+      out_.open(fmt::format("struct {}", element_type(type)));
+      for (const TuplePart &part : parts_of(type))
+        out_.line(fmt::format("{} {} = {};", element_type(part.dtype), member(part),
+                              is_float(part.dtype) ? "Real(0.0f)" : "0"));
+      out_.close("};");
+    }
+}
+
+/// Refuses a reducer whose result depends on the order of the terms in a way for which there is no bound.
+void ReferenceWriter::check_order(const Block &block) const {
+  std::vector<OrderEffect> effects =
+      block.reduces() ? order_effects(block.reducer, block.body.buffer->dtype) : std::vector<OrderEffect>();
+  if (std::ranges::find(effects, OrderEffect::unknown) != effects.end())
+    throw UserError(
+        ExitCode::usage,
+        fmt::format("a standalone file cannot check the reducer '{}' of the stage '{}', whose roundings "
+                    "depend on the order of the terms; emit without --standalone",
+                    name(block.reducer), block.id->name));
+}
+
 void ReferenceWriter::members() {
   out_.comment("Arguments of the kernel.");
   for (const Buffer &buffer : program_.params)
@@ -374,17 +417,28 @@ Expr ReferenceWriter::wrapped(const Expr &e) const {
   return rewrite(e, rewrite);
 }
 
+/// "a", or "{a, b}" for a tuple.
+std::string ReferenceWriter::spelled(const std::vector<Expr> &parts) const {
+  std::vector<std::string> texts;
+  for (const Expr &part : parts)
+    texts.push_back((*this)(part));
+  return texts.size() == 1 ? texts.front() : fmt::format("{{{}}}", fmt::join(texts, ", "));
+}
+
 /// The value, in terms of locals that are written here for what it shares.
 std::string ReferenceWriter::value(const Expr &e, const std::string &stage) {
   int count = 0;
+  std::vector<Expr> parts;
+  for (const Expr &part : parts_of(without_reducer_calls(e)))
+    parts.push_back(wrapped(part));
   kernel::SharedValues shared = kernel::share_values(
-      {wrapped(e)}, [&] { return fmt::format("t{}", ++count); }, "the value of " + stage);
+      parts, [&] { return fmt::format("t{}", ++count); }, "the value of " + stage);
   for (const kernel::Declare &declare : shared.declares) {
     std::string local = names_.declare(declare.var);
     out_.line(
         fmt::format("const {} {} = {};", element_type(declare.var->dtype), local, (*this)(declare.value)));
   }
-  return (*this)(shared.exprs.front());
+  return spelled(shared.exprs);
 }
 
 /// `Real AB_at(long long i, long long j) const`: one element of a stage.
@@ -420,7 +474,10 @@ void ReferenceWriter::stage(const Block &block, ReferenceStage &stage) {
     out_.line(fmt::format("return {};", result));
   } else {
     sum_ = names_.claim("sum");
-    out_.line(fmt::format("{} {} = {};", stage.type, sum_, (*this)(wrapped(block.init->value))));
+    std::vector<Expr> first;
+    for (const Expr &part : parts_of(block.init->value))
+      first.push_back(wrapped(part));
+    out_.line(fmt::format("{} {} = {};", stage.type, sum_, spelled(first)));
     accumulated_ = block.body.buffer;
     for (const IterVar *iter : reductions) {
       std::string var = names_.declare(iter->var);
@@ -440,12 +497,15 @@ void ReferenceWriter::stage(const Block &block, ReferenceStage &stage) {
 ReferenceText ReferenceWriter::write() {
   std::vector<const Block *> blocks = blocks_of(program_.body);
   for (const Block *block : blocks) {
-    note_operators(block->body.value);
-    if (block->init)
-      note_operators(block->init->value);
+    check_order(*block);
+    for (const Expr &part : parts_of(without_reducer_calls(block->body.value)))
+      note_operators(part);
+    for (const Expr &part : block->init ? parts_of(block->init->value) : std::vector<Expr>())
+      note_operators(part);
   }
   names_.claim("Reference");
   operators();
+  tuples();
   out_.line("/// The computation as plain loops, without a schedule.");
   out_.open("struct Reference");
   members();

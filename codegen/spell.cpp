@@ -220,6 +220,10 @@ std::string_view conversion(DType from, DType to) {
   return from == DType::f16 ? "__half2float" : from == DType::bf16 ? "__bfloat162float" : "";
 }
 
+std::string ExprSpeller::element(const Load &, std::size_t) const {
+  internal_error("a part of a tuple after the pass flatten");
+}
+
 std::string ExprSpeller::floating(const FloatImm &imm) const {
   bool converted = imm.dtype == DType::f16 || imm.dtype == DType::bf16;
   return converted ? fmt::format("{}({})", conversion(DType::f32, imm.dtype), f32_literal(imm.value))
@@ -354,7 +358,9 @@ std::string ExprSpeller::spell(const Expr &e, int context) const {
       [&](const Call &x) {
         return fmt::format("{}({})", x.function->math ? function(*x.function->math) : x.function->name,
                            fmt::join(spell_all(x.arguments), ", "));
-      }});
+      },
+      [](const Tuple &) -> std::string { internal_error("a tuple after the pass flatten"); },
+      [&](const Part &x) { return element(*x.a.as<Load>(), static_cast<std::size_t>(x.index)); }});
 }
 
 } // namespace nestsmith

@@ -43,6 +43,8 @@ protected:
   virtual std::string variable(const Var &var) const = 0;
   /// The element in memory without its mask, as a primary expression.
   virtual std::string element(const Load &load) const = 0;
+  /// A part of an element of tuples. Kernels have none.
+  virtual std::string element(const Load &load, std::size_t part) const;
   virtual std::string floating(const FloatImm &imm) const;
   /// A cast as a prefix operator or a call, which needs no parentheses as an operand.
   virtual std::string cast(DType from, DType to, const Expr &operand) const;

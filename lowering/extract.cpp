@@ -284,7 +284,7 @@ private:
         inside = begun && inside;
       guard = guard.exists() ? guard && inside : inside;
     }
-    Expr stored = value(block.body.value, bindings, axes, axes);
+    Expr stored = value(without_reducer_calls(block.body.value), bindings, axes, axes);
     kernel::Stmt store =
         kernel::make(kernel::Store{storage(block.body.buffer),
                                    indices(block.body.buffer, block.body.indices, bindings, axes),

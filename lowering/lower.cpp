@@ -114,7 +114,8 @@ kernel::Plan Lowering::plan() const {
       plan.add_workspace(counters, true);
   for (const Buffer &buffer : temporaries(program))
     if (buffer->scope == Scope::global)
-      plan.add_workspace(buffer);
+      for (const Buffer &array : is_tuple(buffer->dtype) ? part_buffers(*buffer) : std::vector{buffer})
+        plan.add_workspace(array);
   return plan;
 }
 

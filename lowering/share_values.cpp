@@ -6,6 +6,7 @@
 #include "lowering/value_ranges.h"
 
 #include <fmt/format.h>
+#include <set>
 #include <unordered_map>
 
 namespace nestsmith::kernel {
@@ -27,8 +28,10 @@ struct Node {
 
 class Sharer {
 public:
-  Sharer(const std::vector<Expr> &exprs, const std::function<std::string()> &fresh_name)
-      : fresh_name_(fresh_name) {
+  /// `fresh_var` makes the variable of an operand.
+  using FreshVar = std::function<Var(const Expr &)>;
+  Sharer(const std::vector<Expr> &exprs, const FreshVar &fresh_var, bool of_parts = false)
+      : fresh_var_(fresh_var), of_parts_(of_parts) {
     for (const Expr &e : exprs)
       collect(e);
     for (const Expr &e : exprs)
@@ -42,7 +45,7 @@ public:
       Expr result = map_children(e, [&](const Expr &child) { return (*this)(child); });
       if (!is_declared(e))
         return result;
-      Var var = make_var(fresh_name_(), e.dtype());
+      Var var = fresh_var_(e);
       declares.push_back({var, result});
       return Expr(var);
     });
@@ -104,11 +107,14 @@ private:
 
   bool is_declared(const Expr &e) {
     const Node &node = nodes_[e.get()];
-    bool is_worth_it = node.uses > 1 && (e.node().size >= 3 || e.as<Load>()) && e.lanes() == 1;
+    const auto *access = e.as<Load>();
+    bool is_worth_it = node.uses > 1 && (e.node().size >= 3 || access) && e.lanes() == 1 &&
+                       (!of_parts_ || (e.node().data && (!access || !in_registers(access->buffer->scope))));
     return is_worth_it && (node.in_selects || !node.loads) && (node.outside || !node.divides);
   }
 
-  const std::function<std::string()> &fresh_name_;
+  const FreshVar &fresh_var_;
+  bool of_parts_; ///< whether to declare only data, and no loads from registers
   std::unordered_map<const ExprNode *, Node> nodes_;
   std::vector<Expr> order_;
   SharedResults<Expr> done_;
@@ -123,7 +129,8 @@ SharedValues share_values(const std::vector<Expr> &exprs, const std::function<st
     size += e.node().size;
   if (size <= small_tree)
     return {{}, exprs};
-  Sharer share(exprs, fresh_name);
+  Sharer::FreshVar fresh_var = [&](const Expr &e) { return make_var(fresh_name(), e.dtype()); };
+  Sharer share(exprs, fresh_var);
   SharedValues result;
   size = 0;
   for (const Expr &e : exprs) {
@@ -139,6 +146,29 @@ SharedValues share_values(const std::vector<Expr> &exprs, const std::function<st
                                 "operands are repeated behind a condition that protects their loads or "
                                 "divisions; compute the repeated part in a stage of its own",
                                 what, size, largest_tree));
+  return result;
+}
+
+/// The expressions, in which equal nodes are one node.
+static std::vector<Expr> with_equal_nodes_shared(const std::vector<Expr> &exprs) {
+  auto before = [](const Expr &a, const Expr &b) { return order(a, b) < 0; };
+  std::set<Expr, decltype(before)> known(before);
+  std::vector<Expr> result;
+  for (const Expr &e : exprs)
+    result.push_back(rebuild(e, [&](const Expr &node) { return *known.insert(node).first; }));
+  return result;
+}
+
+SharedValues share_values_of_parts(const std::vector<Expr> &parts) {
+  std::vector<Expr> exprs = with_equal_nodes_shared(parts);
+  Sharer::FreshVar fresh_var = [](const Expr &e) {
+    return make_data(e.dtype() == DType::boolean ? "chosen" : "x", e.dtype());
+  };
+  Sharer share(exprs, fresh_var, true);
+  SharedValues result;
+  for (const Expr &e : exprs)
+    result.exprs.push_back(share(e));
+  result.declares = std::move(share.declares);
   return result;
 }
 

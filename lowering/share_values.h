@@ -21,6 +21,10 @@ struct SharedValues {
 SharedValues share_values(const std::vector<Expr> &exprs, const std::function<std::string()> &fresh_name,
                           const std::string &what);
 
+/// The same for the parts of a tuple that one statement stores, which share most of their operands: also if the
+/// values are short. Index arithmetic and loads from registers stay as they are.
+SharedValues share_values_of_parts(const std::vector<Expr> &parts);
+
 /// The same for every statement of a body.
 Stmt share_values(const Stmt &body);
 

@@ -67,7 +67,7 @@ void place_declarations(Unit &unit);
 void hoist_guards(Unit &unit);
 
 /// Replaces the indices of each access by one offset, and assigns shared buffers their offsets in the arena.
-/// Replaces nests that a warp executes by calls.
+/// Replaces nests that a warp executes by calls, and arrays of tuples by an array for each part.
 void flatten(Unit &unit);
 
 /// Replaces vectorized loops by vector accesses, and tensorized loops of a thread by calls of functions. Proves

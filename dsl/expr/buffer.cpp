@@ -3,6 +3,8 @@
 #include "dsl/expr/error.h"
 #include "dsl/expr/expr.h"
 
+#include <mutex>
+
 namespace nestsmith {
 
 std::string_view name(Scope scope) {
@@ -17,6 +19,24 @@ std::string_view name(Scope scope) {
     return "warp";
   }
   refuse_value("Scope", static_cast<int>(scope), "Scope::global, shared, local or warp");
+}
+
+const std::vector<Buffer> &part_buffers(const BufferNode &buffer) {
+  static std::mutex mutex;
+  std::scoped_lock lock(mutex);
+  auto &made = buffer.parts.buffers;
+  if (!made) {
+    std::vector<Buffer> parts;
+    for (const TuplePart &part : parts_of(buffer.dtype)) {
+      BufferNode copy = buffer;
+      copy.name += "_" + part.name;
+      copy.dtype = part.dtype;
+      copy.serial = {};
+      parts.push_back(std::make_shared<const BufferNode>(std::move(copy)));
+    }
+    made = std::make_shared<const std::vector<Buffer>>(std::move(parts));
+  }
+  return *made;
 }
 
 std::vector<Expr> strides_of(const BufferNode &buffer) {

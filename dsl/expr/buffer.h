@@ -25,6 +25,17 @@ constexpr bool in_registers(Scope scope) { return scope == Scope::local || scope
 ///   inout   read and written         temporary  not a parameter
 enum class Role : std::uint8_t { input, output, inout, temporary };
 
+struct BufferNode;
+using Buffer = std::shared_ptr<const BufferNode>;
+
+/// The arrays of the parts of a buffer of tuples, which `part_buffers` makes. A copy has none.
+struct PartBuffers {
+  PartBuffers() = default;
+  PartBuffers(const PartBuffers &) {}
+  PartBuffers &operator=(const PartBuffers &) { return *this; }
+  mutable std::shared_ptr<const std::vector<Buffer>> buffers;
+};
+
 /// A buffer. Two buffers are the same if they have the same address; two buffers with the same name are
 /// different.
 struct BufferNode {
@@ -38,13 +49,17 @@ struct BufferNode {
   /// gaps.
   std::shared_ptr<const std::vector<Expr>> strides = nullptr;
   SerialNumber serial = {};
+  PartBuffers parts = {};
 };
-using Buffer = std::shared_ptr<const BufferNode>;
 /// Orders buffers by the order in which they were made, null first, so that maps and sets of buffers have the
 /// same order in every run.
 inline std::strong_ordering operator<=>(const Buffer &a, const Buffer &b) {
   return a && b ? a->serial <=> b->serial : (a != nullptr) <=> (b != nullptr);
 }
+
+/// For a buffer of tuples: a buffer for each part, with the shape, the scope and the layout of all. The result
+/// is the same for each call.
+const std::vector<Buffer> &part_buffers(const BufferNode &buffer);
 
 /// The stride of each dimension in elements. A buffer without `strides` has row-major strides without gaps.
 std::vector<Expr> strides_of(const BufferNode &buffer);

@@ -148,6 +148,10 @@ void require_condition(const Expr &e, std::string_view where) {
 /// Refuses operators that the types of the operands do not have. Call this before the operands are converted to
 /// one dtype, so that the message names this error.
 void check_operator(BinaryOp op, const Expr &a, const Expr &b) {
+  for (DType type : {a.dtype(), b.dtype()})
+    if (is_tuple(type))
+      refuse(fmt::format("{}{} is a tuple, expected a number; read one of its parts with part(e, \"{}\")",
+                         place_of(spelling(op), a, b), name(type), parts_of(type).front().name));
   if (is_logical(op)) {
     require_condition(a, spelling(op));
     require_condition(b, spelling(op));
@@ -181,6 +185,12 @@ Expr make_select(Expr condition, Expr when_true, Expr when_false, bool branches)
     unify(when_true, when_false, branches ? "branch" : "select");
   if (auto value = as_int(condition))
     return *value ? when_true : when_false;
+  if (DType type = when_true.dtype(); is_tuple(type)) {
+    std::vector<Expr> parts;
+    for (std::size_t n = 0; n < parts_of(type).size(); ++n)
+      parts.push_back(make_select(condition, part(when_true, n), part(when_false, n), branches));
+    return tuple(type, std::move(parts));
+  }
   return make(Select{std::move(condition), std::move(when_true), std::move(when_false), branches});
 }
 
@@ -271,8 +281,18 @@ Expr int_imm(std::int64_t value, DType dtype) {
 Expr float_imm(double value, DType dtype) { return make(FloatImm{dtype, rounded(dtype, value)}); }
 Expr boolean(bool value) { return int_imm(value, DType::boolean); }
 
+/// The tuple of the values of `f` for the types of its parts.
+template <class F> static Expr of_each_part(DType tuple_type, const F &f) {
+  std::vector<Expr> parts;
+  for (const TuplePart &part : parts_of(tuple_type))
+    parts.push_back(f(part.dtype));
+  return tuple(tuple_type, std::move(parts));
+}
+
 Expr constant(DType dtype, double value) {
   name(dtype); // refuses a value that is not an enumerator
+  if (is_tuple(dtype))
+    return of_each_part(dtype, [&](DType type) { return constant(type, value); });
   if (is_float(dtype))
     return float_imm(value, dtype);
   bool large = dtype == DType::u64 && value >= 0x1p63;
@@ -282,6 +302,8 @@ Expr constant(DType dtype, double value) {
 
 Expr constant_of_bits(DType dtype, std::uint64_t value, bool negative) {
   name(dtype); // refuses a value that is not an enumerator
+  if (is_tuple(dtype))
+    return of_each_part(dtype, [&](DType type) { return constant_of_bits(type, value, negative); });
   if (is_float(dtype))
     return cast(dtype, int_imm(static_cast<std::int64_t>(value), negative ? DType::i64 : DType::u64));
   return int_imm(static_cast<std::int64_t>(value), dtype);
@@ -321,6 +343,9 @@ Expr cast(DType dtype, Expr a) {
   name(dtype); // refuses a value that is not an enumerator
   if (a.dtype() == dtype)
     return a;
+  if (is_tuple(dtype) || is_tuple(a.dtype()))
+    refuse(fmt::format("a cast from {} to {}: a tuple has no conversion; convert its parts", name(a.dtype()),
+                       name(dtype)));
   if (const auto *imm = a.as<IntImm>(); imm && is_float(dtype)) {
     // In one rounding to f32, as in a kernel.
     float value = imm->dtype == DType::u64 ? static_cast<float>(static_cast<std::uint64_t>(imm->value))
@@ -346,6 +371,79 @@ Expr lane(Var vector, int index) { return make(Lane{std::move(vector), index}); 
 Expr pack(std::vector<Expr> lanes) { return make(Pack{std::move(lanes)}); }
 Expr call(const Function &function, std::vector<Expr> arguments) {
   return make(Call{&function, std::move(arguments)});
+}
+
+Expr tuple(const std::vector<std::pair<std::string, Expr>> &parts) {
+  std::vector<TuplePart> types;
+  std::vector<Expr> values;
+  for (const auto &[name, value] : parts) {
+    types.push_back({name, value.dtype()});
+    values.push_back(value);
+  }
+  return tuple(tuple_type(types), std::move(values));
+}
+
+Expr tuple(DType type, std::vector<Expr> parts) {
+  const std::vector<TuplePart> &types = parts_of(type);
+  if (parts.size() != types.size())
+    refuse(fmt::format("a tuple {} is made of {} parts, expected {}", name(type), parts.size(), types.size()));
+  for (std::size_t n = 0; n < parts.size(); ++n) {
+    const auto *whole = parts[n].as<IntImm>();
+    if (whole && whole->dtype == DType::i64 && types[n].dtype != DType::i64 && types[n].dtype != DType::boolean)
+      parts[n] = adopted(whole->value, types[n].dtype);
+    if (parts[n].dtype() != types[n].dtype)
+      refuse(fmt::format("the part '{}' of a tuple {} is {}; convert it with cast(DType::{}, …)", types[n].name,
+                         name(type), name(parts[n].dtype()), name(types[n].dtype)));
+  }
+  return make(Tuple{type, std::move(parts)});
+}
+
+Expr part(const Expr &e, std::size_t index) {
+  if (!is_tuple(e.dtype()))
+    refuse(fmt::format("{} is {}, which is no tuple and has no parts", shown(e), name(e.dtype())));
+  if (index >= parts_of(e.dtype()).size())
+    refuse(fmt::format("{} is a tuple {}, which has no part {}", shown(e), name(e.dtype()), index));
+  if (e.as<Load>() || e.as<Var>())
+    return make(Part{e, static_cast<int>(index)});
+  return parts_of(e)[index];
+}
+
+Expr part(const Expr &e, std::string_view name) {
+  if (is_tuple(e.dtype())) {
+    const std::vector<TuplePart> &parts = parts_of(e.dtype());
+    for (std::size_t n = 0; n < parts.size(); ++n)
+      if (parts[n].name == name)
+        return part(e, n);
+  }
+  refuse(fmt::format("{} is {}, which has no part '{}'", shown(e), nestsmith::name(e.dtype()), name));
+}
+
+/// The meaning of the called function for the arguments of the call.
+static Expr meaning_of(const Call &made) {
+  std::map<Var, Expr> arguments;
+  for (std::size_t n = 0; n < made.arguments.size(); ++n)
+    arguments[made.function->parameters[n]] = made.arguments[n];
+  return substitute(made.function->meaning, arguments);
+}
+
+std::vector<Expr> parts_of(const Expr &e) {
+  if (!is_tuple(e.dtype()))
+    return {e};
+  if (const auto *made = e.as<Tuple>())
+    return made->parts;
+  if (const auto *made = e.as<Call>())
+    return parts_of(meaning_of(*made));
+  std::vector<Expr> parts;
+  for (std::size_t n = 0; n < parts_of(e.dtype()).size(); ++n)
+    parts.push_back(part(e, n));
+  return parts;
+}
+
+Expr without_reducer_calls(const Expr &e) {
+  return rebuild(e, [](const Expr &node) {
+    const auto *made = node.as<Call>();
+    return made && made->function->meaning.exists() ? without_reducer_calls(meaning_of(*made)) : node;
+  });
 }
 
 Expr operator+(Expr a, Expr b) { return binary(BinaryOp::add, std::move(a), std::move(b)); }

@@ -3,8 +3,9 @@
 ///
 ///   expr := int | float | var | expr op expr | not expr | select(expr, expr, expr)
 ///         | branch(expr, expr, expr) | cast<dtype>(expr) | buffer[expr, …] where mask else fill
-///         | function(expr, …)                        of dsl/expr/math.h; others in kernels only
-///         | var.lane | pack(expr, …)                 in kernels only
+///         | function(expr, …)                        of dsl/expr/math.h or of a reducer; others in kernels
+///         only | (name: expr, …) | expr.name              a tuple, and a part of one, in programs only |
+///         var.lane | pack(expr, …)                 in kernels only
 ///
 /// Nodes are immutable and shared. The set of node kinds is closed: a call of `Expr::visit` compiles only if it
 /// handles every kind. If a rewrite changes nothing, it returns the same node.
@@ -204,8 +205,19 @@ struct Call {
   std::vector<Expr> arguments;
 };
 
+/// A value of a tuple type, from its parts.
+struct Tuple {
+  DType dtype;
+  std::vector<Expr> parts;
+};
+/// A part of a tuple, which is a load or a variable: `part` resolves all others.
+struct Part {
+  Expr a;
+  int index;
+};
+
 struct ExprNode {
-  std::variant<IntImm, FloatImm, Var, Binary, Not, Select, Cast, Load, Lane, Pack, Call> kind;
+  std::variant<IntImm, FloatImm, Var, Binary, Not, Select, Cast, Load, Lane, Pack, Call, Tuple, Part> kind;
   // Facts that follow from the kind. They are stored because they are used very often.
   DType dtype;             ///< of one lane
   std::uint32_t depth = 1; ///< nodes on the longest path to a leaf
@@ -305,6 +317,17 @@ Expr load(Buffer buffer, std::vector<Expr> indices, Expr mask = {}, Expr fill = 
 Expr lane(Var vector, int index);
 Expr pack(std::vector<Expr> lanes);
 Expr call(const Function &function, std::vector<Expr> arguments);
+/// A tuple of named parts: tuple({{"value", x}, {"index", k}}).
+Expr tuple(const std::vector<std::pair<std::string, Expr>> &parts);
+/// A tuple of this type. Throws UserError (usage) if the parts have other dtypes; a constant is converted.
+Expr tuple(DType type, std::vector<Expr> parts);
+/// A part of a tuple, by its number or its name. Throws UserError (usage) if the tuple has no such part.
+Expr part(const Expr &e, std::size_t index);
+Expr part(const Expr &e, std::string_view name);
+/// The parts of a tuple, or the value itself if it is no tuple.
+std::vector<Expr> parts_of(const Expr &e);
+/// Replaces each call of the function of a reducer (dsl/ir/reducer.h) by the meaning of the function.
+Expr without_reducer_calls(const Expr &e);
 
 struct MathFunction;
 /// A function that an expression calls. It is a row of dsl/expr/math_functions.h, or a function of kernels
@@ -312,7 +335,7 @@ struct MathFunction;
 /// kernel, and the simulator evaluates its meaning.
 struct Function {
   std::string name;
-  DType result;                ///< dtype of the result, a scalar
+  DType result;                ///< dtype of the result: a scalar, or a tuple if a reducer has the function
   std::vector<Var> parameters; ///< an operand for a vector parameter consists of consecutive elements
   /// The result as an expression of the parameters, without side effects; null if `math` has it.
   Expr meaning;

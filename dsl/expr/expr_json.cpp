@@ -163,6 +163,19 @@ ExprWriter::Written ExprWriter::write_node(const Expr &e) {
         complete = complete && x.function->math;
         return Written{std::move(made), brackets + 1};
       },
+      [&](const Tuple &x) {
+        json::Array made{"tuple"};
+        for (std::size_t n = 0; n < x.parts.size(); ++n) {
+          const TuplePart &part = parts_of(x.dtype)[n];
+          made.push_back(json::Array{part.name, std::string(name(part.dtype)), operand(x.parts[n])});
+        }
+        ++brackets; // around the parts
+        return Written{std::move(made), brackets + 1};
+      },
+      [&](const Part &x) {
+        json::Value a = operand(x.a);
+        return list("part", std::move(a), parts_of(x.a.dtype())[static_cast<std::size_t>(x.index)].name);
+      },
       [&](const auto &) { // vectors, which directives and lowering make
         complete = false;
         return Written{nullptr, 0};
@@ -205,6 +218,15 @@ Expr ExprReader::read_list(const json::Array &list) const {
   };
   if (op == "load")
     return read_load(list);
+  if (op == "tuple")
+    return read_tuple(list);
+  if (op == "part") {
+    expect(2);
+    auto name = list[2].getAsString();
+    if (!name)
+      reject("a part of a tuple has no name");
+    return part((*this)(list[1]), std::string_view(name->data(), name->size()));
+  }
   if (op == "value") {
     expect(1);
     auto place = whole_number(&list[1]);
@@ -247,6 +269,23 @@ Expr ExprReader::read_list(const json::Array &list) const {
   if (divides && as_int(b) == 0)
     reject(fmt::format("the operator '{}' divides by 0", op));
   return binary(*binary_op, a, b);
+}
+
+Expr ExprReader::read_tuple(const json::Array &list) const {
+  std::vector<TuplePart> types;
+  std::vector<Expr> parts;
+  for (std::size_t n = 1; n < list.size(); ++n) {
+    const json::Value &value = list[n];
+    const json::Array *one = value.getAsArray();
+    auto name = one && one->size() == 3 ? (*one)[0].getAsString() : decltype(value.getAsString()){};
+    auto type = name ? (*one)[1].getAsString() : decltype(value.getAsString()){};
+    auto dtype = type ? parse_dtype(type->str()) : std::nullopt;
+    if (!dtype)
+      reject(R"(a part of a tuple is not of the form ["name", "dtype", expression])");
+    types.push_back({name->str(), *dtype});
+    parts.push_back((*this)((*one)[2]));
+  }
+  return tuple(tuple_type(types), std::move(parts));
 }
 
 Expr ExprReader::read_load(const json::Array &list) const {

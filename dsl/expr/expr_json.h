@@ -8,6 +8,8 @@
 ///                                         exact
 ///   ["load", "A", ["i", "k"]]               an element; with a mask and a fill: ["load", "A", […], mask, fill]
 ///   ["+", a, b], ["!", a], ["cast", "f32", a], ["select", condition, a, b], ["branch", condition, a, b]
+///   ["tuple", ["value", "f32", a], …]        a tuple of named parts
+///   ["part", ["load", "S", ["i"]], "value"] a part of a tuple
 ///   ["value", 0]                            entry 0 of the list `values` of the stage
 ///
 /// `values` contains each shared operand once. It also contains parts of deep expressions, so that the brackets
@@ -61,6 +63,7 @@ public:
 private:
   Expr read_list(const llvm::json::Array &list) const;
   Expr read_load(const llvm::json::Array &list) const;
+  Expr read_tuple(const llvm::json::Array &list) const;
 };
 
 } // namespace nestsmith

@@ -19,6 +19,8 @@ DType dtype_of(const Load &e) { return e.buffer->dtype; }
 DType dtype_of(const Lane &e) { return e.vector->dtype; }
 DType dtype_of(const Pack &e) { return e.lanes.front().dtype(); }
 DType dtype_of(const Call &e) { return e.function->result; }
+DType dtype_of(const Tuple &e) { return e.dtype; }
+DType dtype_of(const Part &e) { return parts_of(e.a.dtype())[static_cast<std::size_t>(e.index)].dtype; }
 
 /// Whether the kind alone makes the value data.
 template <class Kind> bool is_data(const Kind &) {
@@ -67,6 +69,8 @@ template <class F> struct Operands {
   { std::ranges::for_each(x.lanes, f); }
   void operator()(auto &x) requires requires { x.arguments; }
   { std::ranges::for_each(x.arguments, f); }
+  void operator()(auto &x) requires requires { x.parts; }
+  { std::ranges::for_each(x.parts, f); }
 };
 
 } // namespace
@@ -176,6 +180,14 @@ Expr map_children(const Expr &e, FunctionRef<Expr(const Expr &)> f) {
       [&](const Call &x) {
         auto arguments = mapped(x.arguments, f);
         return arguments ? call(*x.function, std::move(*arguments)) : e;
+      },
+      [&](const Tuple &x) {
+        auto parts = mapped(x.parts, f);
+        return parts ? tuple(x.dtype, std::move(*parts)) : e;
+      },
+      [&](const Part &x) {
+        Expr a = f(x.a);
+        return a.get() == x.a.get() ? e : part(a, static_cast<std::size_t>(x.index));
       },
   });
 }

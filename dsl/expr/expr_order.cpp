@@ -90,6 +90,13 @@ private:
     return by;
   }
 
+  Order order_of(const Tuple &a, const Tuple &b) {
+    return a.dtype != b.dtype ? a.dtype <=> b.dtype : order(a.parts, b.parts);
+  }
+  Order order_of(const Part &a, const Part &b) {
+    return a.index != b.index ? a.index <=> b.index : order(a.a, b.a);
+  }
+
   /// Pairs that compared equal. The first difference ends the comparison.
   std::set<std::pair<const ExprNode *, const ExprNode *>> equal_;
 };

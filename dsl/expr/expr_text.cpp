@@ -106,6 +106,17 @@ std::string text_within(const Expr &e, int context) {
       [](const Lane &x) { return fmt::format("{}.{}", x.vector->name, x.index); },
       [](const Pack &x) { return fmt::format("pack({})", list_text(x.lanes)); },
       [](const Call &x) { return fmt::format("{}({})", x.function->name, list_text(x.arguments)); },
+      [](const Tuple &x) {
+        std::string parts;
+        for (std::size_t n = 0; n < x.parts.size(); ++n)
+          parts += fmt::format("{}{}: {}", n == 0 ? "" : ", ", parts_of(x.dtype)[n].name,
+                               text_within(x.parts[n], 0));
+        return "(" + parts + ")";
+      },
+      [](const Part &x) {
+        return fmt::format("{}.{}", text_within(x.a, 9),
+                           parts_of(x.a.dtype())[static_cast<std::size_t>(x.index)].name);
+      },
   });
 }
 

@@ -29,6 +29,10 @@ std::int64_t elements_of_copy(Placements &filled, const Block &block) {
 
 std::optional<std::string> narrow_pieces(Placements &filled, const Block &block) {
   DType dtype = block.body.buffer->dtype;
+  if (is_tuple(dtype))
+    return fmt::format("block {} copies tuples {}, whose parts are in arrays of their own, but an asynchronous "
+                       "copy moves 4, 8 or 16 bytes of one array; leave the copy synchronous",
+                       block.id->name, name(dtype));
   std::int64_t elements = elements_of_copy(filled, block), bytes = elements * byte_size(dtype);
   if (is_async_piece(bytes))
     return std::nullopt;

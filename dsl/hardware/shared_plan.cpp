@@ -249,7 +249,8 @@ SharedPlan plan_shared(const Program &nest, std::vector<SharedArray> arrays, con
   std::vector<std::vector<Meeting>> meetings(arrays.size(), std::vector(arrays.size(), Meeting::always));
   for (std::size_t a = 0; a < arrays.size(); ++a)
     for (std::size_t b = 0; b < a; ++b)
-      meetings[a][b] = meetings[b][a] = lifetimes.meeting(a, b);
+      if (!is_tuple(arrays[a].buffer->dtype) && !is_tuple(arrays[b].buffer->dtype)) // a tuple is several arrays
+        meetings[a][b] = meetings[b][a] = lifetimes.meeting(a, b);
   auto cheap = [&](std::size_t a, std::size_t b) { return meetings[a][b] != Meeting::never; };
   auto needed = [&](std::size_t a, std::size_t b) { return meetings[a][b] == Meeting::always; };
   SharedPlan plan = placed(arrays, cheap);

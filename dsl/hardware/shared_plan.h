@@ -14,7 +14,7 @@
 ///
 /// The sequence must not be in a pipelined loop, whose iterations overlap, and the nest must have no last
 /// block. A pipelined loop as a whole is one statement of the sequence around it. An array that some iterations
-/// of a loop fill for others is live in all of them.
+/// of a loop fill for others is live in all of them. An array of tuples shares no memory.
 
 #include "dsl/hardware/target.h"
 #include "dsl/ir/program.h"

@@ -185,7 +185,7 @@ std::vector<Matrices> matrices(std::int64_t width, const Expr &lane) {
 
 /// "a + b", "fmaxf(a, b)": a reducer of two elements that are not NaN, in CUDA C++.
 std::string combined(Reducer reducer, DType dtype, std::string_view a, std::string_view b) {
-  switch (reducer) {
+  switch (reducer.kind()) {
   case Reducer::sum:
     return fmt::format("{} + {}", a, b);
   case Reducer::product:
@@ -193,6 +193,8 @@ std::string combined(Reducer reducer, DType dtype, std::string_view a, std::stri
   case Reducer::max:
   case Reducer::min:
     break;
+  case Reducer::own:
+    internal_error("a reducer without an operator");
   }
   std::string_view mark = is_float(dtype) ? "f" : "";
   return fmt::format("{0}{1}{0}({2}, {3})", mark, name(reducer), a, b);

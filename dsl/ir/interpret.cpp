@@ -38,8 +38,8 @@ Scalar apply(BinaryOp op, Scalar a, Scalar b) {
 bool truth(Scalar s) { return s.bits != 0; }
 
 using Indices = llvm::SmallVector<std::int64_t, 4>;
-/// Reads an element of a buffer at logical indices.
-using Reader = llvm::function_ref<Scalar(const Load &, const Indices &)>;
+/// Reads a part of an element of a buffer at logical indices; part 0 of a number is the number.
+using Reader = llvm::function_ref<Scalar(const Load &, const Indices &, std::size_t part)>;
 using Environment = llvm::DenseMap<const Symbol *, Scalar>;
 
 using EvaluatedNodes = SharedResults<Scalar>;
@@ -49,6 +49,15 @@ Scalar eval(const Expr &e, const Environment &env, Reader read, EvaluatedNodes &
     // Remembering values is worth its cost for large expressions only.
     return child.node().size < 64 ? eval(child, env, read, known)
                                   : known(child, [&] { return eval(child, env, read, known); });
+  };
+  auto access = [&](const Load &x, std::size_t part) {
+    if (x.mask.exists())
+      if (!truth(go(x.mask)))
+        return is_tuple(x.fill.dtype()) ? go(parts_of(x.fill)[part]) : go(x.fill);
+    Indices indices;
+    for (const Expr &index : x.indices)
+      indices.push_back(go(index).as<std::int64_t>());
+    return read(x, indices, part);
   };
   return e.visit(Overloaded{
       [](const IntImm &x) {
@@ -77,15 +86,7 @@ Scalar eval(const Expr &e, const Environment &env, Reader read, EvaluatedNodes &
         return truth(go(x.condition)) ? when_true : when_false;
       },
       [&](const Cast &x) { return go(x.a).to(x.dtype); },
-      [&](const Load &x) {
-        if (x.mask.exists())
-          if (!truth(go(x.mask)))
-            return go(x.fill);
-        Indices indices;
-        for (const Expr &index : x.indices)
-          indices.push_back(go(index).as<std::int64_t>());
-        return read(x, indices);
-      },
+      [&](const Load &x) { return access(x, 0); },
       [](const Lane &) -> Scalar { internal_error("a program has no vectors"); },
       [](const Pack &) -> Scalar { internal_error("a program has no vectors"); },
       [&](const Call &x) -> Scalar {
@@ -94,6 +95,11 @@ Scalar eval(const Expr &e, const Environment &env, Reader read, EvaluatedNodes &
         for (std::size_t n = 0; n < x.arguments.size(); ++n)
           operands[n] = go(x.arguments[n]).as<float>();
         return Scalar::of(DType::f32, evaluate(*x.function->math, operands[0], operands[1], operands[2]));
+      },
+      [](const Tuple &) -> Scalar { internal_error("a tuple where one value is wanted"); },
+      [&](const Part &x) {
+        internal_check(x.a.as<Load>() != nullptr, "a part of a tuple that is not resolved");
+        return access(*x.a.as<Load>(), static_cast<std::size_t>(x.index));
       },
   });
 }
@@ -109,14 +115,20 @@ public:
     internal_check(arrays.size() == program.params.size(), "one array for each parameter is needed");
     internal_check(scalars.size() == program.scalars.size(), "one value for each scalar is needed");
     for (std::size_t n = 0; n < arrays.size(); ++n)
-      add(program.params[n], arrays[n], program.params[n]->role != Role::output);
+      add(program.params[n], {&arrays[n]}, program.params[n]->role != Role::output);
     for (std::size_t n = 0; n < scalars.size(); ++n)
       environment_[program.scalars[n].get()] = scalars[n];
     for (const Buffer &buffer : temporaries(program)) {
       std::vector<std::int64_t> shape;
       for (const Expr &extent : buffer->shape)
         shape.push_back(as_int(extent).value());
-      add(buffer, own_.emplace_back(buffer->dtype, shape), false);
+      std::vector<Array *> parts;
+      if (is_tuple(buffer->dtype))
+        for (const TuplePart &part : parts_of(buffer->dtype))
+          parts.push_back(&own_.emplace_back(part.dtype, shape));
+      else
+        parts.push_back(&own_.emplace_back(buffer->dtype, shape));
+      add(buffer, std::move(parts), false);
     }
   }
 
@@ -141,21 +153,22 @@ public:
 
 private:
   struct Storage {
-    Array *array;
+    std::vector<Array *> parts; ///< of a tuple; one array for a number
     std::vector<bool> written;
   };
 
-  void add(const Buffer &buffer, Array &array, bool written) {
-    storage_[buffer.get()] = {&array, std::vector<bool>(static_cast<std::size_t>(array.size()), written)};
+  void add(const Buffer &buffer, std::vector<Array *> parts, bool written) {
+    auto size = static_cast<std::size_t>(parts.front()->size());
+    storage_[buffer.get()] = {std::move(parts), std::vector<bool>(size, written)};
   }
 
   Scalar evaluate(const Expr &e) {
-    return eval(e, environment_, [&](const Load &access, const Indices &indices) {
+    return eval(e, environment_, [&](const Load &access, const Indices &indices, std::size_t part) {
       Storage &storage = storage_.find(access.buffer.get())->second;
       std::int64_t at = offset(access.buffer, indices);
       if (!storage.written[static_cast<std::size_t>(at)])
         fail("reads", access.buffer, indices, "which nothing has written");
-      return storage.array->at(at);
+      return storage.parts[part]->at(at);
     });
   }
 
@@ -200,14 +213,25 @@ private:
     for (const Expr &index : store.indices)
       indices.push_back(evaluate(index).as<std::int64_t>());
     Storage &storage = storage_.find(store.buffer.get())->second;
-    Scalar value = evaluate(store.value);
+    llvm::SmallVector<Scalar, 4> values;
+    for (const Expr &part : parts_to_store(store))
+      values.push_back(evaluate(part));
     std::int64_t at = offset(store.buffer, indices);
-    storage.array->set(at, value);
+    for (std::size_t n = 0; n < values.size(); ++n)
+      storage.parts[n]->set(at, values[n]);
     storage.written[static_cast<std::size_t>(at)] = true;
   }
 
+  /// The expressions of the parts are the same in each instance.
+  const std::vector<Expr> &parts_to_store(const Store &store) {
+    auto [at, fresh] = parts_to_store_.try_emplace(&store);
+    if (fresh)
+      at->second = parts_of(without_reducer_calls(store.value));
+    return at->second;
+  }
+
   std::int64_t offset(const Buffer &buffer, const Indices &indices) {
-    const auto &shape = storage_.find(buffer.get())->second.array->shape();
+    const auto &shape = storage_.find(buffer.get())->second.parts.front()->shape();
     std::int64_t at = 0;
     for (std::size_t n = 0; n < indices.size(); ++n) {
       if (indices[n] < 0 || indices[n] >= shape[n])
@@ -224,6 +248,7 @@ private:
 
   llvm::DenseMap<const BufferNode *, Storage> storage_;
   std::list<Array> own_;
+  llvm::DenseMap<const Store *, std::vector<Expr>> parts_to_store_;
   Environment environment_;
   const Block *block_ = nullptr;
 };
@@ -238,7 +263,7 @@ Scalar evaluate(const Expr &e, const std::map<Var, Scalar> &environment) {
   Environment values;
   for (const auto &[var, value] : environment)
     values[var.get()] = value;
-  return eval(e, values, [](const Load &access, const Indices &) -> Scalar {
+  return eval(e, values, [](const Load &access, const Indices &, std::size_t) -> Scalar {
     internal_error("an expression that reads " + access.buffer->name + " has no value of its own");
   });
 }

@@ -248,9 +248,14 @@ std::optional<Expr> term_of(const Block &block) {
     return old && old->buffer == store.buffer && is_true(old->mask) &&
            std::ranges::equal(old->indices, store.indices, same);
   };
+  if (const OwnReducer *own = block.reducer.definition())
+    if (const auto *made = store.value.as<Call>();
+        made && made->function == &own->combine && is_element(made->arguments[0]))
+      return made->arguments[1];
   const auto *combined = store.value.as<Binary>();
   bool term_first = has_term_first(block.reducer);
-  if (combined && combined->op == op_of(block.reducer) && is_element(term_first ? combined->b : combined->a))
+  if (combined && !block.reducer.definition() && combined->op == op_of(block.reducer) &&
+      is_element(term_first ? combined->b : combined->a))
     return term_first ? combined->a : combined->b;
   return is_element(store.value) ? std::optional(identity_of(block.reducer, store.buffer->dtype))
                                  : std::nullopt;

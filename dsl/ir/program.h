@@ -10,7 +10,7 @@
 ///     block := block name(v0 = binding, reducer v1 = binding [from first], …) [async] where v < extent …:
 ///                [init: store] store
 ///     store := buffer[expr, …] = expr
-///     reducer := sum | product | max | min                               (dsl/ir/reducer.h)
+///     reducer := sum | product | max | min | one that the program defines (dsl/ir/reducer.h)
 ///
 /// A *block* is one statement with its own variables v0, v1, …, the *axes* of the block. The *binding* of an
 /// axis is an expression of the enclosing loops, and gives the value of the axis. The *tile* of a thread block

@@ -79,6 +79,11 @@ void check_index_range(const std::string &stage, const Expr &value, const Bounds
 /// The caller of a kernel has f32. The computation decides which values it rounds to tf32.
 static void refuse_compute_type(const std::string &name, DType dtype) {
   nestsmith::name(dtype); // refuses a value that is not an enumerator
+  if (is_tuple(dtype))
+    refuse(
+        fmt::format("'{}' is a parameter of {}, which only temporaries can be; declare one parameter for each "
+                    "part",
+                    name, nestsmith::name(dtype)));
   if (dtype == DType::tf32)
     refuse(fmt::format("'{}' is a parameter of tf32, which is a compute type; declare it as f32 and round each "
                        "value read with cast(DType::tf32, …)",
@@ -119,6 +124,15 @@ Definition min_over(Expr value, std::vector<Reduce> axes) {
 Definition reduce(Reducer reducer, Expr value, std::vector<Reduce> axes) {
   return {std::move(value), std::move(axes), reducer};
 }
+
+/// The value and its index, which the reducer compares.
+static Definition arg_over(Reducer (*reducer)(DType), Expr value, const Reduce &axis) {
+  DType dtype = value.dtype();
+  Expr term = tuple({{"value", std::move(value)}, {"index", cast(DType::i32, axis)}});
+  return reduce(reducer(dtype), std::move(term), axis);
+}
+Definition argmax_over(Expr value, const Reduce &axis) { return arg_over(argmax, std::move(value), axis); }
+Definition argmin_over(Expr value, const Reduce &axis) { return arg_over(argmin, std::move(value), axis); }
 
 Workload::Workload(std::string name) : name_(std::move(name)) { check_identifier(name_, "a workload's name"); }
 
@@ -407,6 +421,11 @@ Program Workload::output(std::vector<Result> outputs) const {
       refuse(fmt::format("'{}' is not a stage of this workload and cannot be its output", old->name));
     if (std::ranges::count(outputs, old, [](const Result &other) { return other.tensor.buffer(); }) > 1)
       refuse(fmt::format("'{}' is named twice as an output; name it once", old->name));
+    if (is_tuple(old->dtype))
+      refuse(fmt::format(
+          "'{0}' is {1}, which only temporaries can be; read its parts in stages of their own, such "
+          "as part({0}(i), \"{2}\"), and name these as outputs",
+          old->name, nestsmith::name(old->dtype), parts_of(old->dtype).front().name));
     refuse_compute_type(old->name, old->dtype);
     auto output = std::make_shared<const BufferNode>(BufferNode{old->name, old->dtype, old->shape,
                                                                 Scope::global, Role::output, nullptr,

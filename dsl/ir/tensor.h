@@ -7,7 +7,11 @@
 ///   Tensor C = w.compute("C", {M, N}, {"i", "j"}, [&](Expr i, Expr j) { return sum(A(i, k) * B(k, j), k); });
 ///   Program p = w.output(C);
 ///
-/// A stage may reduce by another reducer (dsl/ir/reducer.h): `max_over(A(i, k), k)` is the maximum of a row.
+/// A stage may reduce by another reducer (dsl/ir/reducer.h): `max_over(A(i, k), k)` is the maximum of a row. If
+/// it reduces to tuples, later stages read their parts:
+///
+///   Tensor best = w.compute("best", {M}, {"i"}, [&](Expr i) { return argmax_over(A(i, k), k); });
+///   Tensor index = w.compute("index", {M}, {"i"}, [&](Expr i) { return part(best(i), "index"); });
 
 #include "dsl/ir/program.h"
 
@@ -53,6 +57,13 @@ Definition product_over(Expr value, std::vector<Reduce> axes);
 Definition max_over(Expr value, std::vector<Reduce> axes);
 Definition min_over(Expr value, std::vector<Reduce> axes);
 Definition reduce(Reducer reducer, Expr value, std::vector<Reduce> axes);
+/// The largest and the smallest value over the axis, with its index, as a tuple (value, index: i32): see
+/// `argmax` in dsl/ir/reducer.h.
+Definition argmax_over(Expr value, const Reduce &axis);
+Definition argmin_over(Expr value, const Reduce &axis);
+inline Definition reduce(Reducer reducer, Expr value, const Reduce &axis) {
+  return reduce(reducer, std::move(value), std::vector{axis});
+}
 inline Definition sum(Expr value, const Reduce &axis) { return sum(std::move(value), std::vector{axis}); }
 inline Definition product_over(Expr value, const Reduce &axis) {
   return product_over(std::move(value), std::vector{axis});

@@ -19,7 +19,7 @@ namespace json = llvm::json;
 namespace {
 
 /// Limits on one computation, so that a file cannot exhaust the stack or the memory.
-constexpr std::size_t most_parts = 1000, most_axes = 32;
+constexpr std::size_t most_parts = 1000, most_axes = 32, most_reducers = 32;
 
 json::Array extents_text(const std::vector<Expr> &extents) {
   json::Array list;
@@ -45,6 +45,23 @@ json::Value tensor_text(const BufferNode &buffer) {
   return object;
 }
 
+/// A reducer that the program defines. Its combination is a function of a and b.
+json::Value reducer_text(const OwnReducer &reducer) {
+  std::map<Var, Expr> operands;
+  for (std::size_t n = 0; n < 2; ++n) {
+    const Var &parameter = reducer.combine.parameters[n];
+    operands[parameter] = make_data(n == 0 ? "a" : "b", parameter->dtype);
+  }
+  Expr combination = substitute(reducer.combine.meaning, operands);
+  ExprWriter write({combination});
+  json::Object object{{"name", reducer.name},
+                      {"identity", ExprWriter({reducer.identity})(reducer.identity)},
+                      {"combine", write(combination)}};
+  if (!write.values.empty())
+    object["values"] = std::move(write.values);
+  return object;
+}
+
 /// Null if the expressions contain nodes that the tensor language does not make.
 json::Value stage_text(const Block &block) {
   Expr value = block.reduces() ? term_of(block).value_or(block.body.value) : block.body.value;
@@ -59,8 +76,12 @@ json::Value stage_text(const Block &block) {
   json::Object object{{"name", block.id->name}, {"axes", std::move(axes)}, {"value", write(value)}};
   if (block.body.buffer->role != Role::inout)
     object["shape"] = extents_text(block.body.buffer->shape);
-  if (!reduced.empty())
+  if (const OwnReducer *own = block.reducer.definition(); own && !reduced.empty()) {
+    object["reducer"] = reducer_text(*own);
+    object["reduced"] = std::move(reduced);
+  } else if (!reduced.empty()) {
     object[llvm::StringRef(name(block.reducer))] = std::move(reduced);
+  }
   if (!write.values.empty())
     object["values"] = std::move(write.values);
   return write.complete ? json::Value(std::move(object)) : nullptr;
@@ -223,8 +244,10 @@ private:
     Reducer reducer = Reducer::sum;
     std::vector<const json::Object *> axes;
   };
-  static Reduction read_reduction(const json::Object &object, const std::string &stage) {
+  Reduction read_reduction(const json::Object &object, const std::string &stage) {
     Reduction result;
+    if (const json::Value *own = object.get("reducer"))
+      result = {read_reducer(*own, stage), objects(object, "reduced")};
     for (Reducer reducer : reducers) {
       std::vector<const json::Object *> axes = objects(object, nestsmith::name(reducer).data());
       if (!axes.empty() && !result.axes.empty())
@@ -234,6 +257,24 @@ private:
         result = {reducer, std::move(axes)};
     }
     return result;
+  }
+
+  Reducer read_reducer(const json::Value &value, const std::string &stage) {
+    const json::Object *object = value.getAsObject();
+    const json::Value *identity = object ? object->get("identity") : nullptr;
+    const json::Value *combination = object ? object->get("combine") : nullptr;
+    if (!identity || !combination)
+      refuse(fmt::format("the reducer of the stage '{}' has no 'identity' or no 'combine'", stage));
+    if (++reducers_read_ > most_reducers)
+      refuse(fmt::format("more than {} stages of the computation define a reducer", most_reducers));
+    return define_reducer(text(*object, "name"), ExprReader{{}, {}}(*identity),
+                          [&](const Expr &a, const Expr &b) {
+                            ExprReader read{{{"a", a}, {"b", b}}, {}};
+                            for (const json::Value &part :
+                                 object->getArray("values") ? *object->getArray("values") : json::Array{})
+                              read.values.push_back(read(part));
+                            return read(*combination);
+                          });
   }
 
   Definition read_element(const json::Object &object, const std::string &name,
@@ -263,6 +304,7 @@ private:
 
   const json::Object &root_;
   Workload workload_;
+  std::size_t reducers_read_ = 0;
   std::map<std::string, Expr> names_;
   std::map<std::string, Buffer> tensors_;
 };

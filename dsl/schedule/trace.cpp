@@ -19,12 +19,17 @@ namespace nestsmith {
 namespace {
 
 namespace json = llvm::json;
-constexpr std::int64_t newest_version = 3;
+constexpr std::int64_t newest_version = 4;
 
-/// The oldest version that has what the trace contains: 3 has reducers other than a sum, 2 the computation.
+/// The oldest version that has what the trace contains: 4 has tuples and reducers that the program defines, 3
+/// reducers other than a sum, 2 the computation.
 std::int64_t version_of(const Program *computation) {
   if (!computation)
     return 1;
+  if (std::ranges::any_of(blocks_of(computation->body), [](const Block *block) {
+        return block->reducer.definition() || is_tuple(block->body.buffer->dtype);
+      }))
+    return 4;
   auto sums = [](const Block *block) { return block->reducer == Reducer::sum; };
   return std::ranges::all_of(blocks_of(computation->body), sums) ? 2 : 3;
 }
@@ -227,9 +232,9 @@ static json::Value to_json(const Directive &directive) {
 
 /// The keys of an object in the order in which a reader expects them.
 static std::string in_one_line(const json::Value &value) {
-  constexpr std::array keys = {"op",      "args",  "results", "named",       "name",   "dtype",
-                               "role",    "min",   "max",     "multiple_of", "axes",   "sum",
-                               "product", "shape", "leading", "extent",      "values", "value"};
+  constexpr std::array keys = {"op",      "args",  "results",     "named",  "name",   "dtype",   "role",
+                               "min",     "max",   "multiple_of", "axes",   "sum",    "product", "reducer",
+                               "reduced", "shape", "leading",     "extent", "values", "value"};
   const json::Object *object = value.getAsObject();
   std::string text;
   llvm::raw_string_ostream out(text);

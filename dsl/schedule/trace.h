@@ -32,7 +32,8 @@ struct TraceFile {
   KnobValues knobs = {};                   ///< for information: the directives contain the chosen values
 };
 
-/// Writes version 2, version 3 if a stage reduces by another reducer than a sum, or version 1 without the
+/// Writes version 2, version 3 if a stage reduces by another reducer than a sum, version 4 if a program defines
+/// the reducer or a stage computes tuples, or version 1 without the
 /// computation if there is none, or if the tensor language (dsl/ir/tensor.h) cannot state it.
 std::string to_json(const TraceFile &trace);
 TraceFile trace_file(const Schedule &schedule, std::vector<std::int64_t> shape, DType dtype,

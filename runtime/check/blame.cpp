@@ -39,7 +39,7 @@ std::vector<std::int64_t> packed_sizes(const Schedule &schedule, const BlameOpti
 }
 
 /// Steps whose programs the interpreter does the same for. A run of the first stands for all.
-struct Part {
+struct StepGroup {
   std::size_t first, end;
   Program program;
   double instances = 0; ///< interpreted on all inputs
@@ -47,12 +47,12 @@ struct Part {
 };
 
 /// From the computation to the last directive.
-std::vector<Part> parts_of(const Schedule &schedule, const BlameOptions &options) {
+std::vector<StepGroup> parts_of(const Schedule &schedule, const BlameOptions &options) {
   std::vector<std::int64_t> sizes = packed_sizes(schedule, options);
   bool floats = std::ranges::any_of(written_params(schedule.source()),
                                     [](const Buffer &buffer) { return is_float(buffer->dtype); });
   double runs = (floats ? (options.exact_only ? 3 : 4) : 1) + (switched_read(schedule.source()) ? 1 : 0);
-  std::vector<Part> parts;
+  std::vector<StepGroup> parts;
   for (std::size_t n = 0; n <= schedule.trace().size(); ++n) {
     const Program &program = schedule.step(n);
     if (n > 0 && runs_alike(parts.back().program.body, program.body))
@@ -68,13 +68,13 @@ std::vector<Part> parts_of(const Schedule &schedule, const BlameOptions &options
 constexpr double passes_of_programs = 2;
 
 /// The computation and what the last of those passes leaves.
-double never_left_out(const std::vector<Part> &parts) {
+double never_left_out(const std::vector<StepGroup> &parts) {
   return parts.front().instances + parts.back().instances;
 }
 
 /// Chooses parts until they take `most` instances: the last program, the passes, then what is between the
 /// computation and the last program, evenly along the trace. Gives whether there is time for all passes.
-bool thin_out(std::vector<Part> &parts, double most) {
+bool thin_out(std::vector<StepGroup> &parts, double most) {
   double left = most - never_left_out(parts), last = parts.back().instances, between = 0, credit = 0;
   if (parts.size() > 1) {
     parts.back().chosen = left >= last;
@@ -139,7 +139,7 @@ private:
       examine(parts_.size() - 1);
   }
 
-  bool is_right(const Part &part) {
+  bool is_right(const StepGroup &part) {
     about_to_run(blame_.steps[part.first]);
     std::optional<Fault> fault =
         fault_of(checker_.check(source_, as_computation(specialise(part.program, sizes_)), check_), part.first);
@@ -232,7 +232,7 @@ private:
   Checker checker_;
   std::vector<std::int64_t> sizes_;
   Program source_;
-  std::vector<Part> parts_;
+  std::vector<StepGroup> parts_;
   std::size_t not_run_ = 0; ///< the part after the last that was right
   bool all_passes_;
   Blame blame_;
@@ -305,9 +305,9 @@ std::string replay_command(const std::string &file, const BlamedCase &blamed) {
 }
 
 double interpreted_instances(const Schedule &schedule, const BlameOptions &options) {
-  std::vector<Part> parts = parts_of(schedule, options);
+  std::vector<StepGroup> parts = parts_of(schedule, options);
   double total = passes_of_programs * parts.back().instances;
-  for (const Part &part : parts)
+  for (const StepGroup &part : parts)
     total += part.instances;
   return total;
 }

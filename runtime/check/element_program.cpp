@@ -448,6 +448,14 @@ int ElementProgram::compile(const Expr &e, const Planes &planes, Compiled &compi
 
 int ElementProgram::compile_node(const Expr &e, const Planes &planes, Compiled &compiled) {
   auto operand = [&](const Expr &child) { return compile(child, planes, compiled); };
+  auto access = [&](const BufferNode &buffer, const Load &node, const Expr &filled) {
+    auto found = planes.find(&buffer);
+    internal_check(found != planes.end(), "a buffer is read after it was written");
+    int position = compile_position(found->second, node.indices, planes, compiled);
+    int mask = is_true(node.mask) ? -1 : operand(node.mask);
+    int fill = mask < 0 ? -1 : operand(filled);
+    return emit({&Operations::load, 0, position, mask, fill, &found->second});
+  };
   return e.visit(Overloaded{
       [&](const IntImm &node) {
         return fresh({0, 0, node.value});
@@ -480,14 +488,7 @@ int ElementProgram::compile_node(const Expr &e, const Planes &planes, Compiled &
         step.extent = !is_given(node.a);
         return emit(step);
       },
-      [&](const Load &node) {
-        auto found = planes.find(node.buffer.get());
-        internal_check(found != planes.end(), "a buffer is read after it was written");
-        int position = compile_position(found->second, node.indices, planes, compiled);
-        int mask = is_true(node.mask) ? -1 : operand(node.mask);
-        int fill = mask < 0 ? -1 : operand(node.fill);
-        return emit({&Operations::load, 0, position, mask, fill, &found->second});
-      },
+      [&](const Load &node) { return access(*node.buffer, node, node.fill); },
       [](const Lane &) -> int { internal_error("a program has no vectors"); },
       [](const Pack &) -> int { internal_error("a program has no vectors"); },
       [&](const Call &node) {
@@ -498,6 +499,12 @@ int ElementProgram::compile_node(const Expr &e, const Planes &planes, Compiled &
         Instruction step{&Operations::function, 0, operands[0], operands[1], operands[2]};
         step.extent = static_cast<std::int64_t>(index_of(*node.function->math));
         return emit(step);
+      },
+      [](const Tuple &) -> int { internal_error("a tuple where one value is wanted"); },
+      [&](const Part &node) {
+        const auto &load = *node.a.as<Load>();
+        auto n = static_cast<std::size_t>(node.index);
+        return access(*part_buffers(*load.buffer)[n], load, load.fill.exists() ? part(load.fill, n) : Expr());
       },
   });
 }

@@ -40,6 +40,7 @@ struct Plane {
   void set(std::size_t position, const Cell &cell);
   Cell get(std::size_t position) const;
 };
+/// A buffer of tuples has a plane for each of its `part_buffers`, and none of its own.
 using Planes = std::map<const BufferNode *, Plane>;
 
 /// "X out of bounds: the index of dimension 0 is 8, expected 0 to 7", for a position that is negative.

@@ -28,12 +28,13 @@ InputUses::InputUses(const Program &source) {
     if (block->init)
       stores.push_back(&*block->init);
     for (const Store *store : stores) {
-      note(store->value);
-      Origins from = origins(store->value);
+      Expr value = without_reducer_calls(store->value);
+      note(value);
+      Origins from = origins(value);
       if (block->reducer == Reducer::product)
         factors.insert(from.begin(), from.end());
       of_stage_[store->buffer.get()].merge(std::move(from));
-      values_[store->buffer.get()].push_back(store->value);
+      values_[store->buffer.get()].push_back(value);
     }
   }
 }

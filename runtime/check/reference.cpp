@@ -74,8 +74,9 @@ public:
     Reference result;
     for (const Block *block : blocks_of(source_.body)) {
       const Buffer &written = block->body.buffer;
-      if (!planes_.contains(written.get()))
-        make_plane(written);
+      for (const Buffer &array : arrays_of(written))
+        if (!planes_.contains(array.get()))
+          make_plane(array);
       if (auto contraction = as_contraction(*block); contraction && can_contract(*contraction))
         contract(*contraction);
       else
@@ -102,6 +103,11 @@ public:
   }
 
 private:
+  /// The buffers that have planes: of tuples those of the parts.
+  static std::vector<Buffer> arrays_of(const Buffer &buffer) {
+    return is_tuple(buffer->dtype) ? part_buffers(*buffer) : std::vector{buffer};
+  }
+
   Plane &make_plane(const Buffer &buffer) {
     Plane &plane = planes_[buffer.get()];
     plane = {buffer, constant_shape(buffer), {}, {}, {}, {}};
@@ -315,11 +321,11 @@ private:
       double value = real ? scalars_[n].to_double() : 0;
       code[code.variable(source_.scalars[n])] = {value, std::abs(value), real ? 0 : extended(scalars_[n])};
     }
-    CompiledStore init, body;
+    std::vector<CompiledStore> init, body;
     if (block.init)
       init = compile(code, *block.init);
     body = compile(code, block.body);
-    std::optional<ReorderedTerms> terms = terms_of(block, code);
+    std::vector<Accumulation> accumulations = accumulations_of(block, code);
 
     for (bool more = true; more;) {
       bool first = true, last = true;
@@ -330,8 +336,8 @@ private:
         }
       if (block.init && first)
         execute(code, init);
-      if (terms)
-        accumulate(code, *terms, body, first, last);
+      if (block.reduces())
+        accumulate(code, accumulations, body, first, last);
       else
         execute(code, body);
       more = false;
@@ -359,15 +365,21 @@ private:
     }
   }
 
-  CompiledStore compile(ElementProgram &code, const Store &store) {
-    CompiledStore result;
-    result.plane = &planes_.at(store.buffer.get());
-    result.begin = code.size();
-    result.position = code.compile_position(*result.plane, store.indices, planes_);
-    result.position_end = code.size();
-    result.value = code.compile(store.value, planes_);
-    result.end = code.size();
-    return result;
+  /// One for each part of a tuple.
+  std::vector<CompiledStore> compile(ElementProgram &code, const Store &store) {
+    std::vector<Buffer> arrays = arrays_of(store.buffer);
+    std::vector<Expr> values = parts_of(without_reducer_calls(store.value));
+    std::vector<CompiledStore> stores;
+    for (std::size_t n = 0; n < arrays.size(); ++n) {
+      CompiledStore &result = stores.emplace_back();
+      result.plane = &planes_.at(arrays[n].get());
+      result.begin = code.size();
+      result.position = code.compile_position(*result.plane, store.indices, planes_);
+      result.position_end = code.size();
+      result.value = code.compile(values[n], planes_);
+      result.end = code.size();
+    }
+    return stores;
   }
   static std::size_t position_of(ElementProgram &code, const CompiledStore &store) {
     const Cell &position = code[store.position];
@@ -376,9 +388,12 @@ private:
                                                    outside(*store.plane, position)));
     return static_cast<std::size_t>(position.integer);
   }
-  static void execute(ElementProgram &code, const CompiledStore &store) {
-    code.run(store.begin, store.end);
-    store.plane->set(position_of(code, store), code[store.value]);
+  /// All parts are computed before the first of them is stored.
+  static void execute(ElementProgram &code, const std::vector<CompiledStore> &stores) {
+    for (const CompiledStore &store : stores)
+      code.run(store.begin, store.end);
+    for (const CompiledStore &store : stores)
+      store.plane->set(position_of(code, store), code[store.value]);
   }
 
   /// The terms of a floating-point sum or product, which a kernel may combine in any order. A maximum does not
@@ -403,22 +418,53 @@ private:
     }
     Bounded result() const { return multiplied ? product.result() : sum.result(terms); }
   };
-  std::optional<ReorderedTerms> terms_of(const Block &block, ElementProgram &code) const {
-    auto term = block.reduces() ? term_of(block) : std::nullopt;
-    bool rounds = block.reducer == Reducer::sum || block.reducer == Reducer::product;
-    if (!term || !rounds || !is_float(block.body.buffer->dtype))
-      return std::nullopt;
-    ReorderedTerms result{.multiplied = block.reducer == Reducer::product,
-                          .sum = SumOfBounded(rounding_scale_)};
-    result.begin = code.size();
-    result.term = code.compile(*term, planes_);
-    result.end = code.size();
-    for (const IterVar &iter : block.iters)
-      if (iter.kind == IterKind::reduction)
-        result.terms *= *as_int(iter.extent);
-    return result;
+  /// How the reference bounds a part of the elements of a reduction, whose terms a kernel combines in any
+  /// order.
+  struct Accumulation {
+    std::optional<ReorderedTerms> terms; ///< a sum or product; none: the parts are combined in order
+    bool order_matters = false;          ///< another order may give another result, so nothing is known of it
+  };
+
+  /// One for each part.
+  std::vector<Accumulation> accumulations_of(const Block &block, ElementProgram &code) const {
+    if (!block.reduces())
+      return {};
+    std::vector<Expr> values = parts_of(term_of(block).value());
+    std::vector<OrderEffect> effects = order_effects(block.reducer, block.body.buffer->dtype);
+    std::vector<Accumulation> all(values.size());
+    for (std::size_t n = 0; n < values.size(); ++n) {
+      all[n].order_matters = effects[n] == OrderEffect::unknown;
+      if (effects[n] != OrderEffect::sum && effects[n] != OrderEffect::product)
+        continue;
+      ReorderedTerms &result = all[n].terms.emplace(ReorderedTerms{
+          .multiplied = effects[n] == OrderEffect::product, .sum = SumOfBounded(rounding_scale_)});
+      result.begin = code.size();
+      result.term = code.compile(values[n], planes_);
+      result.end = code.size();
+      for (const IterVar &iter : block.iters)
+        if (iter.kind == IterKind::reduction)
+          result.terms *= *as_int(iter.extent);
+    }
+    return all;
   }
-  /// Adds one term. The element has the value that the init gave it, which is a term too.
+
+  /// Combines the element with one term. All parts are computed before the first of them is stored.
+  void accumulate(ElementProgram &code, std::vector<Accumulation> &parts,
+                  const std::vector<CompiledStore> &bodies, bool first, bool last) const {
+    for (std::size_t n = 0; n < parts.size(); ++n)
+      if (!parts[n].terms)
+        code.run(bodies[n].begin, bodies[n].end);
+    for (std::size_t n = 0; n < parts.size(); ++n) {
+      if (parts[n].terms) {
+        accumulate(code, *parts[n].terms, bodies[n], first, last);
+        continue;
+      }
+      Cell result = code[bodies[n].value];
+      if (parts[n].order_matters)
+        result.error = no_bound;
+      bodies[n].plane->set(position_of(code, bodies[n]), result);
+    }
+  }
   void accumulate(ElementProgram &code, ReorderedTerms &terms, const CompiledStore &body, bool first,
                   bool last) const {
     code.run(body.begin, body.position_end);
@@ -470,10 +516,9 @@ private:
     return result;
   }
 
-  void measure_integers(const Block &block, Reference &result) {
+  void measure_integers(const Expr &value, Reference &result) {
     FractionBits bits(fraction_bits_, quotients_);
-    std::vector<Expr> operands = rounded_operands(block.body.value);
-    for (const Expr &operand : operands)
+    for (const Expr &operand : rounded_operands(value))
       result.fraction_bits = std::max(result.fraction_bits, bits(operand));
   }
 
@@ -481,19 +526,28 @@ private:
   void measure(const Block &block, Reference &result) {
     result.largest = std::max(result.largest, largest_operand_);
     result.divides |= !quotients_.empty();
-    result.applies |= any_node(block.body.value, [](const Expr &e) {
+    Expr value = without_reducer_calls(block.body.value);
+    result.applies |= any_node(value, [](const Expr &e) {
       const MathFunction *function = math_function(e);
       return function && !function->fraction_bits;
     });
     for (const auto &[node, bits] : quotients_)
       result.fraction_bits = std::max(result.fraction_bits, bits);
-    if (!is_float(block.body.buffer->dtype))
-      return measure_integers(block, result);
-    int &bits = fraction_bits_[block.body.buffer.get()];
-    for (const Store *store : {&block.body, block.init ? &*block.init : &block.body})
-      bits = std::max(bits, FractionBits(fraction_bits_, quotients_)(store->value));
+    std::vector<Buffer> arrays = arrays_of(block.body.buffer);
+    std::vector<Expr> values = parts_of(value),
+                      inits = block.init ? parts_of(block.init->value) : std::vector<Expr>();
+    for (std::size_t n = 0; n < arrays.size(); ++n)
+      if (is_float(arrays[n]->dtype))
+        measure_part(arrays[n], block.init ? std::vector{values[n], inits[n]} : std::vector{values[n]}, result);
+      else
+        measure_integers(values[n], result);
+  }
+  void measure_part(const Buffer &array, const std::vector<Expr> &values, Reference &result) {
+    int &bits = fraction_bits_[array.get()];
+    for (const Expr &value : values)
+      bits = std::max(bits, FractionBits(fraction_bits_, quotients_)(value));
     result.fraction_bits = std::max(result.fraction_bits, bits);
-    for (double magnitude : planes_.at(block.body.buffer.get()).magnitude)
+    for (double magnitude : planes_.at(array.get()).magnitude)
       result.largest = std::max(result.largest, std::ldexp(magnitude, bits));
   }
 

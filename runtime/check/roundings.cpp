@@ -20,10 +20,17 @@ int FractionBits::bits_of(const Expr &e) {
   int bits = 0;
   if (const auto *number = e.as<FloatImm>())
     return std::isfinite(number->value) ? fraction_bits(number->value) : 0;
-  if (const auto *access = e.as<Load>()) {
-    auto known = of_.find(access->buffer.get());
-    bits = known == of_.end() ? 0 : known->second;
-    return access->fill.exists() ? std::max(bits, (*this)(access->fill)) : bits;
+  auto of_access = [&](const BufferNode &buffer, const Expr &fill) {
+    auto known = of_.find(&buffer);
+    int stored = known == of_.end() ? 0 : known->second;
+    return fill.exists() ? std::max(stored, (*this)(fill)) : stored;
+  };
+  if (const auto *access = e.as<Load>())
+    return of_access(*access->buffer, access->fill);
+  if (const auto *selected = e.as<Part>()) {
+    const auto &access = *selected->a.as<Load>();
+    auto n = static_cast<std::size_t>(selected->index);
+    return of_access(*part_buffers(*access.buffer)[n], access.fill.exists() ? part(access.fill, n) : Expr());
   }
   if (const auto *choice = e.as<Select>())
     return std::max((*this)(choice->when_true), (*this)(choice->when_false));

@@ -4,6 +4,7 @@
 #include "dsl/ir/allocation.h"
 #include "dsl/ir/intrinsic.h"
 #include "lowering/share_values.h"
+#include "lowering/split_tuples.h"
 #include "lowering/uniform.h"
 
 namespace nestsmith {
@@ -177,6 +178,7 @@ kernel::Kernel runnable(const kernel::Kernel &given, Form form) {
   if (form != Form::flat) {
     result.body = kernel::with_offsets(result.body);
     kernel::place_shared(result);
+    kernel::split_tuples(result);
   }
   result.body = kernel::share_values(result.body);
   return result;

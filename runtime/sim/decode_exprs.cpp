@@ -34,6 +34,8 @@ ValueId Decoder::value(const Expr &e, Guard guard) {
       [&](const Lane &x) { return vectors_.at(x.vector).at(static_cast<std::size_t>(x.index)); },
       [](const Pack &) -> ValueId { internal_error("a vector where one value is wanted"); },
       [&](const Call &x) { return call(x, guard); },
+      [](const Tuple &) -> ValueId { internal_error("a tuple after the pass flatten"); },
+      [](const Part &) -> ValueId { internal_error("a part of a tuple after the pass flatten"); },
   });
 }
 

@@ -55,13 +55,6 @@ TEST(ReduceAcrossRefuses, AResultThatTheNestUses) {
                  "block Y uses M in the nest of M", {"k", "M"});
 }
 
-TEST(ReduceAcrossRefuses, ADTypeWithoutShuffles) {
-  Schedule s(rows(Reducer::max, 5, 64, DType::u64));
-  s.bind(s.loop("i"), Axis::block_x);
-  expect_refused(s, "reduce_across.known", [&] { s.reduce_across(s.loop("k"), Axis::thread_x); },
-                 "there is no intrinsic 'warp_max' for u64", {"k", "Y"});
-}
-
 TEST(ReduceAcrossRefuses, AnUnrolledLoop) {
   Schedule s(rows(Reducer::max, 5, 64));
   s.bind(s.loop("i"), Axis::block_x);

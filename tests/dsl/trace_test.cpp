@@ -205,8 +205,8 @@ TEST(ParseTrace, RefusesWhatIsNoTrace) {
   refused("3", "is JSON, but not a nestsmith trace");
   refused("{\"op\": \"split\"}", "is JSON, but not a nestsmith trace");
   refused(R"({"nestsmith_trace": "1"})", "is JSON, but not a nestsmith trace");
-  refused(R"({"nestsmith_trace": 4})", "is a trace of version 4, expected 1 to 3");
-  refused(R"({"nestsmith_trace": 0})", "is a trace of version 0, expected 1 to 3");
+  refused(R"({"nestsmith_trace": 5})", "is a trace of version 5, expected 1 to 4");
+  refused(R"({"nestsmith_trace": 0})", "is a trace of version 0, expected 1 to 4");
   refused(R"({"nestsmith_trace": 1})", "has no 'workload'");
   refused(R"({"nestsmith_trace": 1, "workload": "gemm"})", "has no 'target'");
   refused(R"({"nestsmith_trace": 1, "workload": "gemm", "target": "sm_80"})", "has no 'dtype'");

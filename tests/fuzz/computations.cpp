@@ -115,6 +115,17 @@ Program twice_over_rows(const Shape &shape, DType dtype) {
   return w.output({w.compute("Y", {m, n}, {"i", "l"}, [&](Expr i, Expr l) { return u(i, l) + v(i); })});
 }
 
+/// The largest element of each row of X and its index: a reduction to tuples.
+Program best_of_rows(const Shape &shape, DType dtype) {
+  Workload w("best_of_rows");
+  Tensor x = w.placeholder("X", {shape[0], shape[1]}, stored(dtype));
+  Reduce j = reduce_axis("j", shape[1]);
+  Tensor t = w.compute("T", {shape[0]}, {"i"}, [&](Expr i) { return argmax_over(read(dtype, x(i, j)), j); });
+  Tensor v = w.compute("V", {shape[0]}, {"i"}, [&](Expr i) { return part(t(i), "value"); });
+  Tensor y = w.compute("Y", {shape[0]}, {"i"}, [&](Expr i) { return part(t(i), "index"); });
+  return w.output({v, y});
+}
+
 /// Y = the sum over both axes of X. Only `rfactor` makes loops that can be bound to threads.
 Program total(const Shape &shape, DType dtype) {
   Workload w("total");
@@ -166,6 +177,7 @@ const std::vector<Computation> &computations() {
       {"convolution", 2, convolution},
       {"column_sums", 2, column_sums},
       {"twice_over_rows", 2, twice_over_rows},
+      {"best_of_rows", 2, best_of_rows},
       {"total", 2, total},
       {"transpose", 2, transpose},
       {"shifted", 1, shifted},

@@ -295,6 +295,8 @@ Definition Generator::definition(const Value &value, const std::vector<Expr> &in
 void Generator::add_stage() {
   if (wanted_.empty() && chance(15))
     return add_stage_of_intrinsic();
+  if (wanted_.empty() && chance(5))
+    return add_stage_of_best();
   std::vector<Extent> shape = any_shape();
   bool is_mask = chance(5);
   open(shape, !is_mask && chance(tangled_ ? 20 : 40));
@@ -308,6 +310,30 @@ void Generator::add_tensor(const std::vector<Extent> &shape, const Value &value)
                                 [&](const std::vector<Expr> &indices) { return definition(value, indices); });
   stages_.push_back({tensor, shape, value.magnitude, value.bits, value.given});
   sources_.push_back(stages_.back());
+}
+
+/// A stage of tuples, the best of its terms and the last index of the best, and two stages with the parts.
+void Generator::add_stage_of_best() {
+  std::vector<Extent> shape = any_shape();
+  open(shape, true);
+  DType type = is_narrow(main_) ? DType::u32 : main_;
+  Value term = read(type, true);
+  Reducer best = chance(50) ? argmax(type) : argmin(type);
+  std::vector<std::string> names(axis_names.begin(),
+                                 axis_names.begin() + static_cast<std::ptrdiff_t>(shape.size()));
+  Tensor tuples = work_.compute(fresh("T"), sizes_of(shape), names, [&](const std::vector<Expr> &indices) {
+    Expr value = definition(term, indices).value;
+    return reduce(best, tuple({{"value", value}, {"index", cast(DType::i32, sums_.back())}}), sums_);
+  });
+  read_.insert(tuples.buffer());
+  Value index{Expr(0), static_cast<double>(places_.back().extent.value), 0, true};
+  for (const auto &[name, of] : {std::pair("value", term), std::pair("index", index)}) {
+    Tensor part_of = work_.compute(fresh("T"), sizes_of(shape), names, [&](const std::vector<Expr> &indices) {
+      return part(load(tuples.buffer(), indices), std::string_view(name));
+    });
+    stages_.push_back({part_of, shape, of.magnitude, of.bits, of.given});
+    sources_.push_back(stages_.back());
+  }
 }
 
 void Generator::add_stage_of_intrinsic() {

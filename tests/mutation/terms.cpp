@@ -295,6 +295,8 @@ private:
         [&](const Lane &x) { return vectors_.at(x.vector).at(static_cast<std::size_t>(x.index)); },
         [&](const Pack &) -> Lanes { throw Undecided(); },
         [&](const Call &) -> Lanes { throw Undecided(); },
+        [&](const Tuple &) -> Lanes { throw Undecided(); },
+        [&](const Part &) -> Lanes { throw Undecided(); },
     });
   }
 

@@ -1,5 +1,6 @@
 #include "dsl/schedule/primitives/reduce_across.h"
 
+#include "dsl/hardware/intrinsics.h"
 #include "dsl/schedule/primitives/edit.h"
 
 #include <algorithm>
@@ -26,6 +27,13 @@ const For &place_of(const Schedule::Edit &edit, const Block &block) {
                             block.id->name),
                 {block.id->name});
   return *place;
+}
+
+/// The intrinsic that combines the results of the lanes of a warp.
+std::string call_of(Reducer reducer) { return fmt::format("warp_{}", name(reducer)); }
+bool has_shuffles(const Block &block) {
+  return !block.reducer.definition() &&
+         !find_intrinsics(call_of(block.reducer), block.body.buffer->dtype).empty();
 }
 
 /// The sequence of directives.
@@ -85,6 +93,17 @@ public:
     return parts;
   }
 
+  /// Each thread computes a part in its registers, and stores it to shared memory.
+  BlockRef over_threads_in_registers(Loop loop, Axis axis, std::int64_t threads) {
+    BlockRef parts = s_.rfactor(loop, named(result_));
+    s_.set_scope(parts, Scope::shared);
+    move_up(parts, loop);
+    s_.bind(loop, axis);
+    s_.reverse_compute_at(s_.cache_write(parts, Scope::local), loop);
+    finish(axis, threads);
+    return parts;
+  }
+
   /// The program, in which the first thread of the axis executes each copy of results to shared or global
   /// memory. A loop over all threads is around the copy, and a guard of its block excludes the others.
   Program first_threads_store() {
@@ -117,7 +136,7 @@ private:
 
   Buffer buffer_of(BlockRef block) const { return find_block(s_.program().body, block.id)->body.buffer; }
   bool is_stored() const { return !in_registers(buffer_->scope); }
-  std::string call() const { return fmt::format("warp_{}", name(reducer_)); }
+  std::string call() const { return call_of(reducer_); }
 
   /// Gives names that no loop, block or buffer of the program has.
   Schedule::Edit names() { return {s_, Caller(), primitives::reduce_across, place_, Axis::lane}; }
@@ -189,7 +208,7 @@ const char *requirement_of(const std::string &broken) {
     return "reduce_across.sum";
   if (broken.starts_with("reorder.") || broken.starts_with("reverse_compute_at."))
     return "reduce_across.place";
-  return broken == "tensorize.known" ? "reduce_across.known" : "reduce_across.step";
+  return "reduce_across.step";
 }
 
 } // namespace
@@ -218,14 +237,16 @@ BlockRef Schedule::reduce_across(Loop handle, Axis axis, Caller caller) {
   std::int64_t threads = edit.require_constant("reduce_across.axis", loop, "distributed over threads");
   const For &place = place_of(edit, *block);
   std::string name = edit.result_name(0, block->body.buffer->name + "_lane");
-  bool by_shuffles =
-      axis == Axis::thread_x && threads % lanes_per_warp == 0 && !has_rows_of_threads(edit.nest_of(loop.var));
+  bool shuffles = has_shuffles(*block);
+  bool by_shuffles = shuffles && axis == Axis::thread_x && threads % lanes_per_warp == 0 &&
+                     !has_rows_of_threads(edit.nest_of(loop.var));
   try {
     Schedule scratch = *this;
     Sequence sequence(scratch, name, {block->id}, {place.var});
-    BlockRef parts = axis == Axis::lane ? sequence.over_lanes(handle)
-                     : by_shuffles      ? sequence.over_warps(handle, threads)
-                                        : sequence.over_threads(handle, axis, threads);
+    BlockRef parts = axis == Axis::lane && shuffles ? sequence.over_lanes(handle)
+                     : by_shuffles                  ? sequence.over_warps(handle, threads)
+                     : !shuffles                    ? sequence.over_threads_in_registers(handle, axis, threads)
+                                                    : sequence.over_threads(handle, axis, threads);
     edit.commit(sequence.first_threads_store(), {name});
     return parts;
   } catch (const ScheduleError &error) {

@@ -4,7 +4,8 @@
 namespace nestsmith::primitives {
 
 /// reduce_across(k, threadIdx.x): distributes a loop of a reduction over the threads of a block, which then
-/// combine their partial results. The reducer may be any: a sum, a product, a maximum, a minimum.
+/// combine their partial results. The reducer may be any: a sum, a product, a maximum, a minimum, or one that
+/// the program defines.
 ///
 ///     for i: for k_outer < 8:                   for i:
 ///       for k < 128:                              for w < 4 in warp: for l < 32 in lane: for k_outer < 8:
@@ -17,8 +18,9 @@ namespace nestsmith::primitives {
 ///
 /// On the axis `lane`, the 32 lanes of each warp combine their results by shuffles. On threadIdx.x, with a
 /// multiple of 32 threads and no loop on threadIdx.y or .z, the results of the warps are then combined through
-/// shared memory. On any other thread axis, and with another number of threads, the results of all threads are
-/// combined through shared memory.
+/// shared memory. On any other thread axis, with another number of threads, and if there are no shuffles for
+/// the reducer and the dtype, such as a maximum of u64 or an argmax, the results of all threads are combined
+/// through shared memory: each thread combines all of them.
 ///
 /// If the result is in registers (the scope `local` or `warp`), each thread gets a copy of it: each lane of the
 /// warp on the axis `lane`, each thread of the block otherwise. If it is in shared or global memory, the first
@@ -32,8 +34,6 @@ namespace nestsmith::primitives {
 ///   block of the nest uses its result.
 /// Requires [reduce_across.place]: there is a loop around all loops of the reduction, and the loops below it
 ///   can be reordered so that k is the first.
-/// Requires [reduce_across.known]: on the axis `lane`, and between the lanes of a warp, an intrinsic combines
-///   elements of this dtype: warp_sum, warp_max and so on.
 /// Requires [reduce_across.step]: every other directive of the sequence is legal.
 /// Ensures: the results are the same reductions, in another order.
 extern const Primitive reduce_across;

@@ -10,6 +10,20 @@ namespace nestsmith {
 
 namespace {
 
+void check_numbers(const Schedule::Edit &edit, const For &loop, const Block &block) {
+  std::vector<Buffer> accessed = {block.body.buffer};
+  for (const Load *access : loads_of(block))
+    accessed.push_back(access->buffer);
+  for (const Buffer &buffer : accessed)
+    if (is_tuple(buffer->dtype))
+      edit.refuse(
+          "vectorize.numbers",
+          fmt::format("block {} accesses {}, whose elements are tuples {}, and the lanes of a vector are "
+                      "numbers; unroll {} instead",
+                      block.id->name, buffer->name, name(buffer->dtype), loop.var->name),
+          {loop.var->name, block.id->name});
+}
+
 void check_width(const Schedule::Edit &edit, const For &loop, const Block &block) {
   std::int64_t lanes = edit.require_constant("vectorize.width", loop, "vectorized");
   DType dtype = block.body.buffer->dtype;
@@ -78,6 +92,7 @@ void Schedule::vectorize(Loop handle, Caller caller) {
                             "innermost loop of a single block; reorder or split so that {} is innermost",
                             loop.var->name, loop.var->name),
                 {loop.var->name});
+  check_numbers(edit, loop, *block);
   check_width(edit, loop, *block);
   check_lanes(edit, loop, *block);
   check_memory(edit, loop, *block);
