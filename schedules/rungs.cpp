@@ -3,6 +3,7 @@
 #include "schedules/gemm/rungs.h"
 #include "schedules/ladder/rungs.h"
 #include "schedules/principles/rungs.h"
+#include "schedules/reductions/reductions.h"
 #include "schedules/rows/rows.h"
 #include "schedules/rung.h"
 #include "schedules/tensor/rungs.h"
@@ -78,9 +79,45 @@ static std::vector<Rung> of_rows(const char *tutorial, const char *computation,
   return rungs;
 }
 
-/// Adds the tutorials on rows before the tutorial `fast`.
+/// The rungs of the tutorial `reduce`.
+static std::vector<Rung> of_a_sum() {
+  auto rung = [](const char *name, const char *summary, BuildFunction build, std::int64_t tile,
+                 std::optional<Variant> (*variant)(const Shape &, DType) = nullptr) -> Rung {
+    return {.tutorial = "reduce",
+            .name = name,
+            .summary = summary,
+            .build = std::move(build),
+            .tile = {tile},
+            .default_shape = {1 << 14},
+            .gpu_shape = {1 << 24},
+            .variant = variant,
+            .dtypes = {rows::dtypes.begin(), rows::dtypes.end()}};
+  };
+  auto fixed = [](auto way) {
+    return [=](const Shape &shape, DType dtype, const Target &target) {
+      return way(vector_sum(shape, dtype), target);
+    };
+  };
+  auto with_knobs = [](auto way) {
+    return [=](const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
+      return way(vector_sum(shape, dtype), shape, target, knobs);
+    };
+  };
+  return {rung("naive", "the sum of a vector by one thread", fixed(reductions::by_thread), 64),
+          rung("tree", "one block, whose threads add their sums in pairs, in shared memory: 9 barriers",
+               fixed(reductions::by_tree), 256),
+          rung("shuffles", "shuffles add the sums of a warp: one barrier", fixed(reductions::by_shuffles), 256),
+          rung("blocks", "as many blocks as fill the GPU, and a second kernel for their sums",
+               fixed(reductions::by_blocks), 2048),
+          rung("vectors", "each thread loads 16 bytes at a time", with_knobs(reductions::in_vectors), 1024,
+               reductions::vector_variant),
+          rung("one_pass", "one kernel: the last block adds the sums of all blocks",
+               with_knobs(reductions::in_one_pass), 1024, reductions::vector_variant)};
+}
+
+/// Adds these tutorials before the tutorial `fast`.
 static std::vector<Rung> with_rows(std::vector<Rung> rungs) {
-  std::vector<Rung> added;
+  std::vector<Rung> added = of_a_sum();
   for (auto &[name, computation, workload] :
        {std::tuple("softmax", "softmax", &softmax), std::tuple("layernorm", "layer norm", &layernorm),
         std::tuple("rmsnorm", "RMS norm", &rmsnorm)})

@@ -43,6 +43,11 @@ const std::vector<Tutorial> &builtin_tutorials() {
       {"tensor", "products by matrix units", "nestsmith",
        "fragments in the lanes of a warp, ldmatrix, swizzled tiles, and asynchronous copies in several stages",
        "tune tensor/tuned, which searches its knobs for a GPU and a shape"},
+      {"reduce", "the sum of a vector", "nestsmith, after M. Harris, Optimizing Parallel Reduction in CUDA",
+       "one reduction by all threads of a GPU: through shared memory, by shuffles, and in one kernel, whose "
+       "last "
+       "block adds the sums of the others",
+       "softmax, whose rows are reduced in the same way; principles/one_launch, on what a kernel costs"},
       {"softmax", "softmax of rows", "nestsmith",
        "reductions across threads: by one thread, by the lanes of a warp, and by the warps of a block, which "
        "keeps "

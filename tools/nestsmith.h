@@ -8,6 +8,7 @@
 ///   kernels                   lower, emit, emit_header, emit_standalone
 ///   tests of kernels          check, SimExecutor
 ///   schedules of rows         rows::by_thread, by_warp, by_block, in_vectors, in_registers
+///   schedules of reductions   reductions::by_thread, by_tree, by_shuffles, by_blocks, in_vectors, in_one_pass
 ///   the command line          Rung, cli_main
 ///   errors                    UserError, ScheduleError
 
@@ -24,6 +25,7 @@
 #include "lowering/lower.h"
 #include "runtime/check/check.h"
 #include "runtime/check/sim_executor.h"
+#include "schedules/reductions/reductions.h"
 #include "schedules/rows/rows.h"
 #include "schedules/rung.h"
 #include "tools/cli.h"
