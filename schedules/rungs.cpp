@@ -10,6 +10,7 @@
 #include "schedules/tensor/tiles.h"
 #include "schedules/tiling/rungs.h"
 #include "schedules/transposed/rungs.h"
+#include "schedules/transposes/transposes.h"
 #include "schedules/tvm_steps/rungs.h"
 #include "schedules/tvm_steps/tiles.h"
 #include "schedules/workloads.h"
@@ -115,9 +116,46 @@ static std::vector<Rung> of_a_sum() {
                with_knobs(reductions::in_one_pass), 1024, reductions::vector_variant)};
 }
 
+/// The rungs of the tutorial `transpose`.
+static std::vector<Rung> of_a_transpose() {
+  auto rung = [](const char *name, const char *summary, BuildFunction build, const char *against = "") -> Rung {
+    return {.tutorial = "transpose",
+            .name = name,
+            .summary = summary,
+            .build = std::move(build),
+            .tile = {32, 32},
+            .default_shape = {256, 256},
+            .gpu_shape = {4096, 4096},
+            .dtypes = {rows::dtypes.begin(), rows::dtypes.end()},
+            .against = against};
+  };
+  auto fixed = [](auto way) {
+    return [=](const Shape &shape, DType dtype, const Target &target) {
+      return way(transpose(shape, dtype), target);
+    };
+  };
+  std::vector<Rung> rungs = {
+      rung("naive", "a warp writes along a row of Y, and reads down a column of X",
+           fixed(transposes::by_element)),
+      rung("shared", "a tile in shared memory: rows of X and of Y, but all lanes of a warp read one bank",
+           fixed(transposes::in_tiles)),
+      rung("padded", "one more word in each row of the tile: no bank conflicts",
+           fixed(transposes::in_padded_tiles)),
+      rung("swizzled", "the elements of a row of the tile permuted instead: no bank conflicts, no padding",
+           fixed(transposes::in_swizzled_tiles), "transpose/shared"),
+      rung("vectors", "each thread loads and stores 16 bytes at a time",
+           [](const Shape &shape, DType dtype, const Target &target) {
+             return transposes::in_vectors(transpose(shape, dtype), shape, target);
+           })};
+  rungs.back().variant = transposes::vector_variant;
+  return rungs;
+}
+
 /// Adds these tutorials before the tutorial `fast`.
 static std::vector<Rung> with_rows(std::vector<Rung> rungs) {
   std::vector<Rung> added = of_a_sum();
+  for (Rung &rung : of_a_transpose())
+    added.push_back(std::move(rung));
   for (auto &[name, computation, workload] :
        {std::tuple("softmax", "softmax", &softmax), std::tuple("layernorm", "layer norm", &layernorm),
         std::tuple("rmsnorm", "RMS norm", &rmsnorm)})

@@ -48,6 +48,11 @@ const std::vector<Tutorial> &builtin_tutorials() {
        "last "
        "block adds the sums of the others",
        "softmax, whose rows are reduced in the same way; principles/one_launch, on what a kernel costs"},
+      {"transpose", "the transpose of a matrix", "nestsmith",
+       "a tile in shared memory, so that loads and stores are coalesced; bank conflicts, and their cures by "
+       "padding "
+       "and by a permutation",
+       "principles/transposed, where the operand of a product has these conflicts; tensor/swizzled"},
       {"softmax", "softmax of rows", "nestsmith",
        "reductions across threads: by one thread, by the lanes of a warp, and by the warps of a block, which "
        "keeps "

@@ -9,6 +9,7 @@
 ///   tests of kernels          check, SimExecutor
 ///   schedules of rows         rows::by_thread, by_warp, by_block, in_vectors, in_registers
 ///   schedules of reductions   reductions::by_thread, by_tree, by_shuffles, by_blocks, in_vectors, in_one_pass
+///   schedules of transposes   transposes::by_element, in_tiles, in_padded_tiles, in_swizzled_tiles, in_vectors
 ///   the command line          Rung, cli_main
 ///   errors                    UserError, ScheduleError
 
@@ -28,4 +29,5 @@
 #include "schedules/reductions/reductions.h"
 #include "schedules/rows/rows.h"
 #include "schedules/rung.h"
+#include "schedules/transposes/transposes.h"
 #include "tools/cli.h"
