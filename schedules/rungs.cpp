@@ -2,6 +2,7 @@
 #include "schedules/fast/rungs.h"
 #include "schedules/gemm/rungs.h"
 #include "schedules/ladder/rungs.h"
+#include "schedules/matvec/matvec.h"
 #include "schedules/principles/rungs.h"
 #include "schedules/reductions/reductions.h"
 #include "schedules/rows/rows.h"
@@ -151,11 +152,53 @@ static std::vector<Rung> of_a_transpose() {
   return rungs;
 }
 
+/// The rungs of the tutorial `gemv`.
+static std::vector<Rung> of_a_product_with_a_vector() {
+  auto rung = [](const char *name, const char *summary, BuildFunction build, Shape tile,
+                 std::optional<Variant> (*variant)(const Shape &, DType) = nullptr) -> Rung {
+    return {.tutorial = "gemv",
+            .name = name,
+            .summary = summary,
+            .build = std::move(build),
+            .tile = std::move(tile),
+            .default_shape = {256, 1024},
+            .gpu_shape = {16384, 4096},
+            .variant = variant,
+            .dtypes = {rows::dtypes.begin(), rows::dtypes.end()}};
+  };
+  auto fixed = [](auto way) {
+    return
+        [=](const Shape &shape, DType dtype, const Target &target) { return way(gemv(shape, dtype), target); };
+  };
+  auto with_knobs = [](auto way) {
+    return [=](const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
+      return way(gemv(shape, dtype), shape, target, knobs);
+    };
+  };
+  std::vector<Rung> rungs = {rung("naive", "y = A*x, one thread per row: a warp reads 32 rows at a time",
+                                  fixed(matvec::by_thread), {64, 32}),
+                             rung("warp", "one warp per row, combined by shuffles: a warp reads along its row",
+                                  fixed(matvec::by_warp), {4, 32}),
+                             rung(
+                                 "vectors", "each lane loads 16 bytes at a time",
+                                 [](const Shape &shape, DType dtype, const Target &target) {
+                                   return matvec::in_vectors(gemv(shape, dtype), shape, target);
+                                 },
+                                 {4, 128}, matvec::vector_variant),
+                             rung("registers", "several rows per warp, which load x once for all of them",
+                                  with_knobs(matvec::in_registers), {4, 128}, matvec::vector_variant),
+                             rung("parts", "few rows: several blocks per row, and the last one adds their sums",
+                                  with_knobs(matvec::in_parts), {4, 1024}, matvec::parts_variant)};
+  rungs.back().lesson = Lesson{"A100", {16, 65536}};
+  return rungs;
+}
+
 /// Adds these tutorials before the tutorial `fast`.
 static std::vector<Rung> with_rows(std::vector<Rung> rungs) {
   std::vector<Rung> added = of_a_sum();
-  for (Rung &rung : of_a_transpose())
-    added.push_back(std::move(rung));
+  for (auto *rungs_of : {of_a_transpose, of_a_product_with_a_vector})
+    for (Rung &rung : rungs_of())
+      added.push_back(std::move(rung));
   for (auto &[name, computation, workload] :
        {std::tuple("softmax", "softmax", &softmax), std::tuple("layernorm", "layer norm", &layernorm),
         std::tuple("rmsnorm", "RMS norm", &rmsnorm)})

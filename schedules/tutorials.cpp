@@ -53,6 +53,11 @@ const std::vector<Tutorial> &builtin_tutorials() {
        "padding "
        "and by a permutation",
        "principles/transposed, where the operand of a product has these conflicts; tensor/swizzled"},
+      {"gemv", "the product of a matrix and a vector", "nestsmith",
+       "a kernel that reads each element of a matrix once: one thread and one warp per row, 16 bytes at a "
+       "time, "
+       "and the vector in registers for several rows; few rows are divided among blocks",
+       "reduce, on the last block; softmax; ladder, where elements are used again"},
       {"softmax", "softmax of rows", "nestsmith",
        "reductions across threads: by one thread, by the lanes of a warp, and by the warps of a block, which "
        "keeps "

@@ -211,7 +211,8 @@ TEST(Rungs, OfMatricesRefuseShapesOfOtherRanks) {
   const std::map<std::string, std::string> names = {{"softmax", "a softmax of rows"},
                                                     {"layernorm", "a layer norm of rows"},
                                                     {"rmsnorm", "an RMS norm of rows"},
-                                                    {"transpose", "a transpose"}};
+                                                    {"transpose", "a transpose"},
+                                                    {"gemv", "a product of a matrix and a vector"}};
   for (const Rung &rung : builtin_rungs())
     if (rung.tile.size() == 2) {
       auto build = [&](const Shape &shape) { return rung.build(shape, rung.dtype(), Target{}); };
@@ -224,7 +225,7 @@ TEST(Rungs, OfMatricesRefuseShapesOfOtherRanks) {
           [&] {
             build({4, 0});
           },
-          ExitCode::usage, "'X' has an extent of 0");
+          ExitCode::usage, rung.tutorial == "gemv" ? "'A' has an extent of 0" : "'X' has an extent of 0");
     }
 }
 
