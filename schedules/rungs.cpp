@@ -106,7 +106,7 @@ static std::vector<Rung> of_a_sum() {
     };
   };
   return {rung("naive", "the sum of a vector by one thread", fixed(reductions::by_thread), 64),
-          rung("tree", "one block, whose threads add their sums in pairs, in shared memory: 9 barriers",
+          rung("tree", "one block, whose threads add their sums in pairs, in shared memory: 8 barriers",
                fixed(reductions::by_tree), 256),
           rung("shuffles", "shuffles add the sums of a warp: one barrier", fixed(reductions::by_shuffles), 256),
           rung("blocks", "as many blocks as fill the GPU, and a second kernel for their sums",
