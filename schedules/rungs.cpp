@@ -2,13 +2,16 @@
 #include "schedules/fast/rungs.h"
 #include "schedules/gemm/rungs.h"
 #include "schedules/ladder/rungs.h"
+#include "schedules/matvec/matvec.h"
 #include "schedules/principles/rungs.h"
+#include "schedules/reductions/reductions.h"
 #include "schedules/rows/rows.h"
 #include "schedules/rung.h"
 #include "schedules/tensor/rungs.h"
 #include "schedules/tensor/tiles.h"
 #include "schedules/tiling/rungs.h"
 #include "schedules/transposed/rungs.h"
+#include "schedules/transposes/transposes.h"
 #include "schedules/tvm_steps/rungs.h"
 #include "schedules/tvm_steps/tiles.h"
 #include "schedules/workloads.h"
@@ -78,9 +81,124 @@ static std::vector<Rung> of_rows(const char *tutorial, const char *computation,
   return rungs;
 }
 
-/// Adds the tutorials on rows before the tutorial `fast`.
+/// The rungs of the tutorial `reduce`.
+static std::vector<Rung> of_a_sum() {
+  auto rung = [](const char *name, const char *summary, BuildFunction build, std::int64_t tile,
+                 std::optional<Variant> (*variant)(const Shape &, DType) = nullptr) -> Rung {
+    return {.tutorial = "reduce",
+            .name = name,
+            .summary = summary,
+            .build = std::move(build),
+            .tile = {tile},
+            .default_shape = {1 << 14},
+            .gpu_shape = {1 << 24},
+            .variant = variant,
+            .dtypes = {rows::dtypes.begin(), rows::dtypes.end()}};
+  };
+  auto fixed = [](auto way) {
+    return [=](const Shape &shape, DType dtype, const Target &target) {
+      return way(vector_sum(shape, dtype), target);
+    };
+  };
+  auto with_knobs = [](auto way) {
+    return [=](const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
+      return way(vector_sum(shape, dtype), shape, target, knobs);
+    };
+  };
+  return {rung("naive", "the sum of a vector by one thread", fixed(reductions::by_thread), 64),
+          rung("tree", "one block, whose threads add their sums in pairs, in shared memory: 8 barriers",
+               fixed(reductions::by_tree), 256),
+          rung("shuffles", "shuffles add the sums of a warp: one barrier", fixed(reductions::by_shuffles), 256),
+          rung("blocks", "as many blocks as fill the GPU, and a second kernel for their sums",
+               fixed(reductions::by_blocks), 2048),
+          rung("vectors", "each thread loads 16 bytes at a time", with_knobs(reductions::in_vectors), 1024,
+               reductions::vector_variant),
+          rung("one_pass", "one kernel: the last block adds the sums of all blocks",
+               with_knobs(reductions::in_one_pass), 1024, reductions::vector_variant)};
+}
+
+/// The rungs of the tutorial `transpose`.
+static std::vector<Rung> of_a_transpose() {
+  auto rung = [](const char *name, const char *summary, BuildFunction build, const char *against = "") -> Rung {
+    return {.tutorial = "transpose",
+            .name = name,
+            .summary = summary,
+            .build = std::move(build),
+            .tile = {32, 32},
+            .default_shape = {256, 256},
+            .gpu_shape = {4096, 4096},
+            .dtypes = {rows::dtypes.begin(), rows::dtypes.end()},
+            .against = against};
+  };
+  auto fixed = [](auto way) {
+    return [=](const Shape &shape, DType dtype, const Target &target) {
+      return way(transpose(shape, dtype), target);
+    };
+  };
+  std::vector<Rung> rungs = {
+      rung("naive", "a warp writes along a row of Y, and reads down a column of X",
+           fixed(transposes::by_element)),
+      rung("shared", "a tile in shared memory: rows of X and of Y, but all lanes of a warp read one bank",
+           fixed(transposes::in_tiles)),
+      rung("padded", "one more word in each row of the tile: no bank conflicts",
+           fixed(transposes::in_padded_tiles)),
+      rung("swizzled", "the elements of a row of the tile permuted instead: no bank conflicts, no padding",
+           fixed(transposes::in_swizzled_tiles), "transpose/shared"),
+      rung("vectors", "each thread loads and stores 16 bytes at a time",
+           [](const Shape &shape, DType dtype, const Target &target) {
+             return transposes::in_vectors(transpose(shape, dtype), shape, target);
+           })};
+  rungs.back().variant = transposes::vector_variant;
+  return rungs;
+}
+
+/// The rungs of the tutorial `gemv`.
+static std::vector<Rung> of_a_product_with_a_vector() {
+  auto rung = [](const char *name, const char *summary, BuildFunction build, Shape tile,
+                 std::optional<Variant> (*variant)(const Shape &, DType) = nullptr) -> Rung {
+    return {.tutorial = "gemv",
+            .name = name,
+            .summary = summary,
+            .build = std::move(build),
+            .tile = std::move(tile),
+            .default_shape = {256, 1024},
+            .gpu_shape = {16384, 4096},
+            .variant = variant,
+            .dtypes = {rows::dtypes.begin(), rows::dtypes.end()}};
+  };
+  auto fixed = [](auto way) {
+    return
+        [=](const Shape &shape, DType dtype, const Target &target) { return way(gemv(shape, dtype), target); };
+  };
+  auto with_knobs = [](auto way) {
+    return [=](const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
+      return way(gemv(shape, dtype), shape, target, knobs);
+    };
+  };
+  std::vector<Rung> rungs = {rung("naive", "y = A*x, one thread per row: a warp reads 32 rows at a time",
+                                  fixed(matvec::by_thread), {64, 32}),
+                             rung("warp", "one warp per row, combined by shuffles: a warp reads along its row",
+                                  fixed(matvec::by_warp), {4, 32}),
+                             rung(
+                                 "vectors", "each lane loads 16 bytes at a time",
+                                 [](const Shape &shape, DType dtype, const Target &target) {
+                                   return matvec::in_vectors(gemv(shape, dtype), shape, target);
+                                 },
+                                 {4, 128}, matvec::vector_variant),
+                             rung("registers", "several rows per warp, which load x once for all of them",
+                                  with_knobs(matvec::in_registers), {4, 128}, matvec::vector_variant),
+                             rung("parts", "few rows: several blocks per row, and the last one adds their sums",
+                                  with_knobs(matvec::in_parts), {4, 1024}, matvec::parts_variant)};
+  rungs.back().lesson = Lesson{"A100", {16, 65536}};
+  return rungs;
+}
+
+/// Adds these tutorials before the tutorial `fast`.
 static std::vector<Rung> with_rows(std::vector<Rung> rungs) {
-  std::vector<Rung> added;
+  std::vector<Rung> added = of_a_sum();
+  for (auto *rungs_of : {of_a_transpose, of_a_product_with_a_vector})
+    for (Rung &rung : rungs_of())
+      added.push_back(std::move(rung));
   for (auto &[name, computation, workload] :
        {std::tuple("softmax", "softmax", &softmax), std::tuple("layernorm", "layer norm", &layernorm),
         std::tuple("rmsnorm", "RMS norm", &rmsnorm)})

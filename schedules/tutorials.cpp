@@ -43,6 +43,21 @@ const std::vector<Tutorial> &builtin_tutorials() {
       {"tensor", "products by matrix units", "nestsmith",
        "fragments in the lanes of a warp, ldmatrix, swizzled tiles, and asynchronous copies in several stages",
        "tune tensor/tuned, which searches its knobs for a GPU and a shape"},
+      {"reduce", "the sum of a vector", "nestsmith, after M. Harris, Optimizing Parallel Reduction in CUDA",
+       "one reduction by all threads of a GPU: through shared memory, by shuffles, and in one kernel, whose "
+       "last "
+       "block adds the sums of the others",
+       "softmax, whose rows are reduced in the same way; principles/one_launch, on what a kernel costs"},
+      {"transpose", "the transpose of a matrix", "nestsmith",
+       "a tile in shared memory, so that loads and stores are coalesced; bank conflicts, and their cures by "
+       "padding "
+       "and by a permutation",
+       "principles/transposed, where the operand of a product has these conflicts; tensor/swizzled"},
+      {"gemv", "the product of a matrix and a vector", "nestsmith",
+       "a kernel that reads each element of a matrix once: one thread and one warp per row, 16 bytes at a "
+       "time, "
+       "and the vector in registers for several rows; few rows are divided among blocks",
+       "reduce, on the last block; softmax; ladder, where elements are used again"},
       {"softmax", "softmax of rows", "nestsmith",
        "reductions across threads: by one thread, by the lanes of a warp, and by the warps of a block, which "
        "keeps "

@@ -261,6 +261,37 @@ Program rmsnorm(const Shape &shape, DType dtype) {
   return w.output({Y});
 }
 
+Program vector_sum(const Shape &shape, DType dtype) {
+  Workload w("vector_sum");
+  auto [N] = extents<1>(w, shape, "a vector", "N", {"N"});
+  Tensor x = w.placeholder("x", {N}, operand_type(dtype));
+  Reduce k = reduce_axis("k", N);
+  Tensor y =
+      w.compute("y", {1}, {"i"}, [&](const Expr &) -> Definition { return sum(factor(dtype, x(k)), k); });
+  return w.output({y});
+}
+
+Program transpose(const Shape &shape, DType dtype) {
+  Workload w("transpose");
+  auto [M, N] = extents<2>(w, shape, "a transpose", "MxN", {"M", "N"});
+  Tensor X = w.placeholder("X", {M, N}, operand_type(dtype), rows(w, shape, "ldx"));
+  Tensor Y =
+      w.compute("Y", {N, M}, {"j", "i"}, [&](const Expr &j, const Expr &i) -> Definition { return X(i, j); });
+  return w.output({{Y, rows(w, shape, "ldy")}});
+}
+
+Program gemv(const Shape &shape, DType dtype) {
+  Workload w("gemv");
+  auto [M, N] = extents<2>(w, shape, "a product of a matrix and a vector", "MxN", {"M", "N"});
+  Tensor A = w.placeholder("A", {M, N}, operand_type(dtype), rows(w, shape, "lda"));
+  Tensor x = w.placeholder("x", {N}, operand_type(dtype));
+  Reduce j = reduce_axis("j", N);
+  Tensor y = w.compute("y", {M}, {"i"}, [&](const Expr &i) -> Definition {
+    return sum(factor(dtype, A(i, j)) * factor(dtype, x(j)), j);
+  });
+  return w.output({y});
+}
+
 std::optional<Program> find_workload(const std::string &name, const Shape &shape, DType dtype) {
   for (bool a : {false, true})
     for (bool b : {false, true})
@@ -275,7 +306,10 @@ std::optional<Program> find_workload(const std::string &name, const Shape &shape
       {"relu_steps", relu_steps},
       {"softmax", softmax},
       {"layernorm", layernorm},
-      {"rmsnorm", rmsnorm}};
+      {"rmsnorm", rmsnorm},
+      {"vector_sum", vector_sum},
+      {"transpose", transpose},
+      {"gemv", gemv}};
   auto known = others.find(name);
   return known == others.end() ? std::nullopt : std::optional(known->second(shape, dtype));
 }

@@ -57,6 +57,15 @@ Program layernorm(const Shape &shape, DType dtype);
 /// Y = X * rsqrt(mean square + 1e-5) * gamma for each row of X: the RMS norm, with the types of `layernorm`.
 Program rmsnorm(const Shape &shape, DType dtype);
 
+/// y[0] = the sum of the N elements of x, for a shape N.
+Program vector_sum(const Shape &shape, DType dtype);
+
+/// Y[j, i] = X[i, j] for a shape M, N, the extents of X. X and Y have the type `dtype`, or f32 for tf32.
+Program transpose(const Shape &shape, DType dtype);
+
+/// y = A*x with A: M x N and x: N elements, for a shape M, N. A and x are the operands.
+Program gemv(const Shape &shape, DType dtype);
+
 /// Returns the computation of this header whose program has this name, such as "gemm_nt". None for any other
 /// name, and for `alternate`, because it needs a condition. Throws UserError (usage) if the computation does
 /// not support the shape.

@@ -1,6 +1,7 @@
 #include "runtime/check/runnable.h"
 
 #include "dsl/expr/error.h"
+#include "dsl/hardware/fragment.h"
 #include "dsl/ir/allocation.h"
 #include "dsl/ir/intrinsic.h"
 #include "lowering/share_values.h"
@@ -66,7 +67,8 @@ private:
 };
 
 /// Fragments in shared memory, with one copy for each warp. Before the pass `flatten`, an access of a fragment
-/// has no lane, so the first lane of a warp executes a call for all of them.
+/// has no lane, so the first lane of a warp executes a call for all of them. If several lanes hold copies of an
+/// element, the first of these lanes stores it for all of them.
 class SharedFragments {
 public:
   explicit SharedFragments(Kernel &kernel) : kernel_(kernel) {
@@ -85,6 +87,12 @@ private:
     BufferNode copy = *allocation.buffer;
     copy.scope = Scope::shared;
     copy.layout = nullptr;
+    std::vector<std::int64_t> box;
+    for (const Expr &extent : copy.shape)
+      box.push_back(as_int(extent).value());
+    FragmentLayout layout(*allocation.buffer, box);
+    if (layout.replicas() > 1)
+      replicated_.emplace(allocation.buffer, std::move(layout));
     copy.shape.insert(copy.shape.begin(), Expr(ceildiv(kernel_.extent(Axis::thread_x), lanes_per_warp)));
     copy.serial = {};
     kernel_.shared.push_back({std::make_shared<const BufferNode>(std::move(copy))});
@@ -104,26 +112,33 @@ private:
                                    : load(found->second, in_copy(access->indices), access->mask, access->fill);
     });
   }
-  Stmt rewrite(const Stmt &stmt) const {
+  Stmt rewrite(const Stmt &stmt, bool in_call = false) const {
     const auto *loop = as<Loop>(stmt);
     const auto *form = loop ? std::get_if<Tensorized>(&loop->form) : nullptr;
+    bool calls = form && form->intrinsic.get().group == Group::warp;
     Stmt result = map_exprs(stmt, [&](const Expr &e) { return rewrite(e); });
-    result = map_children(result, [&](const Stmt &child) { return rewrite(child); });
+    result = map_children(result, [&](const Stmt &child) { return rewrite(child, in_call || calls); });
     if (const auto *store = as<Store>(result); store && moved_.contains(store->buffer)) {
       Store copy = *store;
       copy.indices = in_copy(store->indices);
       copy.buffer = moved_.at(store->buffer);
-      return make(std::move(copy));
+      auto layout = replicated_.find(store->buffer);
+      if (in_call || layout == replicated_.end())
+        return make(std::move(copy));
+      return by_lane(layout->second.lane(store->indices, 0), make(std::move(copy)));
     }
-    if (!form || form->intrinsic.get().group != Group::warp)
-      return result;
+    return calls ? by_lane(0, result) : result;
+  }
+  /// One lane of each warp executes the statement, between barriers of the warp.
+  Stmt by_lane(const Expr &lane, const Stmt &stmt) const {
     Stmt fence = make(Barrier{SyncScope::warp});
-    return make_seq({fence, make(If{equal(thread_ % lanes_per_warp, 0), result}), fence});
+    return make_seq({fence, make(If{equal(thread_ % lanes_per_warp, lane), stmt}), fence});
   }
 
   Kernel &kernel_;
   Expr thread_;
   std::map<Buffer, Buffer> moved_;
+  std::map<Buffer, FragmentLayout> replicated_;
 };
 
 Expr row_major(const Buffer &buffer, const std::vector<Expr> &indices) {

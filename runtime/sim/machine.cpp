@@ -225,7 +225,7 @@ void Machine::arrive(const Instr &instr, std::uint32_t ordered) {
                    fmt::format("{} makes the {} with index {}, but there are {} counters",
                                block_text(decoded, block), barrier_text(decoded.sites[site], {}), index,
                                counters.elements));
-  } else if (!tracer) { // a tracer runs only a few of the blocks
+  } else {
     counters.written[static_cast<std::size_t>(index)] = 1;
     CounterArrivals &arrivals = counters.arrivals[index];
     auto raise = [](BlockTimes &times, std::uint64_t of, std::uint32_t stamp) {

@@ -53,6 +53,7 @@ private:
   void restore();
   Outcome run_blocks(unsigned threads);
   std::vector<Diagnostic> explain(const std::vector<Event> &events);
+  void run_before(const Event &event, std::vector<GlobalBuffer> &globals) const;
   void explain_race(const Event &event, std::vector<Diagnostic> &diagnostics);
 
   const kernel::Kernel &kernel_;
@@ -221,6 +222,24 @@ Outcome Simulation::run_blocks(unsigned threads) {
   return outcome;
 }
 
+/// Runs the blocks that arrive before the blocks of the race, without checks, so that the last block is the
+/// same.
+void Simulation::run_before(const Event &event, std::vector<GlobalBuffer> &globals) const {
+  if (decoded_.arrivals.empty())
+    return;
+  DecodedKernel values =
+      decode(kernel_, scalars_, globals, {.check = false, .baseline = options_.baseline, .arrivals = true});
+  Machine machine(values, globals);
+  std::vector<std::uint64_t> order = order_of_blocks();
+  for (std::uint64_t n = 0; n < static_cast<std::uint64_t>(decoded_.blocks); ++n) {
+    std::uint64_t block = order.empty() ? n : order[n];
+    if (block == event.block)
+      return;
+    if (block != event.other_block)
+      machine.run_block(block);
+  }
+}
+
 /// Runs the blocks again on a copy of the initial memory, and records both sides of each race.
 void Simulation::explain_race(const Event &event, std::vector<Diagnostic> &diagnostics) {
   if (!explained_.insert({event.other_block, event.block}).second)
@@ -233,6 +252,7 @@ void Simulation::explain_race(const Event &event, std::vector<Diagnostic> &diagn
     globals[n].starts_written = globals_[n].starts_written;
     start_written(n, globals[n]);
   }
+  run_before(event, globals);
   Tracer tracer(decoded_);
   std::unique_ptr<Observation> unused = options_.observer ? options_.observer->start(decoded_) : nullptr;
   Machine machine(decoded_, globals, &tracer, unused.get());

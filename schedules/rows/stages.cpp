@@ -1,5 +1,6 @@
 #include "schedules/rows/stages.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace nestsmith::rows {
@@ -33,12 +34,32 @@ std::vector<Stage> inlined_stages(Schedule &s) {
   return stages_of(s);
 }
 
-std::int64_t vector_width(const Shape &shape, DType dtype) {
+std::int64_t vector_width(const Shape &shape, DType dtype, std::size_t n) {
   const std::int64_t bytes = byte_size(dtype);
   for (std::int64_t width = 16 / bytes; width > 1 && width * bytes >= 4; width /= 2)
-    if (shape.is_multiple(1, width))
+    if (shape.is_multiple(n, width))
       return width;
   return 1;
+}
+
+std::vector<Buffer> inputs_of(const Schedule &s, BlockRef block) {
+  std::vector<Buffer> inputs;
+  const Block &reader = *find_block(s.program().body, block.id);
+  for (const Load *load : loads_of(reader))
+    if (load->buffer != reader.body.buffer && std::ranges::find(inputs, load->buffer) == inputs.end())
+      inputs.push_back(load->buffer);
+  return inputs;
+}
+
+void load_in_vectors(Schedule &s, BlockRef block, std::int64_t width) {
+  if (width == 1)
+    return;
+  std::vector<Loop> loops = s.loops(block);
+  for (const Buffer &input : inputs_of(s, block)) {
+    BlockRef elements = s.cache_read(block, input->name, Scope::local);
+    s.compute_at(elements, loops[loops.size() - 2]);
+    s.vectorize(s.loops(elements).back());
+  }
 }
 
 } // namespace nestsmith::rows

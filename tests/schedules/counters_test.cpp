@@ -58,6 +58,8 @@ TEST_P(RungCounts, AreCountedByAFewBlocksAsByAll) {
     for (const kernel::Kernel &kernel : plan.kernels) {
       std::vector<Scalar> scalars = scalars_of(plan, kernel, inputs.scalars);
       model::Counters all = model::count(kernel, scalars);
+      if (all.blocks == 1)
+        continue;
       model::Counters some = model::count(kernel, scalars, {.max_blocks = all.blocks - 1});
       EXPECT_TRUE(some.sampled());
       // If the rows are not a multiple of the threads, the blocks of a one-dimensional grid start anywhere in a

@@ -207,9 +207,12 @@ TEST(Rungs, OfVectorsRefuseShapesOfOtherRanks) {
     }
 }
 
-TEST(Rungs, OfRowsRefuseShapesOfOtherRanks) {
-  const std::map<std::string, std::string> names = {
-      {"softmax", "a softmax"}, {"layernorm", "a layer norm"}, {"rmsnorm", "an RMS norm"}};
+TEST(Rungs, OfMatricesRefuseShapesOfOtherRanks) {
+  const std::map<std::string, std::string> names = {{"softmax", "a softmax of rows"},
+                                                    {"layernorm", "a layer norm of rows"},
+                                                    {"rmsnorm", "an RMS norm of rows"},
+                                                    {"transpose", "a transpose"},
+                                                    {"gemv", "a product of a matrix and a vector"}};
   for (const Rung &rung : builtin_rungs())
     if (rung.tile.size() == 2) {
       auto build = [&](const Shape &shape) { return rung.build(shape, rung.dtype(), Target{}); };
@@ -217,8 +220,12 @@ TEST(Rungs, OfRowsRefuseShapesOfOtherRanks) {
           [&] {
             build({4, 4, 4});
           },
-          ExitCode::usage, names.at(rung.tutorial) + " of rows takes a shape MxN, got 3 extents in '4x4x4'");
-      test::expect_user_error([&] { build({4, 0}); }, ExitCode::usage, "'X' has an extent of 0");
+          ExitCode::usage, names.at(rung.tutorial) + " takes a shape MxN, got 3 extents in '4x4x4'");
+      test::expect_user_error(
+          [&] {
+            build({4, 0});
+          },
+          ExitCode::usage, rung.tutorial == "gemv" ? "'A' has an extent of 0" : "'X' has an extent of 0");
     }
 }
 

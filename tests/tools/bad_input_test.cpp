@@ -35,7 +35,8 @@ TEST(BadInput, UnknownRungNamesTheNearest) {
       "unknown rung 'deep_dive/nave'; `nestsmith list` shows them; did you mean 'deep_dive/naive', ");
   expect_refused(nestsmith("show naive"), 2,
                  "'naive' is the name of several rungs; say 'ladder/naive', 'deep_dive/naive', "
-                 "'transposed/naive', 'tiling/naive', 'softmax/naive', 'layernorm/naive' or 'rmsnorm/naive'");
+                 "'transposed/naive', 'tiling/naive', 'reduce/naive', 'transpose/naive', 'gemv/naive', "
+                 "'softmax/naive', 'layernorm/naive' or 'rmsnorm/naive'");
   expect_refused(nestsmith("emit zzz"), 2, "unknown rung 'zzz'; `nestsmith list` shows them");
   expect_refused(nestsmith("show deep_dive"), 2, "'deep_dive' is a tutorial, expected one rung");
   // `transposed` is a rung of principles and the name of another tutorial.

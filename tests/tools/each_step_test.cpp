@@ -57,6 +57,12 @@ TEST(EachStep, RunsDirectivesAndPassesOnShapesThatHurt) {
     EXPECT_TRUE(contains(good.out, text));
 }
 
+/// Each lane of a warp has a copy of the result, which the passes before `flatten` store once.
+TEST(EachStep, FindsNoFaultInReductionsByShuffles) {
+  for (const char *rung : {"reduce/shuffles", "softmax/warp"})
+    EXPECT_EQ(nestsmith(std::string("check ") + rung + " --each-step").code, 0) << rung;
+}
+
 TEST(EachStep, NamesTheDirectiveAtFaultAndHowToSeeItAgain) {
   test::TemporaryFolder folder;
   std::string file = (folder / "fault.json").string();

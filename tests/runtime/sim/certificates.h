@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <list>
 #include <set>
 
 namespace nestsmith::test {
@@ -30,6 +31,11 @@ inline std::vector<Hazard> hazards_found(const Program &source, const kernel::Ke
   std::vector<sim::Argument> arguments;
   for (Array &array : inputs.arrays)
     arguments.push_back({&array});
+  std::list<Array> workspaces; // the last parameters; zeros, as counters require
+  for (std::size_t n = arguments.size(); n < kernel.params.size(); ++n)
+    arguments.push_back({&workspaces.emplace_back(kernel.params[n]->dtype,
+                                                  std::vector{kernel::element_count(kernel.params[n])}),
+                         false});
   std::vector<Hazard> found;
   for (const sim::Diagnostic &diagnostic :
        sim::run(kernel, arguments, inputs.scalars, {.max_diagnostics = 100}).diagnostics)
