@@ -18,10 +18,10 @@ Schedule by_thread(const Program &program, const Target &target) {
   return s;
 }
 
-/// The first `half` threads combine two results each of the `2*half` that y reads. Half of 2 is y.
+/// The first `half` threads combine two neighbouring results each of the `2*half` that y reads. Half of 2 is y.
 static void halve(Schedule &s, BlockRef y, Loop i, std::int64_t half) {
   auto name = [&](const char *what) { return fmt::format("{}_{}", what, half); };
-  Loop thread = s.split<2>(s.loops(y).back(), {2, half}, free_names(s, {name("pair"), name("part")}))[1];
+  Loop thread = s.split<2>(s.loops(y).back(), {half, 2}, free_names(s, {name("part"), name("pair")}))[0];
   BlockRef results = half > 1 ? s.rfactor(thread, free_names(s, {name("results")})) : y;
   s.reverse_compute_at(results, i);
   s.unroll(s.loops(results).back());

@@ -13,8 +13,8 @@ namespace nestsmith::reductions {
 /// One thread reads all elements. The other 31 of its warp have no work.
 Schedule by_thread(const Program &program, const Target &target);
 
-/// One block. Each thread reduces every 256th element. Then 128 threads combine two of these results each, in
-/// shared memory, and so on.
+/// One block. Each thread reduces every 256th element. Then 128 threads combine two neighbouring results each,
+/// in shared memory, and so on.
 Schedule by_tree(const Program &program, const Target &target);
 
 /// One block. Shuffles combine the results of a warp, and shared memory those of the warps.

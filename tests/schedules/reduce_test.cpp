@@ -83,7 +83,8 @@ TEST(Reduce, ShufflesNeedOneBarrier) {
   kernel::Plan tree = plan_of("tree", {1000}), shuffles = plan_of("shuffles", {1000});
   EXPECT_EQ(counts_of(tree).barriers.warps, 8U * 8U) << "8 barriers, which each of the 8 warps passes";
   EXPECT_EQ(counts_of(shuffles).barriers.warps, 8U);
-  EXPECT_EQ(counts_of(tree).total(Scope::shared, false).conflicts, 0U);
+  EXPECT_GT(counts_of(tree).total(Scope::shared, false).conflicts, 0U) << "a warp reads every second word";
+  EXPECT_EQ(counts_of(shuffles).total(Scope::shared, false).conflicts, 0U);
   EXPECT_GT(tree.kernels[0].shared_bytes, 32 * shuffles.kernels[0].shared_bytes);
 }
 
