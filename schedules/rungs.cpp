@@ -2,7 +2,7 @@
 #include "schedules/fast/rungs.h"
 #include "schedules/gemm/rungs.h"
 #include "schedules/ladder/rungs.h"
-#include "schedules/matvec/matvec.h"
+#include "schedules/matvecs/matvecs.h"
 #include "schedules/principles/rungs.h"
 #include "schedules/reductions/reductions.h"
 #include "schedules/rows/rows.h"
@@ -176,19 +176,19 @@ static std::vector<Rung> of_a_product_with_a_vector() {
     };
   };
   std::vector<Rung> rungs = {rung("naive", "y = A*x, one thread per row: a warp reads 32 rows at a time",
-                                  fixed(matvec::by_thread), {64, 32}),
+                                  fixed(matvecs::by_thread), {64, 32}),
                              rung("warp", "one warp per row, combined by shuffles: a warp reads along its row",
-                                  fixed(matvec::by_warp), {4, 32}),
+                                  fixed(matvecs::by_warp), {4, 32}),
                              rung(
                                  "vectors", "each lane loads 16 bytes at a time",
                                  [](const Shape &shape, DType dtype, const Target &target) {
-                                   return matvec::in_vectors(gemv(shape, dtype), shape, target);
+                                   return matvecs::in_vectors(gemv(shape, dtype), shape, target);
                                  },
-                                 {4, 128}, matvec::vector_variant),
+                                 {4, 128}, matvecs::vector_variant),
                              rung("registers", "several rows per warp, which load x once for all of them",
-                                  with_knobs(matvec::in_registers), {4, 128}, matvec::vector_variant),
+                                  with_knobs(matvecs::in_registers), {4, 128}, matvecs::vector_variant),
                              rung("parts", "few rows: several blocks per row, and the last one adds their sums",
-                                  with_knobs(matvec::in_parts), {4, 1024}, matvec::parts_variant)};
+                                  with_knobs(matvecs::in_parts), {4, 1024}, matvecs::parts_variant)};
   rungs.back().lesson = Lesson{"A100", {16, 65536}};
   return rungs;
 }

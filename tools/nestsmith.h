@@ -10,7 +10,7 @@
 ///   schedules of rows         rows::by_thread, by_warp, by_block, in_vectors, in_registers
 ///   schedules of reductions   reductions::by_thread, by_tree, by_shuffles, by_blocks, in_vectors, in_one_pass
 ///   schedules of transposes   transposes::by_element, in_tiles, in_padded_tiles, in_swizzled_tiles, in_vectors
-///   schedules of products     matvec::by_thread, by_warp, in_vectors, in_registers, in_parts
+///   schedules of products     matvecs::by_thread, by_warp, in_vectors, in_registers, in_parts
 ///   the command line          Rung, cli_main
 ///   errors                    UserError, ScheduleError
 
@@ -27,7 +27,7 @@
 #include "lowering/lower.h"
 #include "runtime/check/check.h"
 #include "runtime/check/sim_executor.h"
-#include "schedules/matvec/matvec.h"
+#include "schedules/matvecs/matvecs.h"
 #include "schedules/reductions/reductions.h"
 #include "schedules/rows/rows.h"
 #include "schedules/rung.h"

@@ -4,7 +4,7 @@
 #include "dsl/expr/math.h"
 #include "dsl/ir/tensor.h"
 #include "runtime/model/count.h"
-#include "schedules/matvec/matvec.h"
+#include "schedules/matvecs/matvecs.h"
 #include "schedules/workloads.h"
 #include "tests/contains.h"
 #include "tests/dsl/support.h"
@@ -44,7 +44,7 @@ TEST(Gemv, TheRowsOfAWarpShareTheVector) {
   auto requests = [](std::int64_t rows) {
     Knobs knobs(KnobValues{{"rows", std::to_string(rows)}});
     Shape shape = {64, 256};
-    kernel::Plan plan = lower(matvec::in_registers(gemv(shape, DType::f32), shape, target, knobs));
+    kernel::Plan plan = lower(matvecs::in_registers(gemv(shape, DType::f32), shape, target, knobs));
     return model::count(plan.kernels[0], {}).total(Scope::global, false).requests;
   };
   EXPECT_EQ(requests(1), 2U * 64 * 2);
@@ -56,16 +56,16 @@ TEST(Gemv, IsRightForEachNumberOfRowsOfAWarp) {
     for (const Shape &shape : {Shape{1, 1}, Shape{9, 260}, Shape{33, 30}}) {
       SCOPED_TRACE(fmt::format("{} of {}", rows, to_string(shape)));
       Knobs knobs(KnobValues{{"rows", std::to_string(rows)}});
-      expect_right(matvec::in_registers(gemv(shape, DType::f16), shape, target, knobs));
+      expect_right(matvecs::in_registers(gemv(shape, DType::f16), shape, target, knobs));
     }
 }
 
 /// Few rows have several blocks each, and enough rows have one warp for several of them.
 TEST(Gemv, FewRowsAreDividedAmongBlocks) {
   EXPECT_EQ(plan_of("parts", {16, 1 << 16}).kernels[0].grid()[1], 64);
-  EXPECT_EQ(matvec::parts_variant({2048, 64}, DType::f32), (Variant{"whole", "M >= 2048"}));
-  EXPECT_EQ(matvec::parts_variant({8, 63}, DType::f32), (Variant{"scalar", "N % 2 = 1"}));
-  EXPECT_FALSE(matvec::parts_variant({2047, 64}, DType::f32));
+  EXPECT_EQ(matvecs::parts_variant({2048, 64}, DType::f32), (Variant{"whole", "M >= 2048"}));
+  EXPECT_EQ(matvecs::parts_variant({8, 63}, DType::f32), (Variant{"scalar", "N % 2 = 1"}));
+  EXPECT_FALSE(matvecs::parts_variant({2047, 64}, DType::f32));
   EXPECT_FALSE(contains(emit(EmitInfo{}, plan_of("parts", {2048, 64})), "arrives_last("));
   EXPECT_TRUE(contains(emit(EmitInfo{}, plan_of("parts", {16, 1 << 16})),
                        "const bool last = arrives_last(&arrived[block], 64);"));
@@ -73,7 +73,7 @@ TEST(Gemv, FewRowsAreDividedAmongBlocks) {
 
 Schedule in_parts(const Shape &shape, DType dtype, std::int64_t rows, std::int64_t steps) {
   Knobs knobs(KnobValues{{"rows", std::to_string(rows)}, {"steps", std::to_string(steps)}});
-  return matvec::in_parts(gemv(shape, dtype), shape, target, knobs);
+  return matvecs::in_parts(gemv(shape, dtype), shape, target, knobs);
 }
 
 TEST(Gemv, TheLastBlockOfARowIsRightInEveryOrderOfBlocks) {
@@ -111,17 +111,17 @@ TEST(MatrixAndVector, OfAnyComputationAreRight) {
     SCOPED_TRACE(to_string(shape));
     Program program = farthest(shape);
     Knobs registers, parts;
-    expect_right(matvec::by_thread(program, target));
-    expect_right(matvec::by_warp(program, target));
-    expect_right(matvec::in_vectors(program, shape, target));
-    expect_right(matvec::in_registers(program, shape, target, registers));
-    expect_right(matvec::in_parts(program, shape, target, parts));
+    expect_right(matvecs::by_thread(program, target));
+    expect_right(matvecs::by_warp(program, target));
+    expect_right(matvecs::in_vectors(program, shape, target));
+    expect_right(matvecs::in_registers(program, shape, target, registers));
+    expect_right(matvecs::in_parts(program, shape, target, parts));
   }
 }
 
 TEST(MatrixAndVector, AreRefusedForAComputationOfElements) {
   try {
-    matvec::in_vectors(transpose({8, 8}, DType::f32), {8, 8}, target);
+    matvecs::in_vectors(transpose({8, 8}, DType::f32), {8, 8}, target);
     ADD_FAILURE() << "expected a refusal";
   } catch (const UserError &error) {
     EXPECT_TRUE(contains(error.what(), "no block reduces over lane; name a loop of a reduction"));

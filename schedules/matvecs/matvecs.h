@@ -9,7 +9,7 @@
 
 #include <optional>
 
-namespace nestsmith::matvec {
+namespace nestsmith::matvecs {
 
 /// One thread for each row: the lanes of a warp read 32 rows, one line of memory for each.
 Schedule by_thread(const Program &program, const Target &target);
@@ -33,4 +33,4 @@ Schedule in_parts(const Program &program, const Shape &shape, const Target &targ
 /// Many rows are computed as by `in_registers`, and rows of which no vector is a part element by element.
 std::optional<Variant> parts_variant(const Shape &shape, DType dtype);
 
-} // namespace nestsmith::matvec
+} // namespace nestsmith::matvecs

@@ -1,4 +1,4 @@
-#include "schedules/matvec/matvec.h"
+#include "schedules/matvecs/matvecs.h"
 
 #include "dsl/schedule/knobs.h"
 #include "schedules/free_names.h"
@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-namespace nestsmith::matvec {
+namespace nestsmith::matvecs {
 
 namespace {
 
@@ -158,4 +158,4 @@ std::optional<Variant> parts_variant(const Shape &shape, DType dtype) {
   return vector_variant(shape, dtype);
 }
 
-} // namespace nestsmith::matvec
+} // namespace nestsmith::matvecs
