@@ -92,6 +92,27 @@ TEST(Report, AKoreanPageHasKoreanReasons) {
     EXPECT_FALSE(has(page, english));
 }
 
+/// The change and its gain, in the language of the page.
+TEST(Report, HasTheAdviceOfExplain) {
+  TemporaryFolder folder;
+  std::string path = (folder / "page.html").string();
+  const std::string at = " --gpu A100 --shape 128x128x128";
+  const auto explained = test::parsed(nestsmith("explain principles/transposed" + at + " --json"));
+  const std::string change = explained.getAsObject()->getObject("advice")->getString("change")->str();
+  auto page = [&](const std::string &options) {
+    EXPECT_EQ(nestsmith("report principles/transposed" + at + " --device sim -o " + path + options).code, 0);
+    return test::read_file(path);
+  };
+  const std::string first = page("");
+  EXPECT_TRUE(has(first, "<p class=\"advice\">To improve: " + change + ": "));
+  EXPECT_TRUE(first == page("")) << "the advice of the earlier call is used again";
+  std::string korean = page(" --lang ko");
+  EXPECT_TRUE(has(korean, "<p class=\"advice\">개선 방법: B_shared"));
+  EXPECT_TRUE(has(korean, "배 줄어듭니다."));
+  EXPECT_FALSE(has(korean, "To improve"));
+  EXPECT_FALSE(has(page(" --no-advice"), "class=\"advice\""));
+}
+
 /// `explain` makes the same comparison. The other rung is not on the page.
 TEST(Report, OneRungIsComparedWithTheOneBeforeInTheTutorial) {
   TemporaryFolder folder;
