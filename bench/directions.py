@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How often the estimate of `explain` has the direction of measured times, for neighbouring rungs.
 
-    bench/directions.py FILE... --gpu H200 [--nestsmith PROGRAM] [--least 5] [--all]
+    bench/directions.py FILE... --gpu H200 [--nestsmith PROGRAM] [--least 5] [--all] [--tutorials NAME…]
 
 FILE is a table of `nestsmith bench --record`, such as schedules/measured/h200.json, or has rows of `bench --json`, one
 JSON object a line. A pair is a rung and the one on which it builds, by `nestsmith list --json`, with times of one shape and
@@ -101,12 +101,15 @@ def main():
     parser.add_argument("--nestsmith", default=str(ROOT / "build/bin/nestsmith"), metavar="PROGRAM")
     parser.add_argument("--least", type=float, default=5, metavar="PERCENT")
     parser.add_argument("--all", action="store_true", help="also pairs that were not measured in turns")
+    parser.add_argument("--tutorials", nargs="+", metavar="NAME", help="only the pairs of these tutorials")
     options = parser.parse_args()
     listed = answer(options.nestsmith, "list")
     if listed is None:
         return 2
     rows = measured(options.files)
-    pairs = list(pairs_to_judge(rows, listed["rungs"], options.least, options.all))
+    rungs = [rung for rung in listed["rungs"]
+             if not options.tutorials or rung["name"].split("/")[0] in options.tutorials]
+    pairs = list(pairs_to_judge(rows, rungs, options.least, options.all))
     times = estimates({key for pair in pairs for key in pair}, options.nestsmith, options.gpu)
     right, wrong = collections.Counter(), collections.defaultdict(list)
     for before, after in pairs:
