@@ -58,11 +58,11 @@ TEST(Report, WritesOneFileThatNeedsNoOther) {
 TEST(Report, HasTheTableOfRunAndTheWordsOfExplain) {
   TemporaryFolder folder;
   std::string path = (folder / "page.html").string();
-  ASSERT_EQ(
-      nestsmith("report deep_dive/naive deep_dive/coalesced --gpu A100 --shape 64x64x64 --device sim -o " +
-                path)
-          .code,
-      0);
+  ASSERT_EQ(nestsmith("report deep_dive/naive deep_dive/coalesced --gpu A100 --shape 64x64x64 --device sim "
+                      "--no-advice -o " +
+                      path)
+                .code,
+            0);
   std::string page = test::read_file(path);
   for (const char *rung : {"deep_dive/naive", "deep_dive/coalesced"}) {
     const auto explained =
@@ -78,11 +78,11 @@ TEST(Report, HasTheTableOfRunAndTheWordsOfExplain) {
 TEST(Report, AKoreanPageHasKoreanReasons) {
   TemporaryFolder folder;
   std::string path = (folder / "page.html").string();
-  ASSERT_EQ(
-      nestsmith("report ladder/naive ladder/coalesced --gpu A100 --shape 64x64x64 --device sim --lang ko -o " +
-                path)
-          .code,
-      0);
+  ASSERT_EQ(nestsmith("report ladder/naive ladder/coalesced --gpu A100 --shape 64x64x64 --device sim "
+                      "--no-advice --lang ko -o " +
+                      path)
+                .code,
+            0);
   std::string page = test::read_file(path);
   EXPECT_TRUE(has(page, "ladder/naive보다 "));
   EXPECT_TRUE(has(page, "<p>이 스케줄은 A100에서 적어도 "));
@@ -117,7 +117,9 @@ TEST(Report, HasTheAdviceOfExplain) {
 TEST(Report, OneRungIsComparedWithTheOneBeforeInTheTutorial) {
   TemporaryFolder folder;
   std::string path = (folder / "page.html").string();
-  ASSERT_EQ(nestsmith("report deep_dive/shared --gpu H200 --shape 64x64x64 --device sim -o " + path).code, 0);
+  ASSERT_EQ(
+      nestsmith("report deep_dive/shared --gpu H200 --shape 64x64x64 --device sim --no-advice -o " + path).code,
+      0);
   std::string page = test::read_file(path);
   const auto explained = test::parsed(nestsmith("explain deep_dive/shared --gpu H200 --shape 64x64x64 --json"));
   EXPECT_TRUE(has(page, explained.getAsObject()->getString("step_in_words")->str()));
@@ -380,7 +382,7 @@ TEST(Report, PublishedFiguresAreDrawnForTheirGpuAndShapeOnly) {
 TEST(Report, APageHasTheGpuOfItsSource) {
   TemporaryFolder folder;
   std::string path = (folder / "page.html").string();
-  ASSERT_EQ(nestsmith("report worklog/2 --shape 64x64x64 --device sim -o " + path).code, 0);
+  ASSERT_EQ(nestsmith("report worklog/2 --shape 64x64x64 --device sim --no-advice -o " + path).code, 0);
   std::string page = test::read_file(path);
   EXPECT_TRUE(has(page, "NVIDIA RTX A6000 (sm_86); the GPU of the source; select another with --gpu"));
   EXPECT_TRUE(has(page, "<caption>on the simulator, as RTX A6000 would run it (sm_86)</caption>"));
