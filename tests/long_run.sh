@@ -1,5 +1,6 @@
 #!/bin/sh
-# Runs the campaigns of the fuzzer on all cores: random schedules, schedules for warps, and mutants of traces.
+# Runs the campaigns of the fuzzer on all cores: random schedules, schedules for warps, and mutants of traces. Before
+# them, runs the nets of which ctest takes samples.
 set -eu
 . "$(dirname "$0")/rungs_of.sh"
 
@@ -8,7 +9,8 @@ usage() {
 usage: long_run.sh [-j N] NESTSMITH_FUZZ [SECONDS [SEED]]
 Runs N processes at a time (all cores), each for SECONDS (600) and with seeds of its own from SEED (1) on: of three
 processes, one takes random schedules, one schedules for warps, and one mutants of traces (docs/fuzzing.md). Prints
-what they found, and saves the traces in finds/ beside NESTSMITH_FUZZ. The exit code is 1 if there is a find.
+what they found, and saves the traces in finds/ beside NESTSMITH_FUZZ. Before, runs the whole of those tests beside
+NESTSMITH_FUZZ of which ctest takes a sample. The exit code is 1 if there is a find.
 HELP
 }
 
@@ -23,6 +25,14 @@ fuzz=$1 seconds=${2:-600} seed=${3:-1}
 finds=$(dirname "$fuzz")/finds
 output=$(mktemp -d)
 trap 'rm -rf "$output"' EXIT
+
+# full NAME FILTER: runs these tests of nestsmith_NAME_tests, with all cases.
+full() {
+  program=$(dirname "$fuzz")/nestsmith_$1_tests
+  [ ! -x "$program" ] || NESTSMITH_FULL=1 "$program" --gtest_brief=1 --gtest_filter="$2" || echo "$1" >>"$output/failed"
+}
+full schedules 'EmittedText.*'
+full cli 'Advice.OfRungs*'
 
 for n in $(seq 0 $((jobs > 3 ? jobs - 1 : 2))); do
   case $((n % 3)) in

@@ -48,7 +48,12 @@ case " $* " in
 esac
 echo "the next seed is $2"
 FAKE
-chmod +x "$folder/nestsmith" "$folder/sanitizer" "$folder/fuzz"
+cat >"$folder/nestsmith_cli_tests" <<'FAKE'
+#!/bin/sh
+echo "full: $NESTSMITH_FULL, $2"
+[ -z "${WRONG_ADVICE:-}" ]
+FAKE
+chmod +x "$folder/nestsmith" "$folder/sanitizer" "$folder/fuzz" "$folder/nestsmith_cli_tests"
 
 bad=0
 # shows CODE TEXT COMMAND...: expects that the command ends with the code and prints the text.
@@ -91,4 +96,6 @@ shows 0 "## warps from the seed 100000005: exit code 0
 the next seed is 100000005" "$long" -j 1 "$folder/fuzz" 1 5
 shows 1 "## mutants from the seed 200000001: exit code 1
 mutant 7: crashed in judge" env FINDS=--mutate-traces "$long" -j 2 "$folder/fuzz" 1
+shows 0 "full: 1, --gtest_filter=Advice.OfRungs*" "$long" -j 1 "$folder/fuzz" 1
+shows 1 "full: 1" env WRONG_ADVICE=1 "$long" -j 1 "$folder/fuzz" 1
 exit $bad

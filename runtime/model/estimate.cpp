@@ -63,11 +63,7 @@ std::vector<bool> path(const std::vector<Instruction> &code) {
 /// The clocks of the SM for blocks that start together.
 double wave_clocks(SmWork work, const LoopCounts &counts) {
   auto clocks = [&](double main) {
-    work.iterations.clear();
-    for (double iterations : counts.iterations)
-      work.iterations.push_back(std::llround(iterations));
-    if (counts.main < work.iterations.size())
-      work.iterations[counts.main] = std::llround(main);
+    work.iterations = counts.part(main);
     return sm_clocks(work);
   };
   double wanted = counts.main < counts.iterations.size() ? counts.iterations[counts.main] : 0;
@@ -77,9 +73,63 @@ double wave_clocks(SmWork work, const LoopCounts &counts) {
   return last + (wanted - executed_iterations) * (last - first) / (executed_iterations - first_iterations);
 }
 
+/// If the numbers of iterations account for less than this part of the loads, there are several passes.
+constexpr double accounted_loads = 0.75;
+
+/// How often an instruction is executed.
+double times_of(const LoopCounts &counts, std::size_t instruction) {
+  double product = 1;
+  for (std::size_t n = 0; n < counts.loops.size(); ++n)
+    if (counts.loops[n].begin <= instruction && instruction <= counts.loops[n].end)
+      product *= counts.iterations[n];
+  return product;
+}
+
+/// `counted`: the arithmetic determines the iterations of the main loop.
+void count_passes(LoopCounts &counts, const std::vector<Instruction> &code, const std::vector<bool> &executed,
+                  double loads, bool counted) {
+  double accounted = 0;
+  std::vector<int> in_loop(counts.loops.size());
+  int outside = 0;
+  for (std::size_t at = 0; at < code.size(); ++at) {
+    if (!executed[at] || (code[at].unit != Unit::global_load && code[at].unit != Unit::async_copy))
+      continue;
+    accounted += times_of(counts, at);
+    auto outermost = std::ranges::find_if(
+        counts.loops, [&](const CodeLoop &loop) { return loop.begin <= at && at <= loop.end; });
+    (outermost == counts.loops.end() ? outside
+                                     : in_loop[static_cast<std::size_t>(outermost - counts.loops.begin())])++;
+  }
+  std::vector<std::size_t> passes;
+  for (std::size_t n = 0; n < in_loop.size(); ++n)
+    if (in_loop[n] > 0)
+      passes.push_back(n);
+  bool has_main = counts.main < counts.loops.size();
+  if (passes.empty() || (has_main && std::ranges::find(passes, counts.main) == passes.end()))
+    return;
+  if (counted && (passes.size() == 1 || accounted >= accounted_loads * loads))
+    return;
+  for (std::size_t n : passes)
+    counts.iterations[n] = std::max(1.0, (loads - outside) / static_cast<double>(passes.size()) / in_loop[n]);
+  if (!has_main)
+    counts.main = passes.front();
+  counts.passes = std::move(passes);
+}
+
 } // namespace
 
-LoopCounts loop_counts(const std::vector<Instruction> &code, double arithmetic, double barriers) {
+std::vector<std::int64_t> LoopCounts::part(double main_iterations) const {
+  std::vector<std::int64_t> result;
+  for (double each : iterations)
+    result.push_back(std::llround(each));
+  if (main < iterations.size())
+    result[main] = std::llround(main_iterations);
+  for (std::size_t n : passes)
+    result[n] = std::max<std::int64_t>(1, std::llround(iterations[n] * main_iterations / iterations[main]));
+  return result;
+}
+
+LoopCounts loop_counts(const std::vector<Instruction> &code, double arithmetic, double barriers, double loads) {
   std::vector<bool> executed = path(code);
   LoopCounts result;
   bool products = std::ranges::find(code, Unit::matrix, &Instruction::unit) != code.end();
@@ -98,6 +148,7 @@ LoopCounts loop_counts(const std::vector<Instruction> &code, double arithmetic, 
   result.main = static_cast<std::size_t>(most - result.loops.begin());
   if (most == result.loops.end() || (*most).*count == 0) {
     result.main = result.loops.size();
+    count_passes(result, code, executed, loads, /*counted=*/false);
     return result;
   }
   const CodeLoop &main = *most;
@@ -112,8 +163,13 @@ LoopCounts loop_counts(const std::vector<Instruction> &code, double arithmetic, 
     double inside = result.loops[inner].*count, outside = main.*count - inside;
     result.iterations[inner] = std::max(1.0, std::round((arithmetic / iterations - outside) / inside));
   } else {
-    iterations = std::max(1.0, (arithmetic - (all - main.*count)) / (main.*count));
+    iterations = (arithmetic - (all - main.*count)) / (main.*count);
   }
+  // Functions such as exp have instructions of their own. If there are more outside of the loop than were
+  // counted, the count says nothing about the loop.
+  bool counted = iterations >= 1;
+  iterations = std::max(1.0, iterations);
+  count_passes(result, code, executed, loads, counted);
   return result;
 }
 
@@ -127,13 +183,7 @@ std::vector<WaveShape> wave_shapes(const Waves &waves, int blocks_per_sm, int sm
   return shapes;
 }
 
-double CountedCode::times(std::size_t instruction) const {
-  double product = 1;
-  for (std::size_t n = 0; n < counts.loops.size(); ++n)
-    if (counts.loops[n].begin <= instruction && instruction <= counts.loops[n].end)
-      product *= counts.iterations[n];
-  return product;
-}
+double CountedCode::times(std::size_t instruction) const { return times_of(counts, instruction); }
 
 std::optional<CountedCode> counted_code(const KernelAnalysis &analysis) {
   if (!analysis.compiled)
@@ -145,7 +195,9 @@ std::optional<CountedCode> counted_code(const KernelAnalysis &analysis) {
   const Counters &counters = analysis.counters;
   std::uint64_t products = counters.matrix_calls().warps,
                 arithmetic = products > 0 ? products : counters.multiply_adds.warps + counters.floating.warps;
-  LoopCounts counts = loop_counts(code, static_cast<double>(arithmetic) / warps, analysis.barriers_of_warp());
+  LoopCounts counts =
+      loop_counts(code, static_cast<double>(arithmetic) / warps, analysis.barriers_of_warp(),
+                  static_cast<double>(counters.merged(Scope::global, /*stores=*/false).requests) / warps);
   return CountedCode{std::move(code), std::move(counts)};
 }
 

@@ -12,13 +12,22 @@ namespace nestsmith::model {
 
 /// The loops on the path of `code` through full tiles, with numbers of iterations that agree with the counts of
 /// one warp: the barriers of an outer loop, and the arithmetic instructions of the loop with most of them (the
-/// products, if the code uses matrix units). All other loops are executed once.
+/// products, if the code uses matrix units). If these numbers do not account for the loads from global memory,
+/// the code passes over its data several times, as a softmax does: then each loop that follows another one
+/// takes the same share of the loads. All other loops are executed once.
 struct LoopCounts {
   std::vector<CodeLoop> loops;
   std::vector<double> iterations;
-  std::size_t main = 0; ///< the outermost loop with most arithmetic; `loops.size()` if there is none
+  /// The outermost loop with most arithmetic, or the longest pass without any; `loops.size()` if there is none.
+  std::size_t main = 0;
+  std::vector<std::size_t> passes = {}; ///< loops that follow each other; empty: only the main loop counts
+
+  /// The iterations of a part of the work, in which the main loop has `main_iterations`.
+  std::vector<std::int64_t> part(double main_iterations) const;
 };
-LoopCounts loop_counts(const std::vector<Instruction> &code, double arithmetic, double barriers);
+/// The arithmetic instructions, the barriers and the requests of loads from global memory of one warp.
+LoopCounts loop_counts(const std::vector<Instruction> &code, double arithmetic, double barriers,
+                       double loads = 0);
 
 /// The number of blocks on an SM at the same time, and how often this happens. The last wave is distributed
 /// over all SMs.

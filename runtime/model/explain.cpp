@@ -245,20 +245,6 @@ std::string limit_text(const KernelAnalysis &analysis, Language language) {
              part < half ? more.in(language) : std::string_view());
 }
 
-std::string_view name(Quality quality) {
-  switch (quality) {
-  case Quality::exact:
-    return "exact";
-  case Quality::modelled:
-    return "modelled";
-  case Quality::bound:
-    return "bound";
-  case Quality::unknown:
-    return "n/a";
-  }
-  internal_error("unknown kind of figure");
-}
-
 std::string number_text(double value) {
   if (value == 0)
     return "0";

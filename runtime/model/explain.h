@@ -2,20 +2,13 @@
 /// Explanations of an analysis: pure functions from figures to text.
 
 #include "runtime/model/analysis.h"
+#include "runtime/model/quality.h"
 #include "runtime/model/verdict.h"
 
 #include <string>
 #include <vector>
 
 namespace nestsmith {
-
-/// The quality of a figure:
-///   exact     a property of the lowered kernel or of the GPU
-///   modelled  the result of a model; the header of the model documents it
-///   bound     a minimum time from the GPU's documented rates (see analysis.h)
-///   unknown   not available; the value is n/a
-enum class Quality : std::uint8_t { exact, modelled, bound, unknown };
-std::string_view name(Quality quality);
 
 struct Fact {
   std::string label; ///< "Registers per thread"

@@ -16,23 +16,11 @@ using model::Counters;
 using model::OpCounts;
 using model::Traffic;
 
-std::string_view name(MetricKind kind) {
-  switch (kind) {
-  case MetricKind::exact:
-    return "exact";
-  case MetricKind::modelled:
-    return "modelled";
-  case MetricKind::not_available:
-    return "n/a";
-  }
-  internal_error("a kind of metric without a name");
-}
-
 namespace {
 
 /// The value of a metric, and whether it is exact, modelled or not available.
 struct Figure {
-  MetricKind kind = MetricKind::not_available;
+  Quality quality = Quality::unknown;
   std::optional<double> value;
   std::string note;
 };
@@ -53,27 +41,27 @@ constexpr const char *by_calculator = "cuda_occupancy.h, with the registers that
 
 double number(std::uint64_t value) { return static_cast<double>(value); }
 
-Figure not_available(std::string why) { return {MetricKind::not_available, std::nullopt, std::move(why)}; }
+Figure not_available(std::string why) { return {Quality::unknown, std::nullopt, std::move(why)}; }
 
 /// A property of the lowered kernel.
 template <class F> Compute counted(F f) {
-  return [f](const MetricInputs &m) { return Figure{MetricKind::exact, f(m.counters), ""}; };
+  return [f](const MetricInputs &m) { return Figure{Quality::exact, f(m.counters), ""}; };
 }
 
 template <class F> Compute counted_by(const char *model, F f) {
-  return [model, f](const MetricInputs &m) { return Figure{MetricKind::modelled, f(m.counters), model}; };
+  return [model, f](const MetricInputs &m) { return Figure{Quality::modelled, f(m.counters), model}; };
 }
 
 template <class F> Compute cached(F f) {
   return [f](const MetricInputs &m) {
-    return m.traffic ? Figure{MetricKind::modelled, f(*m.traffic), by_caches}
+    return m.traffic ? Figure{Quality::modelled, f(*m.traffic), by_caches}
                      : not_available("no caches were modelled");
   };
 }
 
 template <class F> Compute launched(F f) {
   return [f](const MetricInputs &m) {
-    return m.occupancy ? Figure{MetricKind::modelled, f(*m.occupancy, m), by_calculator}
+    return m.occupancy ? Figure{Quality::modelled, f(*m.occupancy, m), by_calculator}
                        : not_available("no occupancy was computed");
   };
 }
@@ -126,11 +114,10 @@ Compute of_banks(bool stores, std::uint64_t model::RequestSums::*field) {
     std::uint64_t rows = stores ? 0 : m.counters.ldmatrix().*field;
     double value = number(m.counters.ordinary(Scope::shared, stores).*field + rows);
     if (!stores && m.counters.ldmatrix().requests > 0)
-      return Figure{MetricKind::modelled, value,
-                    "with ldmatrix; an H200 also counts a few other accesses here"};
-    return wide ? Figure{MetricKind::modelled, value,
+      return Figure{Quality::modelled, value, "with ldmatrix; an H200 also counts a few other accesses here"};
+    return wide ? Figure{Quality::modelled, value,
                          "accesses of 8 bytes by half a warp at a time, of 16 by a quarter"}
-                : Figure{MetricKind::exact, value, ""};
+                : Figure{Quality::exact, value, ""};
   };
 }
 
@@ -140,9 +127,9 @@ Entries shared_memory(bool stores) {
                       [=](const MetricInputs &m) {
                         double value = number(m.counters.ordinary(Scope::shared, stores).requests);
                         if (!stores && m.counters.copied(Scope::shared).requests > 0)
-                          return Figure{MetricKind::modelled, value,
+                          return Figure{Quality::modelled, value,
                                         "without the loads that ptxas adds before asynchronous copies"};
-                        return Figure{MetricKind::exact, value, ""};
+                        return Figure{Quality::exact, value, ""};
                       }},
                      {named("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{}.sum"), "wavefront",
                       of_banks(stores, &model::RequestSums::wavefronts)},
@@ -211,7 +198,7 @@ Entries matrix_units(bool integers) {
              double clocks = of_products(m.counters, integers, [&](const Intrinsic &product) {
                return m.gpu->matrix_clocks(product) * m.gpu->schedulers; // each has a unit
              });
-             return Figure{MetricKind::modelled, clocks, "the least number of clocks, by the rate of mma.sync"};
+             return Figure{Quality::modelled, clocks, "the least number of clocks, by the rate of mma.sync"};
            },
            MetricOrigin::counter, named("sm__pipe_tensor_subpipe_{}_cycles_active.sum")}};
 }
@@ -274,7 +261,7 @@ Entries launch() {
          if (!m.occupancy || !m.gpu)
            return not_available("no occupancy was computed");
          Waves all = waves(*m.gpu, *m.occupancy, static_cast<std::int64_t>(m.counters.blocks));
-         return Figure{MetricKind::modelled, all.waves, by_calculator};
+         return Figure{Quality::modelled, all.waves, by_calculator};
        },
        profiler},
       {"launch__registers_per_thread_allocated", "register",
@@ -297,7 +284,7 @@ Entries launch() {
                          auto bound = m.occupancy->bound.find(limit);
                          return bound == m.occupancy->bound.end()
                                     ? not_available("the kernel uses none, or the amount is not known")
-                                    : Figure{MetricKind::modelled, bound->second, by_calculator};
+                                    : Figure{Quality::modelled, bound->second, by_calculator};
                        },
                        profiler});
   return entries;
@@ -341,7 +328,7 @@ std::vector<Metric> metrics(const MetricInputs &inputs) {
   for (const Entry &entry : all_entries()) {
     Figure figure = entry.compute(inputs);
     result.push_back({gb20x && !entry.on_gb20x.empty() ? entry.on_gb20x : entry.name, entry.unit, entry.origin,
-                      figure.kind, figure.value, std::move(figure.note)});
+                      figure.quality, figure.value, std::move(figure.note)});
   }
   return result;
 }

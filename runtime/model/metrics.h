@@ -8,6 +8,7 @@
 #include "runtime/model/counters.h"
 #include "runtime/model/gpus.h"
 #include "runtime/model/occupancy.h"
+#include "runtime/model/quality.h"
 #include "runtime/model/traffic.h"
 
 #include <cstdint>
@@ -17,14 +18,6 @@
 #include <vector>
 
 namespace nestsmith {
-
-/// The quality of a metric:
-///   exact          a property of the lowered kernel; the hardware counter has the same value if the compiler
-///                  keeps all operations
-///   modelled       the result of the model that `Metric::note` names
-///   not_available  `Metric::note` states the reason
-enum class MetricKind : std::uint8_t { exact, modelled, not_available };
-std::string_view name(MetricKind kind); ///< "exact", "modelled", "n/a"
 
 /// The provider of a metric:
 ///   counter   a counter of the GPU, which CUPTI can read
@@ -36,9 +29,9 @@ struct Metric {
   std::string name; ///< "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"
   std::string unit; ///< "sector", "%", …; empty for a ratio
   MetricOrigin origin = MetricOrigin::counter;
-  MetricKind kind = MetricKind::not_available;
-  std::optional<double> value; ///< none if not available
-  std::string note;            ///< modelled: the name of the model; not available: the reason; otherwise empty
+  Quality quality = Quality::unknown;
+  std::optional<double> value; ///< none if unknown
+  std::string note;            ///< modelled: the name of the model; unknown: the reason; otherwise empty
 };
 
 /// The inputs from which the metrics of one launch are computed. If a pointer is null, the metrics that need it

@@ -302,10 +302,7 @@ Timeline timeline(const KernelAnalysis &analysis, const Gpu &gpu, const std::vec
     SmWork work = code->work;
     work.code = &code->code;
     work.blocks = blocks;
-    for (double iterations : code->counts.iterations)
-      work.iterations.push_back(std::llround(iterations));
-    if (has_main)
-      work.iterations[code->counts.main] = executed;
+    work.iterations = code->counts.part(static_cast<double>(executed));
     Recorder recorder(*code, numbers, lines, blocks, options.max_events);
     work.observer = &recorder;
     double clocks = sm_clocks(work);

@@ -20,6 +20,18 @@ std::string say(Language language, fmt::format_string<Facts...> en, fmt::format_
   return fmt::format(language == Language::en ? en : ko, std::forward<Facts>(facts)...);
 }
 
+/// A text in each language.
+struct Texts {
+  std::string en, ko;
+  const std::string &in(Language language) const { return language == Language::en ? en : ko; }
+  friend bool operator==(const Texts &, const Texts &) = default;
+};
+template <typename... Facts>
+Texts texts(fmt::format_string<const Facts &...> en, fmt::format_string<const Facts &...> ko,
+            const Facts &...facts) {
+  return {fmt::format(en, facts...), fmt::format(ko, facts...)};
+}
+
 /// Words without facts.
 struct Words {
   std::string_view en, ko;

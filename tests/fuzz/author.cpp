@@ -193,7 +193,7 @@ void Author::one_nest() {
     return;
   std::string at = random_.pick(around)->var->name;
   for (const std::string &name : names)
-    if (std::ranges::none_of(loops(name), [&](const For *loop) { return loop->var->name == at; }))
+    if (!is_below(name, at))
       go(chance(70) ? "reverse_compute_at" : "compute_at", {BlockName{name}, LoopName{at}});
 }
 
@@ -283,6 +283,10 @@ bool Author::has_loop(const std::string &name) const {
 
 std::vector<const For *> Author::loops(const std::string &name) const {
   return loops_of(path_to(body(), block(name).id));
+}
+
+bool Author::is_below(const std::string &name, const std::string &loop) const {
+  return std::ranges::any_of(loops(name), [&](const For *each) { return each->var->name == loop; });
 }
 
 std::vector<const For *> Author::serial_loops(const std::string &name) const {

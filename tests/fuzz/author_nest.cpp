@@ -150,8 +150,7 @@ bool Author::reduce_across_threads(const std::string &name) {
   };
   Names others;
   for (const Block *other : blocks_of(body()))
-    if (std::ranges::none_of(loops(other->id->name),
-                             [&](const For *loop) { return loop->var->name == around; }))
+    if (!is_below(other->id->name, around))
       others.push_back(other->id->name);
   for (const std::string &other : others) {
     if (other == copy || !has_loop(around) || !chance(80) ||

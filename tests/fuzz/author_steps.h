@@ -71,6 +71,8 @@ private:
   std::string any_block() { return random_.pick(blocks_of(body()))->id->name; }
   std::vector<const For *> loops(const std::string &name) const;
   std::vector<const For *> serial_loops(const std::string &name) const;
+  bool is_below(const std::string &name,
+                const std::string &loop) const; ///< whether the loop is around the block
   static bool sums(const Block &block, const Var &loop);
   /// Whether the last index of two operands is the axis of the sum, so that dot4 may replace it.
   static bool is_dot(const Block &block);

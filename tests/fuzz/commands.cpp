@@ -209,7 +209,8 @@ std::optional<std::string> fault_of_commands(const Case &test_case, const Schedu
     if (options.runs) // `explain` counts the iterations of one thread, which takes as long as they do
       calls.push_back({"explain", file});
     if (options.report && options.runs)
-      calls.push_back({"report", file, "-o", path("case.html"), "--device", "sim", "--no-cache"});
+      calls.push_back(
+          {"report", file, "-o", path("case.html"), "--device", "sim", "--no-cache", "--no-advice"});
   }
   std::vector<Rung> rungs = {rung_of(test_case)};
   // A trace whose shape has no extents only describes its computation, so both texts are equal.

@@ -16,10 +16,10 @@ protected:
       GTEST_SKIP() << why;
   }
 
-  /// Writes a page and returns its path.
+  /// Writes a page without advice, which takes most of the time, and returns its path.
   std::string page(const std::string &arguments) {
     std::string path = (folder_ / "page.html").string();
-    Ran ran = test::nestsmith("report " + arguments + " --device sim -o " + path);
+    Ran ran = test::nestsmith("report " + arguments + " --device sim --no-advice -o " + path);
     EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
     return path;
   }

@@ -58,11 +58,11 @@ TEST(Report, WritesOneFileThatNeedsNoOther) {
 TEST(Report, HasTheTableOfRunAndTheWordsOfExplain) {
   TemporaryFolder folder;
   std::string path = (folder / "page.html").string();
-  ASSERT_EQ(
-      nestsmith("report deep_dive/naive deep_dive/coalesced --gpu A100 --shape 64x64x64 --device sim -o " +
-                path)
-          .code,
-      0);
+  ASSERT_EQ(nestsmith("report deep_dive/naive deep_dive/coalesced --gpu A100 --shape 64x64x64 --device sim "
+                      "--no-advice -o " +
+                      path)
+                .code,
+            0);
   std::string page = test::read_file(path);
   for (const char *rung : {"deep_dive/naive", "deep_dive/coalesced"}) {
     const auto explained =
@@ -78,11 +78,11 @@ TEST(Report, HasTheTableOfRunAndTheWordsOfExplain) {
 TEST(Report, AKoreanPageHasKoreanReasons) {
   TemporaryFolder folder;
   std::string path = (folder / "page.html").string();
-  ASSERT_EQ(
-      nestsmith("report ladder/naive ladder/coalesced --gpu A100 --shape 64x64x64 --device sim --lang ko -o " +
-                path)
-          .code,
-      0);
+  ASSERT_EQ(nestsmith("report ladder/naive ladder/coalesced --gpu A100 --shape 64x64x64 --device sim "
+                      "--no-advice --lang ko -o " +
+                      path)
+                .code,
+            0);
   std::string page = test::read_file(path);
   EXPECT_TRUE(has(page, "ladder/naive보다 "));
   EXPECT_TRUE(has(page, "<p>이 스케줄은 A100에서 적어도 "));
@@ -92,11 +92,34 @@ TEST(Report, AKoreanPageHasKoreanReasons) {
     EXPECT_FALSE(has(page, english));
 }
 
+/// The change and its gain, in the language of the page.
+TEST(Report, HasTheAdviceOfExplain) {
+  TemporaryFolder folder;
+  std::string path = (folder / "page.html").string();
+  const std::string at = " --gpu A100 --shape 128x128x128";
+  const auto explained = test::parsed(nestsmith("explain principles/transposed" + at + " --json"));
+  const std::string change = explained.getAsObject()->getObject("advice")->getString("change")->str();
+  auto page = [&](const std::string &options) {
+    EXPECT_EQ(nestsmith("report principles/transposed" + at + " --device sim -o " + path + options).code, 0);
+    return test::read_file(path);
+  };
+  const std::string first = page("");
+  EXPECT_TRUE(has(first, "<p class=\"advice\">To improve: " + change + ": "));
+  EXPECT_TRUE(first == page("")) << "the advice of the earlier call is used again";
+  std::string korean = page(" --lang ko");
+  EXPECT_TRUE(has(korean, "<p class=\"advice\">개선 방법: B_shared"));
+  EXPECT_TRUE(has(korean, "배 줄어듭니다."));
+  EXPECT_FALSE(has(korean, "To improve"));
+  EXPECT_FALSE(has(page(" --no-advice"), "class=\"advice\""));
+}
+
 /// `explain` makes the same comparison. The other rung is not on the page.
 TEST(Report, OneRungIsComparedWithTheOneBeforeInTheTutorial) {
   TemporaryFolder folder;
   std::string path = (folder / "page.html").string();
-  ASSERT_EQ(nestsmith("report deep_dive/shared --gpu H200 --shape 64x64x64 --device sim -o " + path).code, 0);
+  ASSERT_EQ(
+      nestsmith("report deep_dive/shared --gpu H200 --shape 64x64x64 --device sim --no-advice -o " + path).code,
+      0);
   std::string page = test::read_file(path);
   const auto explained = test::parsed(nestsmith("explain deep_dive/shared --gpu H200 --shape 64x64x64 --json"));
   EXPECT_TRUE(has(page, explained.getAsObject()->getString("step_in_words")->str()));
@@ -359,7 +382,7 @@ TEST(Report, PublishedFiguresAreDrawnForTheirGpuAndShapeOnly) {
 TEST(Report, APageHasTheGpuOfItsSource) {
   TemporaryFolder folder;
   std::string path = (folder / "page.html").string();
-  ASSERT_EQ(nestsmith("report worklog/2 --shape 64x64x64 --device sim -o " + path).code, 0);
+  ASSERT_EQ(nestsmith("report worklog/2 --shape 64x64x64 --device sim --no-advice -o " + path).code, 0);
   std::string page = test::read_file(path);
   EXPECT_TRUE(has(page, "NVIDIA RTX A6000 (sm_86); the GPU of the source; select another with --gpu"));
   EXPECT_TRUE(has(page, "<caption>on the simulator, as RTX A6000 would run it (sm_86)</caption>"));

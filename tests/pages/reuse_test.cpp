@@ -29,8 +29,8 @@ struct Reuse : testing::Test {
   std::pair<std::int64_t, std::int64_t> reused(const std::string &options,
                                                const std::string &binary = NESTSMITH_BINARY) {
     std::string command = "env " + environment() + " " + binary + " report " + options +
-                          " --device sim --json -o " + page() + " >" + (folder / "out").string() + " 2>" +
-                          (folder / "err").string();
+                          " --device sim --no-advice --json -o " + page() + " >" + (folder / "out").string() +
+                          " 2>" + (folder / "err").string();
     EXPECT_EQ(std::system(command.c_str()), 0) << test::read_file(folder / "err");
     auto value = llvm::json::parse(test::read_file(folder / "out"));
     EXPECT_TRUE(static_cast<bool>(value));
@@ -59,13 +59,14 @@ TEST_F(Reuse, TheSecondPageEqualsTheFirstAndIsMadeWithoutACheck) {
   EXPECT_EQ(analyses, 7) << "two of each rung, and one of tiling/naive";
   EXPECT_TRUE(test::read_file(page()) == first);
 
-  Ran again = nestsmith("report " + rungs + " --shape 64x64x64 --device sim -o " + page(), environment());
+  Ran again =
+      nestsmith("report " + rungs + " --shape 64x64x64 --device sim --no-advice -o " + page(), environment());
   EXPECT_THAT(again.out, HasSubstr("; 3 checks and 7 analyses reused\n"));
   EXPECT_THAT(again.err, HasSubstr("2 of 3: tensor/ldmatrix: run reused, explain …\n"));
   EXPECT_TRUE(test::read_file(page()) == first);
 
-  Ran anew =
-      nestsmith("report --no-cache " + rungs + " --shape 64x64x64 --device sim -o " + page(), environment());
+  Ran anew = nestsmith("report --no-cache " + rungs + " --shape 64x64x64 --device sim --no-advice -o " + page(),
+                       environment());
   EXPECT_THAT(anew.out, Not(HasSubstr("reused")));
   EXPECT_THAT(anew.err, Not(HasSubstr("reused")));
   EXPECT_TRUE(test::read_file(page()) == first);
@@ -112,8 +113,22 @@ TEST_F(Reuse, ADamagedEntryIsReplaced) {
   EXPECT_EQ(reused().first, 3);
 }
 
+TEST_F(Reuse, TheAdviceOfADamagedEntryIsMadeAgain) {
+  const std::string command = "report tiling/shared --shape 32x32x32 --device sim -o " + page();
+  EXPECT_EQ(nestsmith(command, environment()).code, 0);
+  const std::string first = test::read_file(page());
+  EXPECT_THAT(first, HasSubstr("class=\"advice\""));
+  DiskCache cache(folder / "cache", "result"); // the entries have a correct checksum
+  for (const char *content : {"", "{}", R"({"seconds": 1, "estimated": true, "tried": [{"en": "x"}]})"}) {
+    for (const std::filesystem::path &entry : entries())
+      cache.put(entry.stem().string(), content);
+    EXPECT_EQ(nestsmith(command, environment()).code, 0);
+    EXPECT_TRUE(test::read_file(page()) == first) << content;
+  }
+}
+
 TEST_F(Reuse, AFolderThatCannotBeWrittenChangesNothing) {
-  std::string command = "report " + rungs + " --shape 64x64x64 --device sim -o " + page();
+  std::string command = "report " + rungs + " --shape 64x64x64 --device sim --no-advice -o " + page();
   reused();
   const std::string first = test::read_file(page());
   for (int n = 0; n < 2; ++n) {
@@ -126,7 +141,7 @@ TEST_F(Reuse, AFolderThatCannotBeWrittenChangesNothing) {
 
 TEST_F(Reuse, ProcessesShareAFolder) {
   auto command = [&](const std::string &name) {
-    return "report " + rungs + " --shape 64x64x64 --device sim -o " + (folder / name).string();
+    return "report " + rungs + " --shape 64x64x64 --device sim --no-advice -o " + (folder / name).string();
   };
   Ran a, b;
   std::thread other([&] { a = nestsmith(command("a.html"), environment()); });

@@ -10,9 +10,9 @@
 
 namespace nestsmith::test {
 
-/// Returns whether results of the rung in this floating-point type, or the next that it has, are rounded by a
-/// function, so that no run of a check is exact. In ring mode (u32), functions are hashes, and all results are
-/// exact.
+/// Returns whether a function rounds results of the rung in this type, so that no run of a check is exact. If
+/// the rung does not take the type, in the type that it takes instead. In ring mode (u32), the value of a
+/// function is a hash, and all results are exact.
 inline bool rounds(const Rung &rung, DType dtype) {
   if (!is_float(dtype))
     return false;

@@ -36,12 +36,12 @@ Loop in_threads(Schedule &s) {
   return thread;
 }
 
-struct Way {
+struct NamedSchedule {
   const char *name;
   std::function<void(Schedule &)> schedule;
 };
-const std::vector<Way> &ways() {
-  static const std::vector<Way> table = {
+const std::vector<NamedSchedule> &schedules_of_rows() {
+  static const std::vector<NamedSchedule> table = {
       {"unscheduled", [](Schedule &) {}},
       {"threads", in_threads},
       {"split",
@@ -91,10 +91,10 @@ TEST(Reducers, AreRightInEverySchedule) {
   for (Reducer reducer : reducers)
     for (DType dtype : {DType::f32, DType::u32, DType::i32})
       for (auto [m, n] : {std::pair(1, 1), std::pair(37, 13), std::pair(33, 8), std::pair(5, 31)})
-        for (const Way &way : ways()) {
-          SCOPED_TRACE(fmt::format("{} {} {}x{} {}", name(reducer), name(dtype), m, n, way.name));
+        for (const NamedSchedule &each : schedules_of_rows()) {
+          SCOPED_TRACE(fmt::format("{} {} {}x{} {}", name(reducer), name(dtype), m, n, each.name));
           Schedule s(rows(reducer, m, n, dtype));
-          way.schedule(s);
+          each.schedule(s);
           if (reducer != Reducer::product || dtype != DType::f32) { // its roundings depend on the order
             EXPECT_TRUE(same_meaning(s));
           }
@@ -117,7 +117,7 @@ TEST(Reducers, ArePrintedWithTheirIdentity) {
 TEST(Reducers, KeepTheGuardOfATailOfATile) {
   for (Reducer reducer : reducers) {
     Schedule s(rows(reducer, 32, 13));
-    ways()[3].schedule(s);
+    schedules_of_rows()[3].schedule(s);
     kernel::Plan plan = lower(s);
     EXPECT_EQ(testing::Value(kernel::print(plan), HasSubstr("if")), reducer != Reducer::sum)
         << name(reducer) << kernel::print(plan);
@@ -127,24 +127,24 @@ TEST(Reducers, KeepTheGuardOfATailOfATile) {
 /// Each element is below the identity that another reducer would begin with.
 TEST(Reducers, BeginAtTheirIdentity) {
   for (auto [reducer, number] : {std::pair(Reducer::max, -3.0F), std::pair(Reducer::min, 3.0F)})
-    for (const Way &way : ways()) {
+    for (const NamedSchedule &each : schedules_of_rows()) {
       Schedule s(rows(reducer, 37, 13));
-      way.schedule(s);
+      each.schedule(s);
       std::vector<Array> arrays{Array(DType::f32, {37, 13}), Array(DType::f32, {37})};
       std::ranges::fill(arrays[0].view<float>(), number);
       SimExecutor simulator;
       EXPECT_THAT(simulator.run(lower(s), arrays, {}).diagnostics, testing::IsEmpty());
       for (float y : arrays[1].view<float>())
-        ASSERT_EQ(y, number) << name(reducer) << " " << way.name;
+        ASSERT_EQ(y, number) << name(reducer) << " " << each.name;
     }
 }
 
 TEST(Reducers, MaximumAndMinimumIgnoreNaN) {
   for (Reducer reducer : {Reducer::max, Reducer::min})
-    for (const Way &way : ways())
+    for (const NamedSchedule &each : schedules_of_rows())
       for (std::size_t place : {0, 5, 12}) {
         Schedule s(rows(reducer, 1, 13));
-        way.schedule(s);
+        each.schedule(s);
         std::vector<Array> arrays{Array(DType::f32, {1, 13}), Array(DType::f32, {1})};
         for (std::size_t k = 0; k < 13; ++k)
           arrays[0].view<float>()[k] = static_cast<float>(k);
@@ -152,7 +152,7 @@ TEST(Reducers, MaximumAndMinimumIgnoreNaN) {
         SimExecutor simulator;
         EXPECT_THAT(simulator.run(lower(s), arrays, {}).diagnostics, testing::IsEmpty());
         float expected = reducer == Reducer::max ? (place == 12 ? 11.0F : 12.0F) : (place == 0 ? 1.0F : 0.0F);
-        EXPECT_EQ(arrays[1].view<float>()[0], expected) << name(reducer) << " " << way.name << " " << place;
+        EXPECT_EQ(arrays[1].view<float>()[0], expected) << name(reducer) << " " << each.name << " " << place;
       }
 }
 
@@ -196,7 +196,7 @@ TEST(Reducers, ALongProductIsComparedInAnExactRun) {
 TEST(Reducers, AreInTracesOfVersion3) {
   for (Reducer reducer : reducers) {
     Schedule s(rows(reducer, 4, 5));
-    ways()[4].schedule(s);
+    schedules_of_rows()[4].schedule(s);
     std::string text = to_json(trace_file(s, {4, 5}, DType::f32));
     bool sums = reducer == Reducer::sum;
     EXPECT_THAT(text, HasSubstr(sums ? "\"nestsmith_trace\": 2" : "\"nestsmith_trace\": 3"));

@@ -1,11 +1,13 @@
 #pragma once
 /// Selects the rungs, shapes, types and architectures of a test. The quick tests use a sample for each rung,
 /// which the name of the rung determines. Together, the samples of all rungs contain all pairs. The long tests
-/// use larger samples or the rest.
+/// use larger samples or the rest. Nets that cost much take samples in the long tests, too, and everything in
+/// tests/long_run.sh, which sets NESTSMITH_FULL.
 
 #include "schedules/rung.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -36,6 +38,12 @@ std::vector<Value> sample(const Rung &rung, const std::vector<Value> &all, std::
 inline std::vector<std::string> architectures() {
   return {"sm_75", "sm_80",  "sm_86",  "sm_87",  "sm_88",  "sm_89",
           "sm_90", "sm_100", "sm_103", "sm_110", "sm_120", "sm_121"};
+}
+
+/// As `sample`, and all values in the long run (tests/long_run.sh).
+template <typename Value>
+std::vector<Value> sample_unless_full(const Rung &rung, const std::vector<Value> &all, std::size_t count) {
+  return sample(rung, all, std::getenv("NESTSMITH_FULL") ? all.size() : count);
 }
 
 /// Returns the architectures that support the rung.

@@ -67,16 +67,22 @@ TEST_P(OneKernel, ServesEveryShape) {
   }
 }
 
-TEST_P(OneKernel, IsTakenByEveryArchitecture) {
+INSTANTIATE_SAMPLED(OneKernel);
+
+class OneText : public testing::TestWithParam<test::Part> {};
+
+/// For one of the oldest and the newest encoding of instructions. tests/nvrtc_all.sh compiles the text of each
+/// rung for all sizes for all architectures.
+TEST_P(OneText, IsTakenByAnArchitecture) {
   const cuda::Nvrtc *nvrtc = nullptr;
   try {
     nvrtc = &cuda::Nvrtc::get();
   } catch (const UserError &error) {
     GTEST_SKIP() << "needs NVRTC: " << error.what();
   }
-  const auto &[rung, others] = GetParam();
+  const Rung *rung = GetParam().rung;
   kernel::Plan plan = lower(rung->build(symbolic(rung->tile), rung->dtype(), Target{}));
-  for (const std::string &arch : test::sample(*rung, test::that_take(*rung, {"sm_75", "sm_90"}), 1, others)) {
+  for (const std::string &arch : test::sample(*rung, test::that_take(*rung, {"sm_75", "sm_90"}), 1)) {
     for (const kernel::Kernel &kernel : plan.kernels) {
       cuda::Compiled compiled = nvrtc->compile(cuda_kernel(kernel), entry_name(kernel), arch);
       EXPECT_EQ(compiled.spill_stores + compiled.spill_loads, 0);
@@ -85,7 +91,8 @@ TEST_P(OneKernel, IsTakenByEveryArchitecture) {
   }
 }
 
-INSTANTIATE_SAMPLED(OneKernel);
+INSTANTIATE_TEST_SUITE_P(Rungs, OneText, testing::ValuesIn(test::parts(false)),
+                         [](const auto &info) { return test::test_name(*info.param.rung); });
 
 TEST(Symbolic, KernelReadsAsIfWrittenByHand) {
   for (const char *name : {"deep_dive/naive", "deep_dive/shared"}) {

@@ -2,8 +2,11 @@
 
 #include "tests/tools/run_binary.h"
 
+#include <fmt/format.h>
+#include <llvm/Support/FormatVariadic.h>
 #include <map>
 #include <set>
+#include <vector>
 
 namespace nestsmith {
 namespace {
@@ -66,37 +69,100 @@ TEST(ExplainCommand, TakesATraceThatItHasNeverSeen) {
   EXPECT_FALSE(contains(nestsmith("explain " + file).out, "\nAgainst "));
 }
 
-TEST(ExplainCommand, WritesATimeLineThatPerfettoOpens) {
+using Thread = std::pair<std::int64_t, std::int64_t>; ///< pid, tid
+
+/// Expects an event of the Trace Event Format with the fields that its phase needs.
+void expect_trace_event(const llvm::json::Object &event) {
+  const std::string phase = event.getString("ph")->str();
+  auto text = [&] { return llvm::formatv("{0}", llvm::json::Value(llvm::json::Object(event))).str(); };
+  EXPECT_TRUE(event.getString("name") && !event.getString("name")->empty()) << text();
+  EXPECT_TRUE(event.getInteger("pid") && *event.getInteger("pid") > 0) << text();
+  if (phase == "M") {
+    bool process = event.getString("name") == llvm::StringRef("process_name");
+    EXPECT_TRUE(process || event.getString("name") == llvm::StringRef("thread_name")) << text();
+    EXPECT_EQ(bool(event.getInteger("tid")), !process) << text();
+    EXPECT_TRUE(event.getObject("args") && event.getObject("args")->getString("name")) << text();
+    return;
+  }
+  EXPECT_TRUE(phase == "X" || phase == "b" || phase == "e") << text();
+  EXPECT_TRUE(event.getInteger("tid") && event.getString("cat")) << text();
+  EXPECT_TRUE(event.getNumber("ts") && *event.getNumber("ts") >= 0) << text();
+  EXPECT_EQ(bool(event.getNumber("dur")), phase == "X") << text();
+  EXPECT_EQ(bool(event.getInteger("id")), phase != "X") << text();
+  if (phase == "X") {
+    EXPECT_GT(*event.getNumber("dur"), 0) << text();
+  }
+}
+
+/// Expects what Perfetto needs to show all events: names of all processes and threads, times in order, a begin
+/// before each end, and events of a thread that contain each other or do not overlap. Returns the categories.
+std::set<std::string> expect_trace(const llvm::json::Array &events) {
+  std::set<std::int64_t> processes;
+  std::set<Thread> threads;
+  std::set<std::string> categories;
+  std::map<std::int64_t, std::string> flights; // open ones, with name and category
+  std::map<Thread, std::vector<double>> ends;  // of the events around the next one
+  double last = 0;
+  for (const llvm::json::Value &each : events) {
+    const llvm::json::Object &event = *each.getAsObject();
+    expect_trace_event(event);
+    const std::string phase = event.getString("ph")->str();
+    const std::int64_t process = *event.getInteger("pid");
+    if (phase == "M") {
+      bool first = event.getInteger("tid") ? threads.insert({process, *event.getInteger("tid")}).second
+                                           : processes.insert(process).second;
+      EXPECT_TRUE(first) << "a name is given once";
+      continue;
+    }
+    const Thread thread = {process, *event.getInteger("tid")};
+    EXPECT_TRUE(processes.contains(process) && threads.contains(thread)) << process << " " << thread.second;
+    categories.insert(event.getString("cat")->str());
+    const double begin = *event.getNumber("ts");
+    EXPECT_GE(begin, last) << "in order";
+    last = begin;
+    if (phase == "X") {
+      std::vector<double> &around = ends[thread];
+      while (!around.empty() && around.back() <= begin)
+        around.pop_back();
+      const double end = begin + *event.getNumber("dur");
+      EXPECT_TRUE(around.empty() || end <= around.back()) << "overlaps at " << begin;
+      around.push_back(end);
+      continue;
+    }
+    const std::string flight = event.getString("cat")->str() + " " + event.getString("name")->str();
+    if (phase == "b") {
+      EXPECT_TRUE(flights.insert({*event.getInteger("id"), flight}).second) << "begins once";
+    } else {
+      EXPECT_EQ(flights[*event.getInteger("id")], flight);
+      flights.erase(*event.getInteger("id"));
+    }
+  }
+  EXPECT_TRUE(flights.empty()) << "each flight ends";
+  return categories;
+}
+
+TEST(ExplainCommand, WritesATimeLineInTheTraceEventFormat) {
   TemporaryFolder folder;
   std::string file = (folder / "out.json").string();
-  Ran ran = nestsmith("explain tiling/shared --gpu H200 --shape 128x128x128 --timeline " + file);
-  if (ran.code == 4 && contains(ran.err, "a time line needs the machine code"))
-    GTEST_SKIP() << "needs NVRTC";
-  ASSERT_EQ(ran.code, 0) << ran.err;
-  EXPECT_TRUE(matches(ran.out, "\nTime line\n.*4 of [0-9]+ iterations of 'for \\(int "));
-  const llvm::json::Value value = parsed({0, test::read_file(file), ""});
-  const llvm::json::Object &root = *value.getAsObject();
-  const llvm::json::Object &about = *root.getObject("otherData");
-  EXPECT_EQ(about.getString("time_unit"), llvm::StringRef("1 us is 1 clock of the SM"));
-  EXPECT_EQ(*about.getInteger("executed_iterations"), 4);
-  std::set<std::string> names;
-  std::map<std::int64_t, int> flights;
-  double last = 0;
-  for (const llvm::json::Value &each : *root.getArray("traceEvents")) {
-    const llvm::json::Object &event = *each.getAsObject();
-    if (auto kind = event.getString("cat"))
-      names.insert(kind->str());
-    if (event.getString("ph") == llvm::StringRef("M"))
-      continue;
-    EXPECT_GE(*event.getNumber("ts"), last) << "in order";
-    last = *event.getNumber("ts");
-    if (event.getString("ph") != llvm::StringRef("X"))
-      flights[*event.getInteger("id")] += event.getString("ph") == llvm::StringRef("b") ? 1 : -1;
+  for (const std::string rung : {"tiling/shared --set block_size=16", "tensor/async4", "softmax/warp"}) {
+    std::string shape = rung == "softmax/warp" ? "256x1024" : "128x128x128";
+    Ran ran = nestsmith(fmt::format("explain {} --gpu H200 --shape {} --timeline {}", rung, shape, file));
+    if (ran.code == 4 && contains(ran.err, "a time line needs the machine code"))
+      GTEST_SKIP() << "needs NVRTC";
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    const llvm::json::Value value = parsed({0, test::read_file(file), ""});
+    const llvm::json::Object &root = *value.getAsObject();
+    EXPECT_EQ(root.getString("displayTimeUnit"), llvm::StringRef("ns"));
+    const llvm::json::Object &about = *root.getObject("otherData");
+    EXPECT_EQ(about.getString("time_unit"), llvm::StringRef("1 us is 1 clock of the SM"));
+    std::set<std::string> categories = expect_trace(*root.getArray("traceEvents"));
+    for (const char *kind : {"instruction", "stall", "iteration", "unit", "flight"})
+      EXPECT_TRUE(categories.contains(kind)) << rung << " " << kind;
+    if (rung.starts_with("tiling/shared")) {
+      EXPECT_EQ(*about.getInteger("executed_iterations"), 4);
+      EXPECT_TRUE(matches(ran.out, "\nTime line\n.*4 of [0-9]+ iterations of 'for \\(int "));
+    }
   }
-  for (const char *kind : {"instruction", "stall", "iteration", "unit", "flight"})
-    EXPECT_TRUE(names.contains(kind)) << kind;
-  for (const auto &[id, open] : flights)
-    EXPECT_EQ(open, 0) << "each flight ends";
 }
 
 TEST(ExplainCommand, RefusesATimeLineThatItCannotWrite) {

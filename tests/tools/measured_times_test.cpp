@@ -49,7 +49,7 @@ protected:
   /// A page about two rungs.
   std::string page(const std::string &options) {
     std::string file = (folder / "page.html").string();
-    Ran ran = nestsmith("report ladder/naive ladder/coalesced --device sim -o " + file + options,
+    Ran ran = nestsmith("report ladder/naive ladder/coalesced --device sim --no-advice -o " + file + options,
                         "CUDA_VISIBLE_DEVICES=");
     EXPECT_EQ(ran.code, 0) << ran.err;
     std::string text = test::read_file(file);
@@ -90,7 +90,8 @@ TEST_F(MeasuredTimes, DecideAgainstTheEstimateAndTheBound) {
   EXPECT_EQ(verdict.getString("by"), llvm::StringRef("record"));
   EXPECT_EQ(verdict.getNumber("ratio"), 2.0);
   std::string page = (folder / "page.html").string();
-  EXPECT_EQ(nestsmith("report ladder/naive ladder/coalesced --device sim -o " + page + options).code, 0);
+  EXPECT_EQ(
+      nestsmith("report ladder/naive ladder/coalesced --device sim --no-advice -o " + page + options).code, 0);
   std::string html = test::read_file(page);
   EXPECT_TRUE(contains(html, "Measured: 2 ms on NVIDIA H200, 2026-11-23, cuBLAS 13.1.0 500 us (0.25)"));
   EXPECT_TRUE(contains(html, "Worse than ladder/naive: measured on NVIDIA H200"));
@@ -193,7 +194,7 @@ TEST_F(MeasuredTimes, GiveAPageItsGpu) {
 TEST_F(MeasuredTimes, AreReadBeforeTheFirstRung) {
   std::string options = with({}), file = (folder / "page.html").string();
   std::ofstream(folder / "times.json") << "{}";
-  Ran ran = nestsmith("report tiling -o " + file + options);
+  Ran ran = nestsmith("report tiling --no-advice -o " + file + options);
   EXPECT_EQ(ran.code, 2);
   EXPECT_TRUE(contains(ran.err, "times.json: not a file of records")) << ran.err;
   EXPECT_FALSE(contains(ran.err, "1 of 2")) << ran.err;

@@ -1,5 +1,6 @@
 #include "tools/advice/advice.h"
 
+#include "dsl/expr/outside.h"
 #include "runtime/model/analyse.h"
 #include "runtime/sim/workers.h"
 #include "tools/advice/changes.h"
@@ -11,6 +12,18 @@
 #include <limits>
 
 namespace nestsmith::cli {
+
+// LLVM finds these two by the types of their arguments.
+static bool fromJSON(const llvm::json::Value &value, Tried &tried, llvm::json::Path path) {
+  llvm::json::ObjectMapper object(value, path);
+  return object && object.map("en", tried.what.en) && object.map("ko", tried.what.ko) &&
+         object.map("seconds", tried.seconds);
+}
+static bool fromJSON(const llvm::json::Value &value, Advice &advice, llvm::json::Path path) {
+  llvm::json::ObjectMapper object(value, path);
+  return object && object.map("seconds", advice.seconds) && object.map("estimated", advice.estimated) &&
+         object.map("tried", advice.tried);
+}
 
 namespace {
 
@@ -27,7 +40,7 @@ constexpr double not_promising = 1.1;
 
 /// A legal change, lowered.
 struct Applied {
-  std::string what;
+  Texts what;
   Scheduled scheduled;
   kernel::Plan plan;
   double least = 0; ///< by a look
@@ -95,18 +108,58 @@ bool compiled(const PlanAnalysis &analysis) {
 }
 
 /// The time of a change in the model; none if it spills more registers, which the model does not know exactly.
-std::optional<double> time_of(const Applied &change, const PlanAnalysis &before, ResultCache *results) {
+std::optional<double> time_of(const Applied &change, const PlanAnalysis &before) {
   try {
     std::string note;
     std::vector<KernelResources> resources = resources_if_possible(change.plan, before.gpu, note);
-    PlanAnalysis after = results ? results->analyse(change.scheduled, change.plan, before.gpu, resources)
-                                 : analyse(change.scheduled.source(), change.plan, before.gpu, resources);
+    PlanAnalysis after = analyse(change.scheduled.source(), change.plan, before.gpu, resources);
     if (spilled(after) > spilled(before) || compiled(after) != compiled(before))
       return std::nullopt;
     return after.estimated_seconds();
   } catch (const UserError &) {
     return std::nullopt;
   }
+}
+
+Advice advised(const Analysed &analysed) {
+  Subject subject{analysed.scheduled, analysed.analysis};
+  Advice advice{analysed.analysis.estimated_seconds(), compiled(analysed.analysis), {}};
+  std::vector<Applied> changes = promising(subject);
+  std::vector<std::optional<double>> times(changes.size());
+  sim::for_each_index(0, changes.size(),
+                      [&](std::size_t n) { times[n] = time_of(changes[n], analysed.analysis); });
+  for (std::size_t n = 0; n < changes.size(); ++n)
+    if (times[n])
+      advice.tried.push_back({changes[n].what, *times[n]});
+  std::ranges::stable_sort(advice.tried, {}, &Tried::seconds);
+  return advice;
+}
+
+/// For the cache of results.
+std::string written(const Advice &advice) {
+  return json_line([&](llvm::json::OStream &json) {
+    json.object([&] {
+      json.attribute("seconds", advice.seconds);
+      json.attribute("estimated", advice.estimated);
+      json.attributeArray("tried", [&] {
+        for (const Tried &each : advice.tried)
+          json.object([&] {
+            json.attribute("en", each.what.en);
+            json.attribute("ko", each.what.ko);
+            json.attribute("seconds", each.seconds);
+          });
+      });
+    });
+  });
+}
+
+/// None if `text` is not what `written` makes.
+std::optional<Advice> read(const std::string &text) {
+  std::string why;
+  std::optional<llvm::json::Value> parsed = parse_outside(text, {.bytes = 1 << 20}, why);
+  llvm::json::Path::Root root;
+  Advice advice;
+  return parsed && fromJSON(*parsed, advice, root) ? std::optional(std::move(advice)) : std::nullopt;
 }
 
 } // namespace
@@ -116,38 +169,35 @@ const Tried *Advice::best() const {
 }
 
 Advice advise(const Analysed &analysed, ResultCache *results) {
-  Subject subject{analysed.scheduled, analysed.analysis};
-  Advice advice{analysed.analysis.estimated_seconds(), compiled(analysed.analysis), {}};
-  std::vector<Applied> changes = promising(subject);
-  std::vector<std::optional<double>> times(changes.size());
-  auto estimate = [&](std::size_t n) { times[n] = time_of(changes[n], analysed.analysis, results); };
-  if (results) // it is not for several threads
-    for (std::size_t n = 0; n < changes.size(); ++n)
-      estimate(n);
-  else
-    sim::for_each_index(0, changes.size(), estimate);
-  for (std::size_t n = 0; n < changes.size(); ++n)
-    if (times[n])
-      advice.tried.push_back({changes[n].what, *times[n]});
-  std::ranges::stable_sort(advice.tried, {}, &Tried::seconds);
-  return advice;
+  if (!results)
+    return advised(analysed);
+  std::vector<KernelResources> compiled;
+  for (const KernelAnalysis &kernel : analysed.analysis.kernels)
+    if (kernel.compiled)
+      compiled.push_back(*kernel.compiled);
+  return *read(results->text(
+      "advice", analysed.scheduled, analysed.scheduled.plan(), analysed.analysis.gpu, compiled,
+      [](const std::string &text) { return read(text).has_value(); },
+      [&] { return written(advised(analysed)); }));
 }
 
-std::string to_text(const Advice &advice) {
-  const char *time = advice.estimated ? "estimated" : "least time";
+std::string to_text(const Advice &advice, Language l) {
+  constexpr Words estimated = {"estimated", "추정 시간이"}, least_time = {"least time", "최소 시간이"};
   if (const Tried *best = advice.best())
-    return fmt::format("To improve: {}: {} {} instead of {}, {} times less.", best->what, time,
-                       seconds_text(best->seconds), seconds_text(advice.seconds),
-                       number_text(advice.seconds / best->seconds));
+    return say(l, "To improve: {0}: {1} {2} instead of {3}, {4} times less.",
+               "개선 방법: {0}. {1} {3}에서 {2}로 {4}배 줄어듭니다.", best->what.in(l),
+               (advice.estimated ? estimated : least_time).in(l), seconds_text(best->seconds),
+               seconds_text(advice.seconds), number_text(advice.seconds / best->seconds));
   if (advice.tried.empty())
     return "";
   std::vector<std::string> changes;
   for (const Tried &each : advice.tried)
-    changes.push_back(fmt::format("{} ({})", each.what, seconds_text(each.seconds)));
-  return fmt::format("No change that was tried gains {} % in the {} of {}: {}.",
-                     number_text(100 * (Advice::least_gain - 1)),
-                     advice.estimated ? "estimated time" : "least time", seconds_text(advice.seconds),
-                     fmt::join(changes, "; "));
+    changes.push_back(fmt::format("{} ({})", each.what.in(l), seconds_text(each.seconds)));
+  constexpr Words estimated_time = {"estimated time", "추정 시간"}, least = {"least time", "최소 시간"};
+  return say(l, "No change that was tried gains {0} % in the {1} of {2}: {3}.",
+             "시도한 변경 가운데 {1}({2})을 {0} % 이상 줄이는 것은 없습니다: {3}.",
+             number_text(100 * (Advice::least_gain - 1)), (advice.estimated ? estimated_time : least).in(l),
+             seconds_text(advice.seconds), fmt::format("{}", fmt::join(changes, "; ")));
 }
 
 void write_advice(llvm::json::OStream &json, const Advice &advice) {
@@ -155,14 +205,14 @@ void write_advice(llvm::json::OStream &json, const Advice &advice) {
     json.attribute("by", advice.estimated ? "estimate" : "bound");
     json.attribute("seconds", advice.seconds);
     if (const Tried *best = advice.best()) {
-      json.attribute("change", best->what);
+      json.attribute("change", best->what.en);
       json.attribute("changed_seconds", best->seconds);
       json.attribute("gain", advice.seconds / best->seconds);
     }
     json.attributeArray("tried", [&] {
       for (const Tried &each : advice.tried)
         json.object([&] {
-          json.attribute("change", each.what);
+          json.attribute("change", each.what.en);
           json.attribute("seconds", each.seconds);
         });
     });

@@ -2,6 +2,7 @@
 /// Advice on a schedule. Each change of tools/advice/changes.h is applied to the schedule, and its kernel is
 /// analysed for the same GPU and shape. Only a change with a gain in the model is given as advice.
 
+#include "runtime/model/words.h"
 #include "tools/results/analysed.h"
 
 #include <optional>
@@ -16,7 +17,7 @@ namespace nestsmith::cli {
 
 /// A legal change, and the time of the changed schedule in the model.
 struct Tried {
-  std::string what; ///< "pad A_shared to rows of 33 words"
+  Texts what; ///< "pad A_shared to rows of 33 words"
   double seconds = 0;
 };
 
@@ -32,12 +33,13 @@ struct Advice {
   const Tried *best() const;
 };
 
-/// Tries the most promising legal changes. Reuses analyses of `results`, if it is not null.
+/// Tries the most promising legal changes. Reuses the advice of an earlier call of `results`, if it is not
+/// null.
 Advice advise(const Analysed &analysed, ResultCache *results = nullptr);
 
 /// "To improve: pad A_shared to rows of 33 words: estimated 1.9 ms instead of 2.4 ms, 1.26 times less." If no
 /// change gains, a sentence that says what was tried. Empty if nothing was tried.
-std::string to_text(const Advice &advice);
+std::string to_text(const Advice &advice, Language language = Language::en);
 /// Writes the attribute `advice`.
 void write_advice(llvm::json::OStream &json, const Advice &advice);
 

@@ -2,7 +2,7 @@
 /// Changes of a schedule that may make its kernel faster. Each rule lists the changes of one kind. A change may
 /// be illegal, or no gain: tools/advice/advice.h applies each change, and keeps those that gain.
 
-#include "runtime/model/analysis.h"
+#include "runtime/model/words.h"
 #include "tools/options/scheduled.h"
 
 #include <functional>
@@ -18,7 +18,7 @@ struct Subject {
 };
 
 struct Change {
-  std::string what;                   ///< "pad A_shared to rows of 33 words"
+  Texts what;                         ///< "pad A_shared to rows of 33 words"
   std::function<Schedule()> schedule; ///< throws UserError if the change is illegal
 };
 

@@ -52,17 +52,19 @@ std::vector<Change> overlap_copies(const Subject &subject) {
   const Schedule &from = subject.scheduled.schedule;
   std::vector<Change> changes;
   if (std::ranges::any_of(from.trace(), [](const Directive &each) { return each.op == "pipeline"; })) {
-    changes.push_back({"copy one more tile ahead", [&from] { return with_stages(from, 1); }});
-    changes.push_back({"copy one tile less ahead", [&from] { return with_stages(from, -1); }});
+    changes.push_back({{"copy one more tile ahead", "타일을 하나 더 앞서 복사하기"},
+                       [&from] { return with_stages(from, 1); }});
+    changes.push_back({{"copy one tile less ahead", "타일을 하나 덜 앞서 복사하기"},
+                       [&from] { return with_stages(from, -1); }});
   }
   for (const std::string &loop : loops_over_tiles(from.program()))
-    changes.push_back(
-        {fmt::format("double_buffer({}), which fetches the next tiles while these are used", loop),
-         [&from, loop] {
-           Schedule s = from;
-           s.double_buffer(s.loop(loop));
-           return s;
-         }});
+    changes.push_back({texts("double_buffer({}), which fetches the next tiles while these are used",
+                             "현재 타일을 쓰는 동안 다음 타일을 가져오도록 double_buffer({}) 쓰기", loop),
+                       [&from, loop] {
+                         Schedule s = from;
+                         s.double_buffer(s.loop(loop));
+                         return s;
+                       }});
   return changes;
 }
 
@@ -72,7 +74,9 @@ std::vector<Change> reorder_blocks(const Subject &subject) {
   if (!x || !y)
     return {};
   std::vector<Change> changes;
-  changes.push_back({"bind the loop of blockIdx.y to blockIdx.x, and the other way round", [&from, x, y] {
+  changes.push_back({{"bind the loop of blockIdx.y to blockIdx.x, and the other way round",
+                      "blockIdx.x와 blockIdx.y의 루프를 서로 바꾸어 bind하기"},
+                     [&from, x, y] {
                        return replayed(from, [&](Schedule &s, const Directive &directive) {
                          if (!(directive == *x) && !(directive == *y))
                            return false;
@@ -83,7 +87,8 @@ std::vector<Change> reorder_blocks(const Subject &subject) {
                      }});
   constexpr std::int64_t group = 8;
   changes.push_back(
-      {fmt::format("let consecutive blocks compute a column of {} tiles, which share operands in L2", group),
+      {texts("let consecutive blocks compute a column of {} tiles, which share operands in L2",
+             "이어지는 블록들이 L2의 피연산자를 함께 쓰도록 타일 {}개의 열을 계산하게 하기", group),
        [&from, x, y] {
          const Directive *later = x < y ? y : x;
          return replayed(from, [&](Schedule &s, const Directive &directive) {
@@ -101,7 +106,8 @@ std::vector<Change> limit_registers(const Subject &subject) {
     return {};
   const Schedule &from = subject.scheduled.schedule;
   std::int64_t blocks = occupancy.blocks + 1;
-  return {{fmt::format("launch_bounds({}), so that the registers of {} blocks fit on an SM", blocks, blocks),
+  return {{texts("launch_bounds({0}), so that the registers of {0} blocks fit on an SM",
+                 "블록 {0}개의 레지스터가 SM 하나에 들어가도록 launch_bounds({0}) 쓰기", blocks),
            [&from, blocks] {
              Schedule s = replayed(
                  from, [](Schedule &, const Directive &directive) { return directive.op == "launch_bounds"; });
@@ -127,8 +133,8 @@ std::vector<Change> turn_knobs(const Subject &subject) {
         continue;
       KnobValues values = scheduled.knobs;
       values[knob.name] = knob.candidates[n];
-      changes.push_back({fmt::format("--set {}={} instead of {}", knob.name, knob.candidates[n],
-                                     knob.candidates[knob.chosen]),
+      changes.push_back({texts("--set {}={} instead of {}", "--set {}={} 쓰기(현재 값: {})", knob.name,
+                               knob.candidates[n], knob.candidates[knob.chosen]),
                          [build, values] {
                            Knobs knobs(values);
                            return build(knobs);

@@ -51,13 +51,17 @@ struct OtherSplit {
 
 Change with_splits(const Subject &subject, std::vector<OtherSplit> splits) {
   const Schedule &from = subject.scheduled.schedule;
-  std::vector<std::string> parts;
+  std::vector<std::string> en, ko;
   for (const OtherSplit &split : splits) {
     const Directive &directive = from.trace()[split.at];
-    parts.push_back(fmt::format("{} by {} instead of {}", *loop_argument(directive),
-                                factors_text(split.factors), factors_text(*factors_of(directive))));
+    Texts part = texts("{} by {} instead of {}", "{}: {}(현재 값: {})", *loop_argument(directive),
+                       factors_text(split.factors), factors_text(*factors_of(directive)));
+    en.push_back(part.en);
+    ko.push_back(part.ko);
   }
-  return {fmt::format("split {}", fmt::join(parts, " and ")), [&from, splits = std::move(splits)] {
+  return {{fmt::format("split {}", fmt::join(en, " and ")),
+           fmt::format("split의 크기 바꾸기: {}", fmt::join(ko, ", "))},
+          [&from, splits = std::move(splits)] {
             std::size_t at = 0;
             return replayed(from, [&](Schedule &s, const Directive &directive) {
               auto split = std::ranges::find(splits, at++, &OtherSplit::at);
@@ -166,22 +170,25 @@ std::vector<Change> swap_lanes(const Subject &subject) {
   };
   std::vector<Change> changes;
   if (std::ranges::any_of(from.trace(), [](const auto &each) { return is_bind(each, Axis::thread_y); }))
-    changes.push_back({"bind the loop of threadIdx.y to threadIdx.x, and the other way round", swapped_axes});
+    changes.push_back({{"bind the loop of threadIdx.y to threadIdx.x, and the other way round",
+                        "threadIdx.x와 threadIdx.y의 루프를 서로 바꾸어 bind하기"},
+                       swapped_axes});
   for (const Directive &fused : from.trace()) {
     const std::string *outer = loop_argument(fused, 0), *inner = loop_argument(fused, 1);
     if (fused.op != "fuse" || !outer || !inner)
       continue;
-    changes.push_back({fmt::format("fuse {} and {} in the other order, so that {} counts neighbouring threads",
-                                   *outer, *inner, *outer),
-                       [&from, &fused, outer, inner] {
-                         return replayed(from, [&](Schedule &s, const Directive &directive) {
-                           if (!(directive == fused))
-                             return false;
-                           s.reorder({s.loop(*inner), s.loop(*outer)});
-                           s.fuse(s.loop(*inner), s.loop(*outer), Caller({}, directive.results));
-                           return true;
-                         });
-                       }});
+    changes.push_back(
+        {texts("fuse {0} and {1} in the other order, so that {0} counts neighbouring threads",
+               "{0}, {1} 루프의 fuse 순서를 바꾸어 이웃한 스레드를 {0} 방향으로 늘어놓기", *outer, *inner),
+         [&from, &fused, outer, inner] {
+           return replayed(from, [&](Schedule &s, const Directive &directive) {
+             if (!(directive == fused))
+               return false;
+             s.reorder({s.loop(*inner), s.loop(*outer)});
+             s.fuse(s.loop(*inner), s.loop(*outer), Caller({}, directive.results));
+             return true;
+           });
+         }});
   }
   return changes;
 }
@@ -194,7 +201,7 @@ std::vector<Change> widen_accesses(const Subject &subject) {
     const Factors *factors = factors_of(directive);
     return factors && factors->size() == 2 && threads.contains(directive.results.back());
   };
-  auto add = [&](std::string what, const std::function<bool(const Directive &)> &chosen) {
+  auto add = [&](Texts what, const std::function<bool(const Directive &)> &chosen) {
     changes.push_back({std::move(what), [&from, threads, chosen] {
                          return replayed(from, [&](Schedule &s, const Directive &directive) {
                            return chosen(directive) && split_by_four(s, directive, threads);
@@ -202,18 +209,20 @@ std::vector<Change> widen_accesses(const Subject &subject) {
                        }});
   };
   if (std::ranges::count_if(from.trace(), is_copy) > 1)
-    add("copy by vectors of four elements", is_copy);
+    add({"copy by vectors of four elements", "원소 네 개짜리 벡터로 복사하기"}, is_copy);
   for (const Directive &each : from.trace()) {
     const std::string *loop = loop_argument(each);
     if (is_copy(each))
-      add(fmt::format("vectors of four elements along {}", *loop),
+      add(texts("vectors of four elements along {}", "{} 방향으로 원소 네 개짜리 벡터 쓰기", *loop),
           [&each](const Directive &directive) { return directive == each; });
     if (each.op == "unroll" && loop)
-      changes.push_back({fmt::format("vectors along {} instead of unrolling it", *loop), [&from, &each] {
-                           return replayed(from, [&](Schedule &s, const Directive &directive) {
-                             return directive == each && vectorize_unrolled(s, directive);
-                           });
-                         }});
+      changes.push_back(
+          {texts("vectors along {} instead of unrolling it", "{} 루프를 펼치는 대신 벡터로 만들기", *loop),
+           [&from, &each] {
+             return replayed(from, [&](Schedule &s, const Directive &directive) {
+               return directive == each && vectorize_unrolled(s, directive);
+             });
+           }});
   }
   return changes;
 }

@@ -45,7 +45,7 @@ std::vector<Conflicted> conflicted(const Subject &subject) {
 
 /// The change of one buffer, or of all together.
 using Storage = std::function<void(Schedule &, const Conflicted &)>;
-Change of_buffers(const Subject &subject, std::string what, std::vector<Conflicted> buffers, Storage storage) {
+Change of_buffers(const Subject &subject, Texts what, std::vector<Conflicted> buffers, Storage storage) {
   const Schedule &from = subject.scheduled.schedule;
   return {std::move(what), [&from, buffers = std::move(buffers), storage = std::move(storage)] {
             Schedule s = from;
@@ -67,7 +67,9 @@ std::vector<Change> pad_rows(const Subject &subject) {
       std::int64_t row = each.row + ((offset - each.row) % banks + banks) % banks;
       changes.push_back(of_buffers(
           subject,
-          fmt::format("pad {} to rows of {} {}", each.buffer, row, each.bytes == 4 ? "words" : "elements"),
+          each.bytes == bytes_of_word
+              ? texts("pad {} to rows of {} words", "{}의 행을 워드 {}개로 패딩하기", each.buffer, row)
+              : texts("pad {} to rows of {} elements", "{}의 행을 원소 {}개로 패딩하기", each.buffer, row),
           {each}, [=](Schedule &s, const Conflicted &of) { s.storage_align(of.writer, 0, banks, offset); }));
     }
   return changes;
@@ -85,7 +87,8 @@ std::vector<Change> swizzle_words(const Subject &subject) {
     for (auto [base, from] : {std::pair{word, row}, {vector, row}, {word, banks}, {vector, banks}}) {
       std::int64_t bits = std::min(banks - base, std::max<std::int64_t>(1, from - base));
       std::int64_t shift = std::max(from - base, bits);
-      auto known = fmt::format("swizzle {} by ({}, {}, {})", each.buffer, bits, base, shift);
+      Texts known = texts("swizzle {} by ({}, {}, {})", "{}에 swizzle({}, {}, {}) 적용하기", each.buffer, bits,
+                          base, shift);
       if (std::ranges::find(changes, known, &Change::what) == changes.end())
         changes.push_back(of_buffers(subject, known, {each}, [=](Schedule &s, const Conflicted &of) {
           s.swizzle(of.writer, bits, base, shift);

@@ -231,6 +231,7 @@ Command report_command() {
        records_option(),
        device_option(),
        arch_option(),
+       {"no-advice", "", "try no changes of the schedules, which takes most of the time"},
        {"no-cache", "", "check and analyse each rung again, also if an earlier call has the result"}},
       "The page needs no network and no other file. It has the results of run, the predictions of explain, and "
       "a slider through the directives of each rung, with the program, the kernel and the CUDA C after each "

@@ -1,4 +1,5 @@
 #include "tools/pages/page.h"
+#include "tools/advice/advice.h"
 #include "tools/advice/causes.h"
 #include "tools/output/failure.h"
 #include "tools/output/text_diff.h"
@@ -255,6 +256,11 @@ Page gather(const Context &context, std::vector<ChosenRung> choices, ResultCache
     show("explain");
     explain_rung(context, page.gpu.gpu, rung, results);
     compare(context, page, n, rung, results);
+    if (rung.model && !context.arguments.has("no-advice")) {
+      show("advice");
+      const Advice advice = advise(*rung.model, results);
+      rung.advice = in_each([&](Language language) { return to_text(advice, language); });
+    }
     show("steps");
     rung.steps = steps_of(rung.shown()->schedule);
   }

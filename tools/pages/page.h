@@ -14,12 +14,6 @@
 
 namespace nestsmith::cli::report {
 
-/// A generated text in each language.
-struct Texts {
-  std::string en, ko;
-  const std::string &in(Language language) const { return language == Language::en ? en : ko; }
-};
-
 /// The comparison with the rung of the page on which it builds. The first one is compared with the previous
 /// rung of the tutorial.
 struct Against {
@@ -38,6 +32,7 @@ struct PageRung {
   std::optional<Analysed> model;  ///< the analysis of `explain`; none if the rung was refused
   std::string model_note;         ///< the reason why there is no analysis, or no register count
   Texts words;                    ///< the words of `explain`
+  Texts advice;                   ///< the advice of `explain`; empty: none, or --no-advice
   std::optional<Against> against; ///< none: no previous rung computes the same
   std::vector<Step> steps;        ///< if a directive was refused, up to this one; else empty without a schedule
 

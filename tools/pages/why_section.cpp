@@ -192,6 +192,8 @@ Html why(const Page &page, std::size_t n, Language language) {
   if (rung.model) {
     parts += element("h3", {say(Label::limits, language)});
     parts += element("p", {rung.words.in(language)});
+    if (const std::string &advice = rung.advice.in(language); !advice.empty())
+      parts += element("p", {{"class", "advice"}}, {advice});
   }
   return parts;
 }

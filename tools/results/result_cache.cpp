@@ -46,6 +46,16 @@ std::string program_identity() {
   return DiskCache::key(parts);
 }
 
+/// The GPU, and the code that was compiled for it.
+std::vector<std::string> target_key(const Gpu &gpu, const std::vector<KernelResources> &compiled) {
+  std::vector<std::string> parts = {gpu.name, to_string(gpu.arch)};
+  for (const KernelResources &kernel : compiled)
+    parts.push_back(fmt::format("{} {} {} {} {} {}", kernel.registers, kernel.spill_stores, kernel.spill_loads,
+                                kernel.stack_bytes, kernel.shared_bytes,
+                                std::string_view(kernel.cubin.data(), kernel.cubin.size())));
+  return parts;
+}
+
 /// Only such results are stored.
 bool is_good(const CheckResult &check) {
   return check.passed && !check.runs.empty() && std::ranges::all_of(check.runs, &RunResult::passed);
@@ -87,12 +97,9 @@ CheckResult ResultCache::check(const Scheduled &scheduled, const kernel::Plan &p
 
 PlanAnalysis ResultCache::analyse(const Scheduled &scheduled, const kernel::Plan &plan, const Gpu &gpu,
                                   const std::vector<KernelResources> &compiled, AnalysisOptions options) {
-  std::vector<std::string> more = {gpu.name, to_string(gpu.arch), std::to_string(options.max_blocks),
-                                   std::to_string(options.max_requests)};
-  for (const KernelResources &kernel : compiled)
-    more.push_back(fmt::format("{} {} {} {} {} {}", kernel.registers, kernel.spill_stores, kernel.spill_loads,
-                               kernel.stack_bytes, kernel.shared_bytes,
-                               std::string_view(kernel.cubin.data(), kernel.cubin.size())));
+  std::vector<std::string> more = target_key(gpu, compiled);
+  more.push_back(std::to_string(options.max_blocks));
+  more.push_back(std::to_string(options.max_requests));
   std::string name = key("analysis", scheduled, plan, more);
   if (std::optional<std::string> text = entries_.get(name))
     if (auto known = read_figures(*text); known && known->size() == plan.kernels.size()) {
@@ -103,6 +110,21 @@ PlanAnalysis ResultCache::analyse(const Scheduled &scheduled, const kernel::Plan
   if (options.known.empty())
     if (std::optional<std::string> text = figures_text(figures_of(result)))
       entries_.put(name, *text);
+  return result;
+}
+
+std::string ResultCache::text(const char *kind, const Scheduled &scheduled, const kernel::Plan &plan,
+                              const Gpu &gpu, const std::vector<KernelResources> &compiled,
+                              const std::function<bool(const std::string &)> &is_good,
+                              const std::function<std::string()> &compute) {
+  std::vector<std::string> more = target_key(gpu, compiled);
+  for (const auto &[knob, value] : scheduled.choice.knobs) // those that the user set
+    more.push_back(fmt::format("{}={}", knob, value));
+  std::string name = key(kind, scheduled, plan, more);
+  if (std::optional<std::string> known = entries_.get(name); known && is_good(*known))
+    return *std::move(known);
+  std::string result = compute();
+  entries_.put(name, result);
   return result;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-/// Results of checks on the simulator and of analyses, which `report` reuses between calls. They are stored
-/// beside the compiled kernels (runtime/cuda/cache.h).
+/// Results of checks on the simulator, of analyses and of advice, which `report` reuses between calls. They are
+/// stored beside the compiled kernels (runtime/cuda/cache.h).
 ///
 /// An entry is named by everything on which its result depends: the executable and its libraries, the CPU, the
 /// computation, the directives, the kernels, the shape, the GPU of an analysis, and the compiled code. A result
@@ -32,6 +32,13 @@ public:
   /// As `nestsmith::analyse`. With the figures of an earlier call, the kernels are not executed.
   PlanAnalysis analyse(const Scheduled &scheduled, const kernel::Plan &plan, const Gpu &gpu,
                        const std::vector<KernelResources> &compiled, AnalysisOptions options = {});
+
+  /// The text that `compute` makes for this plan on the GPU, with a result of this kind; that of an earlier
+  /// call, if there is one and `is_good` accepts it.
+  std::string text(const char *kind, const Scheduled &scheduled, const kernel::Plan &plan, const Gpu &gpu,
+                   const std::vector<KernelResources> &compiled,
+                   const std::function<bool(const std::string &)> &is_good,
+                   const std::function<std::string()> &compute);
 
   const Reused &reused() const { return reused_; }
 

@@ -102,7 +102,7 @@ std::vector<Metric> metrics_of(const KernelAnalysis &analysis, const Gpu &gpu) {
 void write_metric(llvm::json::OStream &json, const Metric &metric) {
   json.attribute("name", metric.name);
   json.attribute("unit", metric.unit);
-  json.attribute("kind", std::string(name(metric.kind)));
+  json.attribute("kind", std::string(name(metric.quality)));
   json.attribute("value", metric.value ? json_number(*metric.value) : llvm::json::Value(nullptr));
   json.attribute("note", metric.note);
 }
@@ -218,7 +218,8 @@ std::string metrics_text(const PlanAnalysis &whole, const Style &style) {
     Table table({{"metric"}, {"value", Align::right}, {"unit"}, {"kind"}});
     std::string list;
     for (const Metric &metric : metrics_of(kernel, whole.gpu)) {
-      std::string value = metric.value ? fmt::format("{:.10g}", *metric.value) : "n/a", kind(name(metric.kind));
+      std::string value = metric.value ? fmt::format("{:.10g}", *metric.value) : "n/a",
+                  kind(name(metric.quality));
       table.add({metric.name, value, metric.unit, kind});
       list += fmt::format("{}\n{:>20} {}  {}\n", metric.name, value, metric.unit, style.dim("[" + kind + "]"));
     }

@@ -210,6 +210,41 @@ TEST(LoopCounts, AgreeWithTheCountsOfOneWarp) {
   EXPECT_EQ(loop_counts(products, 8, 0).iterations.front(), 8) << "of the products";
 }
 
+/// As the code of a softmax: the maximum, the sum, and the results each read the row again.
+TEST(LoopCounts, OfSeveralPassesAccountForTheLoads) {
+  auto back_to = [](std::int64_t target) {
+    Instruction result = of(Unit::branch);
+    result.predicated = true;
+    result.target = target;
+    return result;
+  };
+  const Instruction load = of(Unit::global_load);
+  std::vector<Instruction> code = {load, load,          back_to(0),    load,       ffma(1, 2, 3), back_to(3),
+                                   load, ffma(1, 2, 3), ffma(1, 2, 3), back_to(6), of(Unit::exit)};
+  LoopCounts counts = loop_counts(code, 40, 0, 3 * 16);
+  ASSERT_EQ(counts.loops.size(), 3U);
+  auto iterations = [&](std::size_t begin) {
+    auto at = std::ranges::find(counts.loops, begin, &CodeLoop::begin);
+    return counts.iterations[static_cast<std::size_t>(at - counts.loops.begin())];
+  };
+  EXPECT_EQ(iterations(0), 8) << "two loads in an iteration";
+  EXPECT_EQ(iterations(3), 16);
+  EXPECT_EQ(iterations(6), 16);
+  EXPECT_EQ(counts.loops[counts.main].begin, 6U);
+  std::vector<std::int64_t> part = counts.part(4);
+  std::ranges::sort(part);
+  EXPECT_EQ(part, (std::vector<std::int64_t>{2, 4, 4}));
+
+  LoopCounts explained = loop_counts(code, 41, 0, 24);
+  EXPECT_EQ(explained.iterations[explained.main], 20) << "the arithmetic accounts for the loads";
+  EXPECT_TRUE(explained.passes.empty());
+
+  EXPECT_EQ(loop_counts(code, 1, 0, 48).iterations[explained.main], 16) << "less arithmetic than outside of it";
+
+  std::vector<Instruction> copies = {load, of(Unit::global_store), back_to(0), of(Unit::exit)};
+  EXPECT_EQ(loop_counts(copies, 0, 0, 7).iterations.front(), 7) << "without arithmetic";
+}
+
 TEST(WaveShapes, APartialWaveIsAWaveOfItsOwn) {
   auto shapes = [](std::int64_t blocks) {
     Waves waves;

@@ -62,12 +62,12 @@ const Metric *find_metric(const std::vector<Metric> &metrics, std::string_view n
   return found == metrics.end() ? nullptr : &*found;
 }
 
-double value(const std::vector<Metric> &all, std::string_view name, MetricKind kind = MetricKind::exact) {
+double value(const std::vector<Metric> &all, std::string_view name, Quality quality = Quality::exact) {
   const Metric *metric = find_metric(all, name);
   EXPECT_TRUE(metric) << name;
   if (!metric || !metric->value)
     return -1;
-  EXPECT_EQ(metric->kind, kind) << name;
+  EXPECT_EQ(metric->quality, quality) << name;
   return *metric->value;
 }
 
@@ -78,7 +78,7 @@ TEST(Metrics, CountGlobalLoadsAndStoresApart) {
   EXPECT_EQ(value(all, "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"), 330);
   EXPECT_EQ(value(all, "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio"), 16.5);
   EXPECT_EQ(value(all, "l1tex__t_bytes_pipe_lsu_mem_global_op_ld.sum"), 330 * 32);
-  EXPECT_EQ(value(all, "smsp__sass_data_bytes_mem_global_op_ld.sum", MetricKind::modelled), 640 * 4);
+  EXPECT_EQ(value(all, "smsp__sass_data_bytes_mem_global_op_ld.sum", Quality::modelled), 640 * 4);
   EXPECT_EQ(value(all, "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum"), 2);
   EXPECT_EQ(value(all, "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"), 8);
   EXPECT_EQ(value(all, "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_st.ratio"), 4);
@@ -101,7 +101,7 @@ TEST(Metrics, CountInstructionsAsTheyStandInTheKernel) {
   Counters counters = naive();
   counters.barriers = {6, 192};
   std::vector<Metric> all = metrics({counters});
-  constexpr MetricKind modelled = MetricKind::modelled;
+  constexpr Quality modelled = Quality::modelled;
   EXPECT_EQ(value(all, "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"), 320);
   EXPECT_EQ(value(all, "smsp__sass_thread_inst_executed_op_fp32_pred_on.sum", modelled), 384);
   EXPECT_EQ(value(all, "smsp__sass_branch_targets_threads_divergent.sum", modelled), 1);
@@ -135,7 +135,7 @@ TEST(Metrics, SharedMemoryIsExactUntilAnAccessIsWide) {
   counters.accesses.back().requests = 1;
   counters.accesses.back().wavefronts = 4;
   all = metrics({counters});
-  EXPECT_EQ(value(all, "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum", MetricKind::modelled), 132);
+  EXPECT_EQ(value(all, "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum", Quality::modelled), 132);
   EXPECT_TRUE(
       says(find_metric(all, "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum")->note, "a quarter"));
   EXPECT_EQ(value(all, "smsp__inst_executed_op_shared_ld.sum"), 5);
@@ -161,7 +161,7 @@ TEST(Metrics, CountAsynchronousCopiesAndLdmatrixAsAnH200Does) {
   EXPECT_EQ(value(all, "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"), 168);
   EXPECT_EQ(value(all, "l1tex__t_bytes_pipe_lsu_mem_global_op_ld.sum"), 168 * 32);
   EXPECT_EQ(value(all, "smsp__inst_executed_op_ldgsts.sum"), 10);
-  EXPECT_EQ(value(all, "smsp__inst_executed_op_shared_ld.sum", MetricKind::modelled), 4);
+  EXPECT_EQ(value(all, "smsp__inst_executed_op_shared_ld.sum", Quality::modelled), 4);
 }
 
 /// Returns the counts of 10 warps that call the intrinsic.
@@ -177,14 +177,14 @@ TEST(Metrics, TellTheMatrixUnitsApart) {
   std::vector<Metric> all = metrics({.counters = counters, .gpu = &a100});
   EXPECT_EQ(value(all, "smsp__inst_executed_pipe_tensor_op_hmma.sum"), 10);
   EXPECT_EQ(value(all, "smsp__inst_executed_pipe_tensor_op_imma.sum"), 0);
-  EXPECT_EQ(value(all, "sm__pipe_tensor_op_hmma_cycles_active.sum", MetricKind::modelled),
+  EXPECT_EQ(value(all, "sm__pipe_tensor_op_hmma_cycles_active.sum", Quality::modelled),
             10 * 16 * 8 * 16 / 1024 * 4);
   EXPECT_EQ(value(all, "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"), 0);
-  EXPECT_EQ(value(all, "smsp__inst_executed.sum", MetricKind::modelled), 10);
+  EXPECT_EQ(value(all, "smsp__inst_executed.sum", Quality::modelled), 10);
   counters = products("mma_m16n8k32", DType::i32);
   all = metrics({.counters = counters, .gpu = &blackwell});
   EXPECT_EQ(value(all, "smsp__inst_executed_pipe_tensor_subpipe_imma.sum"), 10);
-  EXPECT_EQ(value(all, "sm__pipe_tensor_subpipe_imma_cycles_active.sum", MetricKind::modelled),
+  EXPECT_EQ(value(all, "sm__pipe_tensor_subpipe_imma_cycles_active.sum", Quality::modelled),
             10 * 16 * 8 * 32 / 1024 * 4);
 }
 
@@ -199,7 +199,7 @@ TEST(Metrics, CachesAndDramAreModelled) {
   traffic.dram_reads = 66;
   traffic.dram_writes = 8;
   std::vector<Metric> all = metrics({.counters = counters, .traffic = &traffic});
-  constexpr MetricKind modelled = MetricKind::modelled;
+  constexpr Quality modelled = Quality::modelled;
   EXPECT_DOUBLE_EQ(value(all, "l1tex__t_sector_pipe_lsu_mem_global_op_ld_hit_rate.pct", modelled), 20);
   EXPECT_EQ(value(all, "lts__t_sectors_srcunit_tex.sum", modelled), 272);
   EXPECT_DOUBLE_EQ(value(all, "lts__t_sector_op_read_hit_rate.pct", modelled), 75);
@@ -223,7 +223,7 @@ TEST(Metrics, ComeFromTheOccupancyThatIsGiven) {
   const Gpu &gpu = find_gpu("A100");
   counters.blocks = 324;
   std::vector<Metric> all = metrics({.counters = counters, .occupancy = &occupancy, .gpu = &gpu});
-  constexpr MetricKind modelled = MetricKind::modelled;
+  constexpr Quality modelled = Quality::modelled;
   EXPECT_EQ(value(all, "sm__maximum_warps_per_active_cycle_pct", modelled), 25);
   EXPECT_EQ(value(all, "launch__occupancy_limit_registers", modelled), 2);
   EXPECT_EQ(value(all, "launch__registers_per_thread_allocated", modelled), 40);
@@ -234,8 +234,8 @@ TEST(Metrics, ComeFromTheOccupancyThatIsGiven) {
 TEST(Metrics, SayWhatIsMissing) {
   Counters nothing;
   for (const Metric &metric : metrics({nothing})) {
-    EXPECT_EQ(metric.kind == MetricKind::not_available, !metric.value) << metric.name;
-    EXPECT_EQ(metric.kind == MetricKind::exact, metric.note.empty()) << metric.name;
+    EXPECT_EQ(metric.quality == Quality::unknown, !metric.value) << metric.name;
+    EXPECT_EQ(metric.quality == Quality::exact, metric.note.empty()) << metric.name;
   }
   std::vector<Metric> all = metrics({nothing});
   auto note = [&](std::string_view name) { return find_metric(all, name)->note; };

@@ -133,14 +133,14 @@ TEST(SharedLifetimes, OfElementsOfDifferentSizes) {
 }
 
 /// The form of a product through shared memory.
-struct Staged {
+struct ProductForm {
   std::int64_t m, n, k;
   bool async = false, pipelined = false;
   std::int64_t each = 1; ///< tiles that a thread block computes one after the other
 };
 
 /// Y = 3*D, where D = A*B. The tiles of A, B and D have 4 x 4 elements each, and are in shared memory.
-Schedule staged_product(const Staged &form, const Target &target = {}) {
+Schedule staged_product(const ProductForm &form, const Target &target = {}) {
   Workload w("staged");
   Tensor a = w.placeholder("A", {form.m, form.k}, DType::u32),
          b = w.placeholder("B", {form.k, form.n}, DType::u32);
