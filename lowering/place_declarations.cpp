@@ -54,11 +54,16 @@ private:
   }
 
   /// Moves the declaration to the outermost level in which all variables of its value are known. A value that
-  /// reads memory stays in place, because the memory may change.
+  /// reads memory stays in place, because the memory may change, and so does what is computed from it.
   Stmt place(const Declare &declare, const Origin &origin) {
     Expr value = rename(declare.value);
-    if (reads_memory(value))
+    if (reads_memory(value) || any_node(value, [&](const Expr &e) {
+          const Var *var = e.as<Var>();
+          return var && in_place_.contains(*var);
+        })) {
+      in_place_.insert(declare.var);
       return make(Declare{declare.var, value}, origin);
+    }
     auto level = levels_.rbegin();
     while (std::next(level) != levels_.rend() && std::none_of(level->vars.begin(), level->vars.end(),
                                                               [&](const Var &var) { return uses(value, var); }))
@@ -101,6 +106,7 @@ private:
 
   std::vector<Level> levels_;
   std::map<Var, Var> renamed_;
+  std::set<Var> in_place_; ///< variables of declarations that stay in place
 };
 
 } // namespace

@@ -6,6 +6,7 @@
 #include "tests/dsl/argmax_rows.h"
 #include "tests/dsl/support.h"
 
+#include <functional>
 #include <gmock/gmock.h>
 #include <limits>
 

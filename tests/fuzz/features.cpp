@@ -140,6 +140,11 @@ const std::vector<Feature> &features() {
        [](P p) {
          return std::ranges::count_if(p.params, [](const Buffer &b) { return b->role != Role::input; }) > 1;
        }},
+      {"tuples",
+       [](P p) {
+         return std::ranges::any_of(blocks_of(p.body),
+                                    [](const Block *block) { return is_tuple(block->body.buffer->dtype); });
+       }},
       {"functions", [](P p) { return any_expr(p, [](const Expr &e) { return e.as<Call>() != nullptr; }); }},
       {"scalars", [](P p) { return !p.scalars.empty(); }},
       {"sizes", [](P p) { return !p.sizes.empty(); }},

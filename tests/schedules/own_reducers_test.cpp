@@ -14,6 +14,7 @@
 #include "tests/runtime/check/right.h"
 #include "tests/schedules/host_compare.h"
 
+#include <cmath>
 #include <fmt/format.h>
 #include <functional>
 #include <gmock/gmock.h>
@@ -318,6 +319,22 @@ TEST(OwnReducers, TheTextComputesAConditionOnce) {
       best_value = chosen ? x : best_value;
       best_index = chosen ? k : best_index;
 )"));
+}
+
+/// Vectors move declarations. What is computed from loaded values stays behind the loads.
+TEST(OwnReducers, AConditionStaysBehindTheLoadsThatItReads) {
+  Schedule s(argmax_rows(32, 64));
+  each_in_threads(s);
+  Loop outer = s.split<2>(s.loops(s.block("best")).back(), {infer, 8})[0];
+  BlockRef tile = s.cache_read(s.block("best"), "X", Scope::shared);
+  s.compute_at(tile, outer);
+  std::vector<Loop> loops = s.loops(tile);
+  auto [step, thread, lane] = s.split<3>(s.fuse(loops[loops.size() - 2], loops.back()), {infer, 32, 4});
+  (void)step;
+  s.bind(thread, Axis::thread_x);
+  s.vectorize(lane);
+  EXPECT_TRUE(same_meaning(s));
+  expect_right(s);
 }
 
 /// A nest that reads one part takes only the array of this part.

@@ -13,7 +13,8 @@
 
 namespace nestsmith::cli {
 
-// LLVM finds these two by the types of their arguments.
+// LLVM finds these two by their name and the types of their arguments.
+// NOLINTBEGIN(readability-identifier-naming)
 static bool fromJSON(const llvm::json::Value &value, Tried &tried, llvm::json::Path path) {
   llvm::json::ObjectMapper object(value, path);
   return object && object.map("en", tried.what.en) && object.map("ko", tried.what.ko) &&
@@ -24,6 +25,7 @@ static bool fromJSON(const llvm::json::Value &value, Advice &advice, llvm::json:
   return object && object.map("seconds", advice.seconds) && object.map("estimated", advice.estimated) &&
          object.map("tried", advice.tried);
 }
+// NOLINTEND(readability-identifier-naming)
 
 namespace {
 
