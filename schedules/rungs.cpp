@@ -17,6 +17,8 @@
 #include "schedules/workloads.h"
 #include "schedules/worklog/rungs.h"
 
+#include <fmt/format.h>
+
 namespace nestsmith {
 
 /// The schedule with the default of each knob: a climb has one way.

@@ -22,7 +22,8 @@ struct Tile {
 /// thread.
 Loop share_out(Schedule &s, BlockRef block, Tile size) {
   std::vector<Loop> loops = s.loops(block);
-  Loop row = loops[loops.size() - 2], column = loops.back(), element = column;
+  const Loop &row = loops[loops.size() - 2];
+  Loop column = loops.back(), element = column;
   if (size.width > 1) {
     auto [group, lane] = s.split(column, {infer, size.width});
     column = group, element = lane;
