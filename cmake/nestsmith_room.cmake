@@ -34,9 +34,8 @@ function(nestsmith_room name)
     PUBLIC ${rooms}
     PRIVATE nestsmith_fmt nestsmith::llvm Threads::Threads
             $<BUILD_INTERFACE:nestsmith_flags> $<BUILD_INTERFACE:Eigen3::Eigen>)
-  # A unity build takes a third less time. Developers who change files can set CMAKE_UNITY_BUILD=OFF. The room cli has
-  # none, because each of its commands defines a function `run`.
-  if(NOT DEFINED CMAKE_UNITY_BUILD AND NOT name STREQUAL cli)
+  # A unity build takes a third less time. Developers who change files can set CMAKE_UNITY_BUILD=OFF.
+  if(NOT DEFINED CMAKE_UNITY_BUILD)
     set_target_properties(nestsmith_${name} PROPERTIES UNITY_BUILD ON)
   endif()
   # The precompiled header contains the headers that nearly every file includes, and saves a quarter of the build's

@@ -212,7 +212,7 @@ ExitCode dispatch(std::vector<std::string> words, const std::vector<Rung> &rungs
 /// Prints a message on stderr. A message can have several lines, unless a word of the command line has: a file
 /// name must not imitate a line of ours. With --json, also prints it as an object on stdout, so that the output
 /// is always JSON.
-int report(const Failure &failure, const std::vector<std::string> &words, bool json) {
+int report_failure(const Failure &failure, const std::vector<std::string> &words, bool json) {
   std::fflush(stdout);
   bool has_lines =
       std::ranges::any_of(words, [](const std::string &word) { return word.find('\n') != std::string::npos; });
@@ -269,7 +269,7 @@ int cli_main(int argc, char **argv, const std::vector<Rung> &rungs, const std::v
   try {
     ExitCode code = ExitCode::good;
     cli::Failure failure = cli::failure_of([&] { code = cli::dispatch(words, rungs, tutorials); });
-    return failure.code == ExitCode::good ? static_cast<int>(code) : cli::report(failure, words, json);
+    return failure.code == ExitCode::good ? static_cast<int>(code) : cli::report_failure(failure, words, json);
   } catch (const std::exception &error) {
     internal_error(error.what());
   }

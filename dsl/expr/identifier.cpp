@@ -10,11 +10,11 @@
 
 namespace nestsmith {
 
+bool in_identifier(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+
 bool is_identifier(const std::string &name) {
-  auto letter = [](unsigned char c) { return std::isalpha(c) || c == '_'; };
-  auto rest = [&](unsigned char c) { return letter(c) || std::isdigit(c); };
-  return !name.empty() && letter(static_cast<unsigned char>(name[0])) &&
-         std::all_of(name.begin(), name.end(), [&](char c) { return rest(static_cast<unsigned char>(c)); });
+  return !name.empty() && !std::isdigit(static_cast<unsigned char>(name[0])) &&
+         std::ranges::all_of(name, in_identifier);
 }
 
 void check_identifier(const std::string &name, const char *what) {

@@ -9,6 +9,9 @@ namespace nestsmith {
 /// NVRTC 13.0 corrupts its memory if a kernel's name has 100,000 letters, and no reader needs more than these.
 inline constexpr std::size_t most_identifier_length = 200;
 
+/// An ASCII letter, a digit or `_`.
+bool in_identifier(char c);
+
 /// ASCII letters, digits and `_`, not empty and not starting with a digit.
 bool is_identifier(const std::string &name);
 

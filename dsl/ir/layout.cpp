@@ -3,6 +3,7 @@
 #include "dsl/expr/error.h"
 #include "dsl/expr/expr_limits.h"
 #include "dsl/expr/expr_text.h"
+#include "dsl/expr/identifier.h"
 #include "dsl/expr/shared_results.h"
 #include "dsl/ir/interpret.h"
 #include "dsl/ir/region.h"
@@ -73,8 +74,7 @@ private:
   std::string name() {
     skip();
     std::size_t begin = at_;
-    auto in_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
-    while (at_ < text_.size() && in_name(text_[at_]))
+    while (at_ < text_.size() && in_identifier(text_[at_]))
       ++at_;
     if (begin == at_ || std::isdigit(static_cast<unsigned char>(text_[begin]))) {
       at_ = begin;

@@ -1,13 +1,13 @@
 #include "runtime/tune/space.h"
 
 #include "dsl/expr/error.h"
+#include "dsl/expr/identifier.h"
 #include "runtime/model/analyse.h"
 #include "runtime/sim/workers.h"
 #include "runtime/tune/search.h"
 
 #include <algorithm>
 #include <atomic>
-#include <cctype>
 #include <fmt/format.h>
 #include <mutex>
 #include <set>
@@ -19,13 +19,12 @@ namespace {
 /// The text with N for each number that is a word of its own.
 std::string without_numbers(const std::string &text) {
   auto digit = [](char c) { return c >= '0' && c <= '9'; };
-  auto part_of_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
   std::string result;
   for (std::size_t n = 0; n < text.size();) {
     std::size_t end = n;
     while (end < text.size() && digit(text[end]))
       ++end;
-    if (end > n && (n == 0 || !part_of_name(text[n - 1])) && (end == text.size() || !part_of_name(text[end])))
+    if (end > n && (n == 0 || !in_identifier(text[n - 1])) && (end == text.size() || !in_identifier(text[end])))
       result += 'N', n = end;
     else
       result += text[n++];

@@ -232,7 +232,7 @@ ExitCode record(const Context &context) {
   return code;
 }
 
-ExitCode run(const Context &context) {
+ExitCode run_bench(const Context &context) {
   bool all = context.arguments.has("all");
   if (!all && context.arguments.positional().empty() && context.rungs.size() != 1)
     throw UserError(ExitCode::usage, "'bench' needs a RUNG: nestsmith bench RUNG or TUTORIAL …");
@@ -346,7 +346,7 @@ Command bench_command() {
       "  nestsmith bench ladder --shapes 1024 --launch single,back-to-back,graph --l2 warm,cold\n"
       "  nestsmith bench gemm/nn mine.json --dtype bf16 -o chart.svg\n"
       "  nestsmith bench --all --record schedules/measured/h200.json\n",
-      run};
+      run_bench};
 }
 
 } // namespace nestsmith::cli

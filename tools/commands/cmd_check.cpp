@@ -140,7 +140,7 @@ ExitCode check_kernel(const Context &context, const ChosenRung &choice) {
   return result.passed ? ExitCode::good : ExitCode::wrong_result;
 }
 
-ExitCode run(const Context &context) {
+ExitCode run_check(const Context &context) {
   ChosenRung choice = given_rung(context);
   if (!context.arguments.has("each-step")) {
     if (context.arguments.has("save"))
@@ -178,7 +178,7 @@ Command check_command() {
         "too long, some of these runs are skipped; they are done only if a later step is wrong"},
        {"save", "FILE", "write the trace that reproduces the fault to FILE; default: a temporary file"}},
       "",
-      run};
+      run_check};
 }
 
 } // namespace nestsmith::cli

@@ -19,7 +19,7 @@ ChosenRung baseline(const Context &context, const ChosenRung &rung) {
                               rung.name, rung.name));
 }
 
-ExitCode compare(const Context &context) {
+ExitCode run_compare(const Context &context) {
   const auto &words = context.arguments.positional();
   ChosenRung before = choose_rung(context.rungs, words[0]), after = choose_rung(context.rungs, words.back());
   bool one = words.size() == 1;
@@ -92,7 +92,7 @@ Command compare_command() {
           "A single rung is compared with the rung on which it builds.\n"
           "examples:\n  nestsmith compare principles/tile32 principles/transposed --gpu A100\n"
           "  nestsmith compare tensor/ahead --gpu H200\n",
-          compare};
+          run_compare};
 }
 
 } // namespace nestsmith::cli

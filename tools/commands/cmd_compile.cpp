@@ -53,7 +53,7 @@ std::string kernel_text(const cuda::Compiled &compiled, const Style &style) {
   return text;
 }
 
-ExitCode run(const Context &context) {
+ExitCode run_compile(const Context &context) {
   ChosenRung choice = given_rung(context);
   Target target = chosen_target(context);
   Scheduled scheduled = schedule_choice(context, choice, target);
@@ -86,7 +86,7 @@ Command compile_command() {
           {shape_option(), symbolic_option("with this option, --shape has no effect on the code"),
            multiple_of_option(), dtype_option(), set_option(), table_option(), arch_option()},
           "",
-          run};
+          run_compile};
 }
 
 } // namespace nestsmith::cli

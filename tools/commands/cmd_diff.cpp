@@ -56,7 +56,7 @@ void write_json(const std::vector<Change> &changes) {
   }));
 }
 
-ExitCode run(const Context &context) {
+ExitCode run_diff(const Context &context) {
   const auto &words = context.arguments.positional();
   Scheduled first = schedule_choice(context, given_rung(context));
   std::vector<Change> changes;
@@ -104,7 +104,7 @@ Command diff_command() {
            {"lowered", "", "with two rungs, compare their lowered kernels instead of their programs"}},
           "examples:\n  nestsmith diff deep_dive/shared\n"
           "  nestsmith diff deep_dive/naive deep_dive/coalesced --color always | less -R\n",
-          run};
+          run_diff};
 }
 
 } // namespace nestsmith::cli

@@ -9,7 +9,7 @@ namespace nestsmith::cli {
 
 namespace {
 
-ExitCode run(const Context &context) {
+ExitCode run_doctor(const Context &context) {
   DoctorReport report = examine_machine();
   if (context.json()) {
     out(json_text([&](llvm::json::OStream &json) {
@@ -52,7 +52,7 @@ Command doctor_command() {
   return {"doctor", "report the libraries and devices of this machine, and how to get missing ones",
           "",       0,
           0,        {},
-          "",       run};
+          "",       run_doctor};
 }
 
 } // namespace nestsmith::cli

@@ -149,7 +149,7 @@ Emitted one_shape(const Context &context, const ChosenRung &choice, const Target
   return emitted;
 }
 
-ExitCode run(const Context &context) {
+ExitCode run_emit(const Context &context) {
   const Arguments &arguments = context.arguments;
   std::string header = included_header(arguments);
   Target target = chosen_target(context);
@@ -220,7 +220,7 @@ Command emit_command() {
       "  nvcc -O3 -arch=native tile1d.cu && ./a.out\n"
       "  ./my_kernels emit row --line-info --standalone -o row.cu && nvcc -lineinfo -O3 row.cu\n"
       "docs/use_the_cu.md explains how to call the launcher.\n",
-      run};
+      run_emit};
 }
 
 } // namespace nestsmith::cli

@@ -39,7 +39,7 @@ std::string write_timeline(const std::string &path, const Analysed &analysed, co
   return fmt::format("{}: {}; open it in https://ui.perfetto.dev", path, summary(line));
 }
 
-ExitCode explain(const Context &context) {
+ExitCode run_explain(const Context &context) {
   std::optional<std::string> file = timeline_path(context);
   ChosenRung choice = given_rung(context);
   ChosenGpu chosen = gpu_and_shape(context, choice);
@@ -145,7 +145,7 @@ Command explain_command() {
           "  nestsmith explain mine.json --against deep_dive/shared\n"
           "  nestsmith explain principles/transposed --heatmap B_shared\n"
           "  nestsmith explain ladder/prefetch --timeline out.json\n",
-          explain};
+          run_explain};
 }
 
 } // namespace nestsmith::cli

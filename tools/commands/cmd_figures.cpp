@@ -12,7 +12,7 @@ namespace nestsmith::cli {
 
 namespace {
 
-std::vector<Figure> chosen(const Context &context) {
+std::vector<Figure> chosen_figures(const Context &context) {
   const auto &words = context.arguments.positional();
   std::string tutorial = words.empty() ? "" : words[0];
   std::vector<std::string> known = tutorials_with_figures();
@@ -79,8 +79,8 @@ std::string table_text(const std::vector<Figure> &list, const Style &style) {
   return text + (notes.empty() ? "" : "\n" + style.bold("Why") + "\n" + notes);
 }
 
-ExitCode run(const Context &context) {
-  std::vector<Figure> list = chosen(context);
+ExitCode run_figures(const Context &context) {
+  std::vector<Figure> list = chosen_figures(context);
   bool good = std::ranges::none_of(list, [](const Figure &f) { return verdict(f) == FigureVerdict::wrong; });
   if (context.json())
     write_json(list);
@@ -101,7 +101,7 @@ Command figures_command() {
            {"markdown", "", "print the table of docs/figures.md"}},
           "A prediction is a ratio of estimated times. It agrees if it has the same "
           "direction as the measurement. No parameter is fitted to the published figures.\n",
-          run};
+          run_figures};
 }
 
 } // namespace nestsmith::cli

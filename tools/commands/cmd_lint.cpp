@@ -10,7 +10,7 @@ namespace nestsmith::cli {
 namespace {
 
 /// All mistakes, those of a tutorial, or a single one.
-std::vector<const Mistake *> chosen(const Arguments &arguments) {
+std::vector<const Mistake *> chosen_mistakes(const Arguments &arguments) {
   std::vector<const Mistake *> found;
   std::set<std::string> known;
   std::string wanted = arguments.positional().empty() ? "" : arguments.positional()[0];
@@ -33,7 +33,7 @@ std::string paragraph(const std::string &title, const std::string &text, const S
   return folded(text, std::string(16, ' '), "  " + style.dim(fmt::format("{:<14}", title)));
 }
 
-std::string report(const Mistake &mistake, const LintResult &result, bool whole, const Style &style) {
+std::string lint_text(const Mistake &mistake, const LintResult &result, bool whole, const Style &style) {
   bool caught = result.verdict != LintVerdict::passed;
   std::string verdict(name(result.verdict));
   std::string text = fmt::format("{} {}  {}\n", caught ? style.green("✓") : style.red("✗"),
@@ -48,8 +48,8 @@ std::string report(const Mistake &mistake, const LintResult &result, bool whole,
   return text + paragraph("details", "nestsmith lint " + mistake.full_name(), style);
 }
 
-ExitCode run(const Context &context) {
-  std::vector<const Mistake *> list = chosen(context.arguments);
+ExitCode run_lint(const Context &context) {
+  std::vector<const Mistake *> list = chosen_mistakes(context.arguments);
   std::vector<LintResult> results;
   Progress progress;
   std::size_t caught = 0;
@@ -81,7 +81,7 @@ ExitCode run(const Context &context) {
   bool whole = !context.arguments.positional().empty() && list.size() == 1 &&
                context.arguments.positional()[0] == list[0]->full_name();
   for (std::size_t n = 0; n < list.size(); ++n)
-    text += (n == 0 ? "" : "\n") + report(*list[n], results[n], whole, context.style);
+    text += (n == 0 ? "" : "\n") + lint_text(*list[n], results[n], whole, context.style);
   if (!whole)
     text += fmt::format("\n{} of {} mistakes caught\n", caught, list.size()) +
             context.style.dim(
@@ -105,7 +105,7 @@ Command lint_command() {
           "examples:\n"
           "  nestsmith lint tvm_steps\n"
           "  nestsmith lint deep_dive/row_modulo_n\n",
-          run};
+          run_lint};
 }
 
 } // namespace nestsmith::cli

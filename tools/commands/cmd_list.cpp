@@ -31,7 +31,7 @@ std::vector<Group> groups_of(const Context &context) {
 }
 
 /// All tutorials, or the named one.
-std::vector<Group> chosen(const Context &context) {
+std::vector<Group> chosen_tutorials(const Context &context) {
   std::vector<Group> groups = groups_of(context);
   if (context.arguments.positional().empty())
     return groups;
@@ -127,8 +127,8 @@ void write_json(const Context &context, const std::vector<Group> &groups) {
   }));
 }
 
-ExitCode run(const Context &context) {
-  std::vector<Group> groups = chosen(context);
+ExitCode run_list(const Context &context) {
+  std::vector<Group> groups = chosen_tutorials(context);
   if (context.json()) {
     write_json(context, groups);
     return ExitCode::good;
@@ -144,7 +144,7 @@ ExitCode run(const Context &context) {
 
 Command list_command() {
   return {"list", "list the tutorials, their topics and their rungs",          "[TUTORIAL]", 0, 1,
-          {},     "examples:\n  nestsmith list\n  nestsmith list tvm_steps\n", run};
+          {},     "examples:\n  nestsmith list\n  nestsmith list tvm_steps\n", run_list};
 }
 
 } // namespace nestsmith::cli

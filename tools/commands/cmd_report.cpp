@@ -183,7 +183,7 @@ ExitCode write_site(const Context &context, const std::string &folder) {
   return code_of(rows);
 }
 
-ExitCode run(const Context &context) {
+ExitCode run_report(const Context &context) {
   auto path = context.arguments.value("output"), site = context.arguments.value("site");
   if (path && site)
     throw UserError(ExitCode::usage, "--output and --site exclude each other; give one");
@@ -241,7 +241,7 @@ Command report_command() {
       "  nestsmith report deep_dive -o deep_dive.html\n"
       "  nestsmith report mine.json --against deep_dive/shared -o mine.html\n"
       "  nestsmith report --site build/site\n",
-      run};
+      run_report};
 }
 
 } // namespace nestsmith::cli

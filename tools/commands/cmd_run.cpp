@@ -181,7 +181,7 @@ ExitCode climb_as_json(const Context &context, const Machine &machine, Climb &cl
   return code_of(rows);
 }
 
-ExitCode run(const Context &context) {
+ExitCode run_rungs(const Context &context) {
   std::vector<ChosenRung> choices;
   for (ChosenRung &choice : choose_rungs(context.rungs, context.arguments.positional()))
     choices.push_back(with_given_knobs(context, std::move(choice)));
@@ -226,7 +226,7 @@ Command run_command() {
       "  nestsmith run\n"
       "  nestsmith run deep_dive/naive deep_dive/coalesced --shape 640x480x320\n"
       "  COLUMNS=120 nestsmith run\n",
-      run};
+      run_rungs};
 }
 
 } // namespace nestsmith::cli

@@ -86,7 +86,7 @@ std::string as_json(const Scheduled &scheduled, std::size_t step, bool lowered) 
   });
 }
 
-ExitCode run(const Context &context) {
+ExitCode run_show(const Context &context) {
   const Arguments &arguments = context.arguments;
   if (arguments.has("step") + arguments.has("lowered") + arguments.has("trace") > 1)
     throw UserError(ExitCode::usage, "--step, --lowered and --trace exclude each other; give one");
@@ -154,7 +154,7 @@ Command show_command() {
            {"output", "FILE", "write to FILE instead of stdout; an error leaves no partial file", 'o'}},
           "examples:\n  nestsmith show deep_dive/shared --step 4\n"
           "  nestsmith show deep_dive/shared --trace json -o shared.json\n",
-          run};
+          run_show};
 }
 
 } // namespace nestsmith::cli

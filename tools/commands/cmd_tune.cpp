@@ -19,7 +19,6 @@ namespace nestsmith::cli {
 
 namespace {
 
-constexpr std::int64_t usual_best = 10;
 constexpr std::size_t most_reasons = 10;
 
 using tune::Point;
@@ -297,7 +296,7 @@ ExitCode tune_rung(const Context &context) {
   return measure_points(context, tuning, measurer);
 }
 
-ExitCode tune(const Context &context) {
+ExitCode run_tune(const Context &context) {
   check_sweep_options(context);
   const std::string &word = context.arguments.positional()[0];
   if (context.arguments.has("sweep") && (word == "model" || find_records_command(word)))
@@ -364,7 +363,7 @@ Command tune_command() {
       "  nestsmith run ladder/warps --set bk=16,warps=2x4\n"
       "  nestsmith tune tiling/shared --sweep block_size --chart tiles.svg\n"
       "  nestsmith tune show ladder/warps\n",
-      tune};
+      run_tune};
 }
 
 } // namespace nestsmith::cli

@@ -1,6 +1,7 @@
 #include "tools/exercises/directive_text.h"
 
 #include "dsl/expr/error.h"
+#include "dsl/expr/identifier.h"
 #include "dsl/schedule/primitives/registry.h"
 
 #include <algorithm>
@@ -10,8 +11,6 @@
 namespace nestsmith {
 
 namespace {
-
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
 /// Reads the text of directives from the left to the right.
 class DirectiveReader {
@@ -54,7 +53,7 @@ private:
   std::string word(const std::string &expected) {
     skip_blank();
     std::size_t begin = at_;
-    while (at_ < text_.size() && is_word(text_[at_]))
+    while (at_ < text_.size() && in_identifier(text_[at_]))
       ++at_;
     if (begin == at_)
       fail(expected);

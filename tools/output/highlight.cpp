@@ -1,8 +1,9 @@
 #include "tools/output/highlight.h"
 
+#include "dsl/expr/identifier.h"
+
 #include <algorithm>
 #include <array>
-#include <cctype>
 
 namespace nestsmith::cli {
 
@@ -13,7 +14,8 @@ constexpr std::array<std::string_view, 24> keywords = {
     "out", "inout", "auto",  "let",   "const", "select", "kernel",   "true", "false", "barrier", "sync", "of"};
 constexpr std::array<std::string_view, 3> scopes = {"shared", "local", "global"};
 
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.'; }
+/// Numbers are words, too.
+bool in_word(char c) { return in_identifier(c) || c == '.'; }
 
 std::string coloured_word(std::string_view word, const Style &style) {
   if (std::ranges::find(keywords, word) != keywords.end())
@@ -33,10 +35,10 @@ std::string coloured_line(std::string_view line, const Style &style) {
         line[2] == ' ') // a comment; `a // b` with both sides spaced is not printed
       return result + style.dim(line);
     std::size_t length = 1;
-    if (is_word(line[0]))
-      while (length < line.size() && is_word(line[length]))
+    if (in_word(line[0]))
+      while (length < line.size() && in_word(line[length]))
         ++length;
-    result += length > 1 || is_word(line[0]) ? coloured_word(line.substr(0, length), style)
+    result += length > 1 || in_word(line[0]) ? coloured_word(line.substr(0, length), style)
                                              : std::string(line.substr(0, length));
     line.remove_prefix(length);
   }
@@ -55,7 +57,7 @@ std::string coloured_cuda_line(std::string_view line, const Style &style) {
     if (line.starts_with("//"))
       return result + style.dim(line);
     std::size_t length = 1;
-    while (is_word(line[0]) && length < line.size() && is_word(line[length]))
+    while (in_word(line[0]) && length < line.size() && in_word(line[length]))
       ++length;
     std::string_view word = line.substr(0, length);
     bool hardware = word.starts_with("__") || word.starts_with("blockIdx.") || word.starts_with("threadIdx.");

@@ -1,9 +1,9 @@
 #include "tools/output/text_diff.h"
 
+#include "dsl/expr/identifier.h"
 #include "tools/output/highlight.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cstdint>
 
 namespace nestsmith::cli {
@@ -14,8 +14,6 @@ std::string_view trimmed(std::string_view line) {
   std::size_t first = line.find_first_not_of(' ');
   return first == std::string_view::npos ? std::string_view() : line.substr(first);
 }
-
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
 /// The common prefix and suffix of two lines, in whole words.
 struct Common {
@@ -31,7 +29,7 @@ Common common_ends(std::string_view a, std::string_view b) {
     ++common.suffix;
   // In either line, do not let the common part end inside a word.
   auto cut = [](std::string_view line, std::size_t at) {
-    return at > 0 && at < line.size() && is_word(line[at - 1]) && is_word(line[at]);
+    return at > 0 && at < line.size() && in_identifier(line[at - 1]) && in_identifier(line[at]);
   };
   while (cut(a, common.prefix) || cut(b, common.prefix))
     --common.prefix;

@@ -16,13 +16,6 @@ std::string without_indentation(const LinkedLine &line) {
   return line.text.substr(static_cast<std::size_t>(indentation(line)));
 }
 
-std::string joined(const LinkedText &text) {
-  std::string result;
-  for (const LinkedLine &line : text)
-    result += line.text + "\n";
-  return result;
-}
-
 /// Collects operations; equal operations become one.
 class Script {
 public:

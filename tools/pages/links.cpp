@@ -1,5 +1,6 @@
 #include "tools/pages/links.h"
 
+#include "dsl/expr/identifier.h"
 #include "dsl/ir/printer.h"
 #include "tools/output/text_diff.h"
 
@@ -29,9 +30,14 @@ LinkedText linked(const TracedText &traced) {
   return lines;
 }
 
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
-
 } // namespace
+
+std::string joined(const LinkedText &text) {
+  std::string result;
+  for (const LinkedLine &line : text)
+    result += line.text + "\n";
+  return result;
+}
 
 LinkedText linked_program(const Program &program) { return linked(print_traced(program)); }
 
@@ -44,7 +50,7 @@ std::vector<std::size_t> same_lines(const std::string &text, const LinkedText &o
     std::string result;
     for (std::size_t n = 0; n < line.size(); ++n) {
       bool digit = std::isdigit(static_cast<unsigned char>(line[n])) != 0,
-           in_name = n > 0 && is_word(line[n - 1]);
+           in_name = n > 0 && in_identifier(line[n - 1]);
       if (!digit || (in_name && !result.ends_with('#')))
         result += line[n];
       else if (!result.ends_with('#'))

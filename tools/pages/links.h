@@ -19,6 +19,8 @@ struct LinkedLine {
   bool operator==(const LinkedLine &) const = default;
 };
 using LinkedText = std::vector<LinkedLine>;
+/// The lines as a text, without their keys.
+std::string joined(const LinkedText &text);
 
 /// The lines of `print(program)`.
 LinkedText linked_program(const Program &program);

@@ -130,13 +130,6 @@ Html diff_block(const std::string &name, const std::string &before, const std::s
                  {element("code", {code})});
 }
 
-std::string joined(const LinkedText &text) {
-  std::string result;
-  for (const LinkedLine &line : text)
-    result += line.text + "\n";
-  return result;
-}
-
 std::string directives_of(const PageRung &rung) {
   std::string text;
   for (const Step &step : rung.steps)

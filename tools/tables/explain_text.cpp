@@ -12,14 +12,14 @@ namespace nestsmith::cli {
 
 namespace {
 
-constexpr std::size_t label_width = 24, shown_accesses = 6;
+constexpr std::size_t fact_label_width = 24, shown_accesses = 6;
 
 std::string section_text(const Section &section, const Style &style) {
   std::string text = "\n" + style.bold(section.title) + "\n";
   for (const Fact &fact : section.facts) {
     std::string quality = fact.quality == Quality::exact ? "" : fmt::format("  [{}]", name(fact.quality));
-    text += folded(fact.value + style.dim(quality), std::string(label_width + 2, ' '),
-                   fmt::format("  {:<{}}", fact.label, label_width));
+    text += folded(fact.value + style.dim(quality), std::string(fact_label_width + 2, ' '),
+                   fmt::format("  {:<{}}", fact.label, fact_label_width));
   }
   return text;
 }

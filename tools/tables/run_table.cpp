@@ -14,7 +14,7 @@ namespace {
 using Figure = RunTable::Figure;
 
 /// A column in its wide and its narrow form.
-struct Form {
+struct FigureForm {
   Figure figure;
   const char *title;
   std::size_t width;
@@ -23,7 +23,7 @@ struct Form {
   Align align = Align::right;
 };
 
-constexpr Form forms[] = {
+constexpr FigureForm forms[] = {
     {Figure::rung, "rung", 4, "rung", 4, Align::left},
     {Figure::problem, "problem", 7, "problem", 7, Align::left},
     {Figure::time, "time", 10, "ms", 7},
@@ -112,7 +112,7 @@ RunTable::RunTable(RunTableFacts facts, std::size_t width, const Style &style)
 Table RunTable::table_of(const std::vector<Figure> &figures) const {
   std::vector<Table::Column> columns;
   for (Figure figure : figures) {
-    const Form &form = *std::ranges::find(forms, figure, &Form::figure);
+    const FigureForm &form = *std::ranges::find(forms, figure, &FigureForm::figure);
     std::size_t width = narrow_ ? form.short_width : form.width;
     width = figure == Figure::rung      ? std::min(widest(facts_.names, width), narrow_ ? most_of_a_name : 1000)
             : figure == Figure::problem ? widest(facts_.problems, width)
@@ -128,7 +128,7 @@ void RunTable::choose(std::size_t width) {
       std::ranges::count(facts_.problems, facts_.problems.front()) == std::ssize(facts_.problems);
   bool any_published =
       std::ranges::any_of(facts_.published, [](const std::string &text) { return !text.empty(); });
-  for (const Form &form : forms) {
+  for (const FigureForm &form : forms) {
     bool timed = form.figure == Figure::time || form.figure == Figure::gflops || form.figure == Figure::cublas;
     bool absent = (timed && facts_.simulated) || (form.figure == Figure::problem && one_problem) ||
                   (form.figure == Figure::published && (facts_.simulated || !any_published));
@@ -214,7 +214,7 @@ std::string RunTable::cell(Figure figure, std::size_t n, const Climbed &row) con
 std::vector<std::string> RunTable::titles() const {
   std::vector<std::string> titles;
   for (Figure figure : shown_) {
-    const Form &form = *std::ranges::find(forms, figure, &Form::figure);
+    const FigureForm &form = *std::ranges::find(forms, figure, &FigureForm::figure);
     titles.emplace_back(narrow_ ? form.short_title : form.title);
   }
   return titles;

@@ -22,8 +22,6 @@ using records::Database;
 using records::Outcome;
 using records::Record;
 
-constexpr std::size_t usual_best = 10;
-
 std::optional<std::filesystem::path> standard_database() {
   auto folder = [](const char *variable) -> std::optional<std::filesystem::path> {
     const char *value = std::getenv(variable);
@@ -93,8 +91,7 @@ ExitCode show(const Context &context) {
     }));
     return ExitCode::good;
   }
-  auto best = static_cast<std::size_t>(
-      context.arguments.number("best").value_or(static_cast<std::int64_t>(usual_best)));
+  auto best = static_cast<std::size_t>(context.arguments.number("best").value_or(usual_best));
   std::string text;
   for (std::size_t begin = 0; begin < found.size();) {
     auto same = [&](const Record &record) {

@@ -7,6 +7,7 @@
 #include "tools/output/json.h"
 #include "tools/tune/shard.h"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,6 +24,9 @@ std::optional<records::Database> open_given_database(const Context &context, con
 /// first one name (otherwise all rungs), and for --shape and --dtype. Throws UserError (usage) if there is
 /// none.
 std::vector<records::Record> wanted_records(const Context &context);
+
+/// The number of records that are printed without --best.
+inline constexpr std::int64_t usual_best = 10;
 
 /// The first `best` measured records as a table, and all failed ones with their reasons.
 std::string records_text(const std::vector<records::Record> &records, std::size_t best, const Style &style);
