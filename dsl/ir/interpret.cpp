@@ -44,12 +44,13 @@ using Environment = llvm::DenseMap<const Symbol *, Scalar>;
 
 using EvaluatedNodes = SharedResults<Scalar>;
 
-Scalar eval(const Expr &e, const Environment &env, Reader read, EvaluatedNodes &known) {
+Scalar eval(const Expr &e, const Environment &env, Reader read, Arithmetic kind, EvaluatedNodes &known) {
   auto go = [&](const Expr &child) {
     // Remembering values is worth its cost for large expressions only.
-    return child.node().size < 64 ? eval(child, env, read, known)
-                                  : known(child, [&] { return eval(child, env, read, known); });
+    return child.node().size < 64 ? eval(child, env, read, kind, known)
+                                  : known(child, [&] { return eval(child, env, read, kind, known); });
   };
+  bool residues = kind != Arithmetic::floating;
   auto access = [&](const Load &x, std::size_t part) {
     if (x.mask.exists())
       if (!truth(go(x.mask)))
@@ -60,11 +61,15 @@ Scalar eval(const Expr &e, const Environment &env, Reader read, EvaluatedNodes &
     return read(x, indices, part);
   };
   return e.visit(Overloaded{
-      [](const IntImm &x) {
+      [&](const IntImm &x) {
+        if (residues && is_float(x.dtype))
+          return constant_of(kind, x.dtype, static_cast<double>(x.value));
         return byte_size(x.dtype) == 8 ? Scalar::of(x.dtype, x.value)
                                        : Scalar::from_double(x.dtype, static_cast<double>(x.value));
       },
-      [](const FloatImm &x) { return Scalar::from_double(x.dtype, x.value); },
+      [&](const FloatImm &x) {
+        return residues ? constant_of(kind, x.dtype, x.value) : Scalar::from_double(x.dtype, x.value);
+      },
       [&](const Var &x) {
         auto it = env.find(x.get());
         internal_check(it != env.end(), "a variable has no value");
@@ -76,7 +81,7 @@ Scalar eval(const Expr &e, const Environment &env, Reader read, EvaluatedNodes &
           return truth(a) ? go(x.b) : a;
         if (x.op == BinaryOp::logical_or)
           return truth(a) ? a : go(x.b);
-        return apply(x.op, a, go(x.b));
+        return residues && is_float(a.dtype) ? apply(kind, x.op, a, go(x.b)) : apply(x.op, a, go(x.b));
       },
       [&](const Not &x) { return Scalar::of<std::uint8_t>(DType::boolean, !truth(go(x.a))); },
       [&](const Select &x) {
@@ -85,16 +90,22 @@ Scalar eval(const Expr &e, const Environment &env, Reader read, EvaluatedNodes &
         Scalar when_true = go(x.when_true), when_false = go(x.when_false);
         return truth(go(x.condition)) ? when_true : when_false;
       },
-      [&](const Cast &x) { return go(x.a).to(x.dtype); },
+      [&](const Cast &x) {
+        Scalar a = go(x.a);
+        return residues && (is_float(a.dtype) || is_float(x.dtype)) ? convert(kind, a, x.dtype) : a.to(x.dtype);
+      },
       [&](const Load &x) { return access(x, 0); },
       [](const Lane &) -> Scalar { internal_error("a program has no vectors"); },
       [](const Pack &) -> Scalar { internal_error("a program has no vectors"); },
       [&](const Call &x) -> Scalar {
         internal_check(x.function->math != nullptr, "a program calls functions of mathematics only");
-        float operands[3] = {};
+        Scalar operands[3] = {};
         for (std::size_t n = 0; n < x.arguments.size(); ++n)
-          operands[n] = go(x.arguments[n]).as<float>();
-        return Scalar::of(DType::f32, evaluate(*x.function->math, operands[0], operands[1], operands[2]));
+          operands[n] = go(x.arguments[n]);
+        auto [a, b, c] = operands;
+        if (residues)
+          return apply(kind, *x.function->math, a, b, c);
+        return Scalar::of(DType::f32, evaluate(*x.function->math, a.as<float>(), b.as<float>(), c.as<float>()));
       },
       [](const Tuple &) -> Scalar { internal_error("a tuple where one value is wanted"); },
       [&](const Part &x) {
@@ -104,14 +115,16 @@ Scalar eval(const Expr &e, const Environment &env, Reader read, EvaluatedNodes &
   });
 }
 
-Scalar eval(const Expr &e, const Environment &env, Reader read) {
+Scalar eval(const Expr &e, const Environment &env, Reader read, Arithmetic kind) {
   EvaluatedNodes known;
-  return eval(e, env, read, known);
+  return eval(e, env, read, kind, known);
 }
 
 class Interpreter {
 public:
-  Interpreter(const Program &program, std::vector<Array> &arrays, const std::vector<Scalar> &scalars) {
+  Interpreter(const Program &program, std::vector<Array> &arrays, const std::vector<Scalar> &scalars,
+              Arithmetic arithmetic)
+      : arithmetic_(arithmetic) {
     internal_check(arrays.size() == program.params.size(), "one array for each parameter is needed");
     internal_check(scalars.size() == program.scalars.size(), "one value for each scalar is needed");
     for (std::size_t n = 0; n < arrays.size(); ++n)
@@ -163,13 +176,14 @@ private:
   }
 
   Scalar evaluate(const Expr &e) {
-    return eval(e, environment_, [&](const Load &access, const Indices &indices, std::size_t part) {
+    auto read = [&](const Load &access, const Indices &indices, std::size_t part) {
       Storage &storage = storage_.find(access.buffer.get())->second;
       std::int64_t at = offset(access.buffer, indices);
       if (!storage.written[static_cast<std::size_t>(at)])
         fail("reads", access.buffer, indices, "which nothing has written");
       return storage.parts[part]->at(at);
-    });
+    };
+    return eval(e, environment_, read, arithmetic_);
   }
 
   void run_block(const Block &block) {
@@ -250,22 +264,25 @@ private:
   std::list<Array> own_;
   llvm::DenseMap<const Store *, std::vector<Expr>> parts_to_store_;
   Environment environment_;
+  Arithmetic arithmetic_;
   const Block *block_ = nullptr;
 };
 
 } // namespace
 
-void interpret(const Program &program, std::vector<Array> &arrays, const std::vector<Scalar> &scalars) {
-  Interpreter(program, arrays, scalars).run(program.body);
+void interpret(const Program &program, std::vector<Array> &arrays, const std::vector<Scalar> &scalars,
+               Arithmetic arithmetic) {
+  Interpreter(program, arrays, scalars, arithmetic).run(program.body);
 }
 
-Scalar evaluate(const Expr &e, const std::map<Var, Scalar> &environment) {
+Scalar evaluate(const Expr &e, const std::map<Var, Scalar> &environment, Arithmetic arithmetic) {
   Environment values;
   for (const auto &[var, value] : environment)
     values[var.get()] = value;
-  return eval(e, values, [](const Load &access, const Indices &, std::size_t) -> Scalar {
+  auto read = [](const Load &access, const Indices &, std::size_t) -> Scalar {
     internal_error("an expression that reads " + access.buffer->name + " has no value of its own");
-  });
+  };
+  return eval(e, values, read, arithmetic);
 }
 
 } // namespace nestsmith

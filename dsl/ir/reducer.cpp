@@ -3,6 +3,7 @@
 #include "dsl/expr/error.h"
 #include "dsl/expr/expr_limits.h"
 #include "dsl/expr/identifier.h"
+#include "dsl/expr/math.h"
 #include "dsl/expr/numbers.h"
 #include "dsl/ir/reducer_laws.h"
 
@@ -178,6 +179,32 @@ Reducer define_reducer(std::string name, const Expr &identity,
 
 Reducer argmax(DType dtype) { return arg_best("argmax", dtype, Reducer::max); }
 Reducer argmin(DType dtype) { return arg_best("argmin", dtype, Reducer::min); }
+
+Reducer moments() {
+  Expr none = tuple({{"count", 0.0F}, {"mean", 0.0F}, {"squares", 0.0F}});
+  return define_reducer("moments", none, [](const Expr &a, const Expr &b) {
+    Expr count = part(a, "count") + part(b, "count"), distance = part(b, "mean") - part(a, "mean");
+    auto share = [&](const Expr &x) { return part(x, "count") / count; };
+    Expr both = tuple({{"count", count},
+                       {"mean", part(a, "mean") * share(a) + part(b, "mean") * share(b)},
+                       {"squares", part(a, "squares") + part(b, "squares") +
+                                       distance * distance * (part(a, "count") * share(b))}});
+    // Without terms on one side, the other one stays as it is.
+    return select(part(b, "count") > 0.0F, select(part(a, "count") > 0.0F, both, b), a);
+  });
+}
+
+Reducer sum_of_exp() {
+  Expr none = tuple({{"largest", -std::numeric_limits<float>::infinity()}, {"sum", 0.0F}});
+  return define_reducer("sum_of_exp", none, [](const Expr &a, const Expr &b) {
+    Expr largest = max(part(a, "largest"), part(b, "largest"));
+    auto rescaled = [&](const Expr &x) { // infinity - infinity would be NaN
+      return part(x, "sum") *
+             select(equal(part(x, "largest"), largest), 1.0F, exp(part(x, "largest") - largest));
+    };
+    return tuple({{"largest", largest}, {"sum", rescaled(a) + rescaled(b)}});
+  });
+}
 
 std::vector<OrderEffect> order_effects(Reducer reducer, DType dtype) {
   const OwnReducer *own = reducer.definition();

@@ -78,6 +78,17 @@ Reducer argmax(DType dtype);
 /// The same for the smallest element. NaN is smaller than each number.
 Reducer argmin(DType dtype);
 
+/// The mean of the terms, as a tuple (count, mean, squares) of f32: `squares` is the sum of the squared
+/// distances from the mean, so that squares / count is the variance. A term x is (1, x, 0). The sums of the
+/// terms and of their squares would lose the digits that both have in common. Sources: Welford, "Note on a
+/// Method for Calculating Corrected Sums of Squares and Products", 1962; for two partial results, Chan, Golub
+/// and LeVeque, 1979.
+Reducer moments();
+/// The largest term, and the sum of exp(term - largest), as a tuple (largest, sum) of f32, in one pass over the
+/// terms: the denominator of a softmax. A term x is (x, 1). Source: Milakov and Gimelshein, "Online normalizer
+/// calculation for softmax", 2018.
+Reducer sum_of_exp();
+
 /// How the order in which the terms are combined affects a part of an element.
 enum class OrderEffect : std::uint8_t {
   none,    ///< it does not: the part is exact, such as an integer or a maximum

@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 #include <limits>
 #include <map>
+#include <mutex>
+#include <utility>
 
 namespace nestsmith {
 
@@ -17,7 +19,13 @@ using Element = std::vector<Scalar>; ///< one value for each part
 constexpr std::size_t most_terms = 26;
 
 /// Values on which operators often differ: zeros of both signs, infinities, NaN, the ends of a range.
-std::vector<Scalar> values_of(DType dtype) {
+std::vector<Scalar> values_of(DType dtype, Arithmetic arithmetic) {
+  if (is_float(dtype) && arithmetic != Arithmetic::floating) {
+    std::vector<Scalar> residues = {constant_of(arithmetic, dtype, -std::numeric_limits<double>::infinity())};
+    for (double number : {0, 1, 123456789, -987654321})
+      residues.push_back(constant_of(arithmetic, dtype, number));
+    return residues;
+  }
   std::vector<double> numbers = {0, 1};
   if (is_float(dtype)) {
     constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -36,11 +44,11 @@ std::vector<Scalar> values_of(DType dtype) {
 }
 
 /// Terms: all combinations of the values of the parts, or those that a fixed pattern selects, and the identity.
-std::vector<Element> terms_to_test(const Element &identity) {
+std::vector<Element> terms_to_test(const Element &identity, Arithmetic arithmetic) {
   std::vector<std::vector<Scalar>> values;
   std::size_t all = 1;
   for (const Scalar &part : identity) {
-    values.push_back(values_of(part.dtype));
+    values.push_back(values_of(part.dtype, arithmetic));
     all = std::min<std::size_t>(all * values.back().size(), 1U << 30U);
   }
   std::vector<Element> elements = {identity};
@@ -58,8 +66,8 @@ std::vector<Element> terms_to_test(const Element &identity) {
   return elements;
 }
 
-bool are_equal(const Scalar &a, const Scalar &b) {
-  if (!is_float(a.dtype))
+bool are_equal(const Scalar &a, const Scalar &b, Arithmetic arithmetic) {
+  if (!is_float(a.dtype) || arithmetic != Arithmetic::floating)
     return a == b;
   double x = a.to_double(), y = b.to_double();
   if (std::isnan(x) || std::isnan(y))
@@ -68,13 +76,11 @@ bool are_equal(const Scalar &a, const Scalar &b) {
   bool finite = std::isfinite(x) && std::isfinite(y);
   return x == y || (finite && std::abs(x - y) <= roundings * std::max(std::abs(x), std::abs(y)));
 }
-bool are_equal(const Element &a, const Element &b) {
-  return std::ranges::equal(a, b, [](const Scalar &x, const Scalar &y) { return are_equal(x, y); });
-}
 
 class Laws {
 public:
-  explicit Laws(const OwnReducer &reducer) : identity_(parts_of(reducer.identity)) {
+  Laws(const OwnReducer &reducer, Arithmetic arithmetic)
+      : arithmetic_(arithmetic), identity_(parts_of(reducer.identity)) {
     std::vector<Expr> operands;
     for (const Var &parameter : reducer.combine.parameters) {
       std::vector<Expr> parts;
@@ -88,10 +94,10 @@ public:
   std::optional<std::string> broken() {
     Element identity;
     for (const Expr &part : identity_)
-      identity.push_back(evaluate(part, {}));
+      identity.push_back(evaluate(part, {}, arithmetic_));
     std::size_t none = number(identity);
     std::vector<std::size_t> terms, tested;
-    for (const Element &term : terms_to_test(identity)) {
+    for (const Element &term : terms_to_test(identity, arithmetic_)) {
       terms.push_back(number(term));
       if (std::size_t made = combined(none, terms.back()); std::ranges::find(tested, made) == tested.end())
         tested.push_back(made);
@@ -148,11 +154,15 @@ private:
     }
     Element result;
     for (const Expr &part : combined_)
-      result.push_back(evaluate(part, values));
+      result.push_back(evaluate(part, values, arithmetic_));
     return results_[{a, b}] = number(result);
   }
 
-  bool equal(std::size_t a, std::size_t b) const { return a == b || are_equal(elements_[a], elements_[b]); }
+  bool equal(std::size_t a, std::size_t b) const {
+    return a == b || std::ranges::equal(elements_[a], elements_[b], [&](const Scalar &x, const Scalar &y) {
+             return are_equal(x, y, arithmetic_);
+           });
+  }
 
   std::string text(std::size_t number) const {
     std::string list;
@@ -163,6 +173,7 @@ private:
     return elements_[number].size() == 1 ? list : "(" + list + ")";
   }
 
+  Arithmetic arithmetic_;
   std::vector<Expr> identity_, combined_;
   std::vector<Var> vars_; ///< the parts of both operands
   std::vector<Element> elements_;
@@ -172,6 +183,22 @@ private:
 
 } // namespace
 
-std::optional<std::string> broken_law(const OwnReducer &reducer) { return Laws(reducer).broken(); }
+std::optional<std::string> broken_law(const OwnReducer &reducer, Arithmetic arithmetic) {
+  return Laws(reducer, arithmetic).broken();
+}
+
+bool holds_for(const OwnReducer &reducer, Arithmetic arithmetic) {
+  static std::mutex mutex;
+  static std::map<std::pair<const OwnReducer *, Arithmetic>, bool> known; // a test takes milliseconds
+  std::scoped_lock lock(mutex);
+  auto [at, fresh] = known.try_emplace({&reducer, arithmetic});
+  if (fresh)
+    at->second = !broken_law(reducer, arithmetic);
+  return at->second;
+}
+
+bool holds_exactly(const OwnReducer &reducer) {
+  return holds_for(reducer, Arithmetic::field) || holds_for(reducer, Arithmetic::ring);
+}
 
 } // namespace nestsmith

@@ -133,6 +133,12 @@ static Definition arg_over(Reducer (*reducer)(DType), Expr value, const Reduce &
 }
 Definition argmax_over(Expr value, const Reduce &axis) { return arg_over(argmax, std::move(value), axis); }
 Definition argmin_over(Expr value, const Reduce &axis) { return arg_over(argmin, std::move(value), axis); }
+Definition moments_over(Expr value, const Reduce &axis) {
+  return reduce(moments(), tuple({{"count", 1.0F}, {"mean", std::move(value)}, {"squares", 0.0F}}), axis);
+}
+Definition sum_of_exp_over(Expr value, const Reduce &axis) {
+  return reduce(sum_of_exp(), tuple({{"largest", std::move(value)}, {"sum", 1.0F}}), axis);
+}
 
 Workload::Workload(std::string name) : name_(std::move(name)) { check_identifier(name_, "a workload's name"); }
 

@@ -87,6 +87,11 @@ public:
   CheckResult check(const Program &source, const Compute &compute, const CheckOptions &options = {});
 
 private:
+  using ComputeResidues = std::function<Execution(Arithmetic arithmetic, std::vector<Array> &arrays,
+                                                  const std::vector<Scalar> &scalars)>;
+  /// `residues` may be null.
+  CheckResult check(const Program &source, const Compute &compute, const ComputeResidues &residues,
+                    const CheckOptions &options);
   struct Case {
     Inputs inputs;
     Reference expected;

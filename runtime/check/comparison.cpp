@@ -45,7 +45,7 @@ public:
       : expected_(expected), before_(before), got_(got), useful_(expected), result_(result) {}
 
   void run() {
-    bool real = is_float(got_.dtype());
+    bool real = is_float(got_.dtype()) && expected_.integer.empty();
     ComparedOutput compared{expected_.buffer->name, got_.size(), 0};
     for (std::int64_t n = 0; n < got_.size(); ++n) {
       double bound = expected_.error_at(n);
@@ -65,7 +65,8 @@ private:
   void compare_integer(std::int64_t n, double bound) {
     auto at = static_cast<std::size_t>(n);
     std::int64_t expected = expected_.integer[at];
-    std::int64_t value = integer_of(got_.at(n));
+    std::int64_t value =
+        is_float(got_.dtype()) ? static_cast<std::int64_t>(got_.at(n).bits) : integer_of(got_.at(n));
     auto number = static_cast<double>(value);
     if (value == expected || (bound != 0 && number >= expected_.lowest[at] && number <= expected_.highest[at]))
       return;
@@ -74,7 +75,7 @@ private:
     std::string range = bound == 0 ? ""
                                    : fmt::format(" (with all roundings, {:.0f} to {:.0f})",
                                                  expected_.lowest[at], expected_.highest[at]);
-    wrong(n, got_.at(n).to_double(), expected_.value[at], text_of(got_.dtype(), value),
+    wrong(n, static_cast<double>(value), expected_.value[at], text_of(got_.dtype(), value),
           text_of(got_.dtype(), expected), range);
   }
 
@@ -138,7 +139,7 @@ private:
 } // namespace
 
 UsefulBound::UsefulBound(const ReferenceOutput &expected) : expected_(expected) {
-  if (!is_float(expected.buffer->dtype)) {
+  if (!is_float(expected.buffer->dtype) || !expected.integer.empty()) {
     auto [least, most] = std::ranges::minmax(expected.value);
     widest_ = std::max(most - least, 1.0);
     return;
@@ -154,7 +155,7 @@ bool UsefulBound::operator()(std::int64_t position) const {
   double error = expected_.error_at(position);
   if (error == 0 || !(error < no_bound))
     return error == 0;
-  if (is_float(expected_.buffer->dtype))
+  if (is_float(expected_.buffer->dtype) && expected_.integer.empty())
     return error <= widest_;
   auto at = static_cast<std::size_t>(position);
   return expected_.highest[at] - expected_.lowest[at] < widest_;

@@ -242,6 +242,56 @@ struct ElementProgram::Operations {
     cells[i.result] = {result.value, magnitude, 0, result.error};
   }
   static void copy(const Instruction &i, Cell *cells) { cells[i.result] = cells[i.a]; }
+
+  template <Arithmetic kind> static Residue<kind> residue(const Cell &cell) {
+    return {static_cast<std::int32_t>(cell.integer)};
+  }
+  template <BinaryOp op, Arithmetic kind> static void residue_operation(const Instruction &i, Cell *cells) {
+    const Cell &a = cells[i.a], &b = cells[i.b];
+    Cell result{0, 0, 0, a.error != 0 || b.error != 0 ? no_bound : 0};
+    if constexpr (is_comparison(op))
+      result.integer = compare<op>(residue<kind>(a), residue<kind>(b));
+    else
+      result.integer = arithmetic<op>(residue<kind>(a), residue<kind>(b)).bits;
+    cells[i.result] = result;
+  }
+  template <Arithmetic kind> static void residue_function(const Instruction &i, Cell *cells) {
+    const MathFunction &called = math_functions()[static_cast<std::size_t>(i.extent)];
+    const Cell &a = cells[i.a], &b = cells[i.b], &c = cells[i.c];
+    bool known = a.error == 0 && (called.operands < 2 || b.error == 0) && (called.operands < 3 || c.error == 0);
+    auto result = Residue<kind>::apply(called, residue<kind>(a), residue<kind>(b), residue<kind>(c));
+    cells[i.result] = {0, 0, result.bits, known ? 0 : no_bound};
+  }
+  /// `extent`: the dtype. A residue that a narrow dtype holds is widened at once.
+  template <Arithmetic kind> static void narrow_residue(const Instruction &i, Cell *cells) {
+    auto type = static_cast<DType>(i.extent);
+    Residue<kind> kept = from_element<kind>(type, to_element(type, residue<kind>(cells[i.a])));
+    cells[i.result] = {0, 0, kept.bits, cells[i.a].error};
+  }
+  template <Arithmetic kind> static void integer_to_residue(const Instruction &i, Cell *cells) {
+    cells[i.result] = {0, 0, Residue<kind>::of(cells[i.a].integer).bits, cells[i.a].error == 0 ? 0 : no_bound};
+  }
+  /// `extent`: the dtype.
+  template <Arithmetic kind> static void residue_to_integer(const Instruction &i, Cell *cells) {
+    auto type = static_cast<DType>(i.extent);
+    const Cell &a = cells[i.a];
+    std::int64_t integer =
+        type == DType::boolean ? a.integer != 0 : wrapped(type, to_integer(residue<kind>(a)));
+    cells[i.result] = {0, 0, integer, a.error == 0 ? 0 : no_bound};
+  }
+  template <Arithmetic kind> static Run residue_op(BinaryOp op) {
+    return with_op(op, []<BinaryOp o>() -> Run {
+      if constexpr (is_defined_on_residues(o))
+        return &residue_operation<o, kind>;
+      else
+        internal_error("logic takes conditions and bits are of integers");
+    });
+  }
+  template <Arithmetic kind> static Run residue_cast(DType from, DType to) {
+    if (!is_float(from))
+      return &integer_to_residue<kind>;
+    return is_float(to) ? &narrow_residue<kind> : &residue_to_integer<kind>;
+  }
   template <class T> static void wrap(const Instruction &i, Cell *cells) {
     const Cell &a = cells[i.a];
     auto integer = static_cast<std::int64_t>(static_cast<T>(a.integer));
@@ -297,7 +347,7 @@ struct ElementProgram::Operations {
       element = i.plane->get(static_cast<std::size_t>(position.integer));
     if (position.error != 0)
       element.error = no_bound;
-    bool real = is_float(i.plane->buffer->dtype);
+    bool real = i.plane->is_real();
     cells[i.result] = !mask || mask->error == 0 ? element
                       : loads                   ? either(element, cells[i.c], real)
                                                 : either(cells[i.c], element, real);
@@ -356,7 +406,7 @@ struct ElementProgram::Operations {
 };
 
 void Plane::set(std::size_t position, const Cell &cell) {
-  bool real = is_float(buffer->dtype);
+  bool real = is_real();
   if (cell.error != 0 && error.empty()) {
     std::size_t size = real ? value.size() : integer.size();
     error.assign(size, 0);
@@ -374,7 +424,7 @@ void Plane::set(std::size_t position, const Cell &cell) {
 }
 
 Cell Plane::get(std::size_t position) const {
-  bool real = is_float(buffer->dtype);
+  bool real = is_real();
   Cell cell;
   if (!real)
     cell.integer = integer[position];
@@ -461,6 +511,10 @@ int ElementProgram::compile_node(const Expr &e, const Planes &planes, Compiled &
         return fresh({0, 0, node.value});
       },
       [&](const FloatImm &node) {
+        if (residues(node.dtype))
+          return with_residues(arithmetic_, [&]<Arithmetic kind>() {
+            return fresh({0, 0, Residue<kind>::constant(rounded(node.dtype, node.value)).bits});
+          });
         double value = rounded(node.dtype, node.value); // the kernel has 0.1f, which is another number than 0.1
         // An infinity that begins a maximum is not a magnitude of its terms.
         return fresh({value, std::isinf(value) ? 0 : std::abs(value), 0});
@@ -468,6 +522,10 @@ int ElementProgram::compile_node(const Expr &e, const Planes &planes, Compiled &
       [&](const Var &node) { return variable(node); },
       [&](const Binary &node) {
         int a = operand(node.a), b = operand(node.b);
+        if (residues(node.a.dtype()))
+          return emit({with_residues(arithmetic_,
+                                     [&]<Arithmetic kind>() { return Operations::residue_op<kind>(node.op); }),
+                       0, a, b});
         if (node.op == BinaryOp::div) {
           divisions_.emplace_back(e.get(), fresh());
           return emit({&Operations::divide, 0, a, b, divisions_.back().second});
@@ -480,10 +538,19 @@ int ElementProgram::compile_node(const Expr &e, const Planes &planes, Compiled &
       [&](const Select &node) {
         int condition = operand(node.condition), yes = operand(node.when_true), no = operand(node.when_false);
         Instruction choice{&Operations::select, 0, condition, yes, no};
-        choice.extent = is_float(e.dtype());
+        choice.extent = is_float(e.dtype()) && !residues(e.dtype());
         return emit(choice);
       },
       [&](const Cast &node) {
+        if (residues(node.a.dtype()) || residues(node.dtype)) {
+          Instruction step{with_residues(arithmetic_,
+                                         [&]<Arithmetic kind>() {
+                                           return Operations::residue_cast<kind>(node.a.dtype(), node.dtype);
+                                         }),
+                           0, operand(node.a)};
+          step.extent = static_cast<std::int64_t>(node.dtype);
+          return emit(step);
+        }
         Instruction step{Operations::cast_op(node.a.dtype(), node.dtype), 0, operand(node.a)};
         step.extent = !is_given(node.a);
         return emit(step);
@@ -497,6 +564,9 @@ int ElementProgram::compile_node(const Expr &e, const Planes &planes, Compiled &
         for (std::size_t n = 0; n < node.arguments.size(); ++n)
           operands[n] = operand(node.arguments[n]);
         Instruction step{&Operations::function, 0, operands[0], operands[1], operands[2]};
+        if (residues(e.dtype()))
+          step.run = with_residues(
+              arithmetic_, []<Arithmetic kind>() -> Run { return &Operations::residue_function<kind>; });
         step.extent = static_cast<std::int64_t>(index_of(*node.function->math));
         return emit(step);
       },

@@ -4,6 +4,7 @@
 /// value of the same expression if all inputs are replaced by their absolute values.
 
 #include "dsl/expr/shared_results.h"
+#include "dsl/ir/residues.h"
 
 #include <cstdint>
 #include <map>
@@ -15,7 +16,7 @@ namespace nestsmith {
 
 /// A register. Floating-point numbers are stored in `value`, `magnitude` and `error`. Integers and conditions
 /// are stored in `integer`, extended to 64 bits with zeros or the sign, as the dtype says; u64 as the i64 of
-/// the same bits.
+/// the same bits. So are the bits of residues, if they stand for floating-point numbers.
 ///
 /// An integer or a condition may depend on roundings: cast(i32, x * y), or x * y < z. Its `error` is 0 if it
 /// does not; `no_bound` if any value is possible; otherwise 1, and the kernel has one of the integers in
@@ -36,7 +37,9 @@ struct Plane {
   std::vector<double> magnitude; ///< empty: the absolute values of `value`
   std::vector<std::int64_t> integer;
   std::vector<double> error; ///< empty: all elements are exact
+  bool residues = false;     ///< an element of a floating-point dtype is a residue, in `integer`
 
+  bool is_real() const { return !residues && is_float(buffer->dtype); } ///< the elements are in `value`
   void set(std::size_t position, const Cell &cell);
   Cell get(std::size_t position) const;
 };
@@ -55,6 +58,7 @@ struct Division {
 
 class ElementProgram {
 public:
+  explicit ElementProgram(Arithmetic arithmetic = Arithmetic::floating) : arithmetic_(arithmetic) {}
   /// A register that the caller sets before each run.
   int variable(const Var &var);
   /// Compiles `e` and returns the register of its value. The planes of its buffers must exist and keep their
@@ -87,6 +91,10 @@ private:
                        Compiled &compiled);
   int fresh(Cell cell = {});
   int emit(Instruction instruction);
+  /// Whether values of this dtype are residues.
+  bool residues(DType type) const { return arithmetic_ != Arithmetic::floating && is_float(type); }
+
+  Arithmetic arithmetic_;
 
   std::vector<Instruction> code_;
   std::vector<Cell> cells_;

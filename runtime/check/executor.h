@@ -2,6 +2,7 @@
 /// Executors of lowered schedules: the simulator or a GPU.
 
 #include "dsl/ir/array.h"
+#include "dsl/ir/residues.h"
 #include "lowering/plan.h"
 
 #include <span>
@@ -26,6 +27,13 @@ public:
   /// scalar. Writes the output and inout arrays back. The initial content of workspaces is undefined. Throws
   /// UserError (no_device) if the launch is not possible.
   virtual Execution run(const kernel::Plan &plan, std::span<Array> arrays, std::span<const Scalar> scalars) = 0;
+  virtual bool has_residues() const { return false; } ///< whether it has `run_residues`
+  /// The same with residues in the place of floating-point numbers (dsl/ir/residues.h), in the arrays and
+  /// scalars too.
+  virtual Execution run_residues(Arithmetic /*arithmetic*/, const kernel::Plan &plan, std::span<Array> arrays,
+                                 std::span<const Scalar> scalars) {
+    return run(plan, arrays, scalars);
+  }
 };
 
 } // namespace nestsmith

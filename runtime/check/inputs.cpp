@@ -95,6 +95,14 @@ double draw(const Numbers &numbers, CheckRun run, Random &random) {
   return infinite ? std::numeric_limits<double>::infinity() : number;
 }
 
+/// Any residue, or an odd one, which has a reciprocal in the ring.
+Scalar any_residue(DType dtype, Arithmetic arithmetic, bool odd, Random &random) {
+  std::uint32_t word = random.word();
+  return with_residues(arithmetic, [&]<Arithmetic kind>() -> Scalar {
+    return {dtype, to_element(dtype, Residue<kind>::of(odd ? word | 1 : word))};
+  });
+}
+
 void randomize(Array &array, CheckRun run, bool small, const Numbers &numbers, Random &random) {
   DType type = array.dtype();
   for (std::int64_t n = 0; n < array.size(); ++n)
@@ -117,6 +125,24 @@ void randomize_in_range(Array &array, CheckRun run, std::size_t parameter, Rando
   for (std::int64_t n = 0; n < array.size(); ++n) {
     double place = static_cast<double>(n) / static_cast<double>(array.size());
     array.set(n, Scalar::from_double(array.dtype(), draw_from_range(run, parameter, place, random)));
+  }
+}
+
+/// A number from -1e4 to 1e4.
+void randomize_steeply(Array &array, CheckRun run, Random &random) {
+  constexpr double golden = 0.6180339887498949; // multiples of it are spread evenly over [0, 1) in any number
+  for (std::int64_t n = 0; n < array.size(); ++n) {
+    double place = 0, scattered = 0, rest = static_cast<double>(array.shape().size());
+    std::int64_t position = n;
+    for (std::size_t d = array.shape().size(); d-- > 0; position /= array.shape()[d]) {
+      auto index = static_cast<double>(position % array.shape()[d]);
+      place += (index + 0.5) / static_cast<double>(array.shape()[d]) / rest;
+      scattered += index * golden * static_cast<double>(d + 1);
+    }
+    if (run == CheckRun::scattered)
+      place = scattered - std::floor(scattered);
+    double number = 1e4 * (2 * place - 1) + random.symmetric();
+    array.set(n, Scalar::from_double(array.dtype(), run == CheckRun::steep_down ? -number : number));
   }
 }
 
@@ -169,6 +195,7 @@ Scalar random_scalar(DType dtype, CheckRun run, bool small, const Numbers &numbe
 Inputs make_inputs(const Program &source, CheckRun run, std::uint64_t seed, int largest_integer) {
   Random random(seed), random_zeros(~seed);
   bool zeros = run == CheckRun::integers || run == CheckRun::ring || run == CheckRun::switched;
+  bool residues = arithmetic_of(run) != Arithmetic::floating;
   InputUses uses(source);
   auto numbers = [&](InputId input, int largest) {
     auto multiple = uses.multiples.find(input);
@@ -184,6 +211,16 @@ Inputs make_inputs(const Program &source, CheckRun run, std::uint64_t seed, int 
       continue;
     }
     Numbers from = numbers(param.get(), largest_integer);
+    if (is_float(param->dtype) && residues) {
+      bool odd = from.divisor || uses.factors.contains(param.get());
+      for (std::int64_t n = 0; n < array.size(); ++n)
+        array.set(n, any_residue(param->dtype, arithmetic_of(run), odd, random));
+      continue;
+    }
+    if (is_float(param->dtype) && is_steep(run)) {
+      randomize_steeply(array, run, random);
+      continue;
+    }
     if (is_float(param->dtype) && run >= CheckRun::positive) {
       randomize_in_range(array, run, inputs.arrays.size() - 1, random);
       continue;
@@ -202,6 +239,10 @@ Inputs make_inputs(const Program &source, CheckRun run, std::uint64_t seed, int 
     bool small = uses.small(scalar.get(), scalar->dtype) ||
                  (scalar->dtype != DType::u32 && uses.compared.contains(scalar.get()));
     bool off = switched && scalar == switched->scalar;
+    if (residues && is_float(scalar->dtype)) {
+      inputs.scalars.push_back(any_residue(scalar->dtype, arithmetic_of(run), true, random));
+      continue;
+    }
     inputs.scalars.push_back(off ? Scalar::from_double(scalar->dtype, 0)
                                  : random_scalar(scalar->dtype, run, small, numbers(scalar.get(), 3), random));
   }

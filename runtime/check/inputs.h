@@ -3,6 +3,7 @@
 
 #include "dsl/ir/array.h"
 #include "dsl/ir/program.h"
+#include "dsl/ir/residues.h"
 
 #include <cstdint>
 #include <vector>
@@ -29,6 +30,14 @@ namespace nestsmith {
 ///   alternating  the same, negative for every second parameter
 ///   graded       the same, times 8 for each parameter
 ///   rising       elements that increase with their position, from 1 to 5
+/// Where f32 is not exact, residues stand for floating-point numbers (dsl/ir/residues.h), bit for bit:
+///   residue_ring   of a computation that calls exp or exp2
+///   residue_field  of any other
+/// exp(x - m) / sum is the same for each m, also if m is a wrong maximum; only large numbers tell. So a
+/// computation that calls exp and takes a maximum has runs with elements from -1e4 to 1e4:
+///   steep_up     that rise along each axis
+///   steep_down   that fall
+///   scattered    the largest element of each row is at another place
 /// In the runs `integers`, `ring` and `switched`, an eighth of the elements that are not at an edge of their
 /// array are 0 or -0.
 ///
@@ -46,8 +55,15 @@ enum class CheckRun : std::uint8_t {
   positive,
   alternating,
   graded,
-  rising
+  rising,
+  residue_ring,
+  residue_field,
+  steep_up,
+  steep_down,
+  scattered
 };
+inline constexpr CheckRun last_check_run = CheckRun::scattered;
+inline bool is_steep(CheckRun run) { return run >= CheckRun::steep_up; }
 
 /// Arrays and scalars for one run of `source`, in the order of its parameters. Outputs are filled with a poison
 /// value.
@@ -66,7 +82,15 @@ std::uint32_t filler_of(const Buffer &buffer);
 bool rounds_to_narrow(const Program &source);
 
 /// Whether the floating-point inputs have fractions: they are compared within an error bound.
-inline bool is_floating_point(CheckRun run) { return run == CheckRun::random || run >= CheckRun::positive; }
+inline bool is_floating_point(CheckRun run) {
+  return run == CheckRun::random || (run >= CheckRun::positive && run <= CheckRun::rising) || is_steep(run);
+}
+/// What stands for floating-point numbers.
+inline Arithmetic arithmetic_of(CheckRun run) {
+  return run == CheckRun::residue_ring    ? Arithmetic::ring
+         : run == CheckRun::residue_field ? Arithmetic::field
+                                          : Arithmetic::floating;
+}
 inline bool with_infinities(CheckRun run) { return run == CheckRun::infinite || run == CheckRun::opposite; }
 
 } // namespace nestsmith

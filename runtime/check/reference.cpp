@@ -4,6 +4,7 @@
 #include "dsl/expr/math_functions.h"
 #include "dsl/expr/numbers.h"
 #include "dsl/expr/shared_results.h"
+#include "dsl/ir/reducer_laws.h"
 #include "dsl/ir/workload_info.h"
 #include "runtime/check/element_program.h"
 #include "runtime/check/error_analysis.h"
@@ -54,8 +55,9 @@ template <class To, class T> std::vector<To> multiply(const Matrix<T> &x, const 
 class Evaluator {
 public:
   Evaluator(const Program &source, std::span<const Array> arrays, std::span<const Scalar> scalars,
-            Multiplier *multiplier, std::int64_t rounding_scale)
-      : source_(source), scalars_(scalars), multiplier_(multiplier), rounding_scale_(rounding_scale) {
+            Multiplier *multiplier, std::int64_t rounding_scale, Arithmetic arithmetic)
+      : source_(source), scalars_(scalars), multiplier_(multiplier), rounding_scale_(rounding_scale),
+        arithmetic_(arithmetic) {
     internal_check(arrays.size() == source.params.size(), "an array for each parameter");
     internal_check(scalars.size() == source.scalars.size(), "a value for each scalar parameter");
     for (std::size_t n = 0; n < arrays.size(); ++n) {
@@ -81,7 +83,8 @@ public:
         contract(*contraction);
       else
         evaluate(*block);
-      measure(*block, result);
+      if (!residues())
+        measure(*block, result);
       if (has_unsigned_zeros(block->body.value))
         unsigned_zeros_.insert(written.get());
     }
@@ -89,8 +92,12 @@ public:
       Plane &plane = planes_.at(param.get());
       ReferenceOutput &output = result.outputs.emplace_back();
       output.buffer = param;
+      output.estimated = estimates_;
       output.signed_zeros = !unsigned_zeros_.contains(param.get());
-      if (!is_float(param->dtype)) {
+      if (residues() && is_float(param->dtype))
+        for (std::int64_t &bits : plane.integer)
+          bits = element_of(param->dtype, bits);
+      if (!plane.is_real()) {
         output.lowest = std::exchange(plane.value, as_doubles(plane));
         output.highest = std::exchange(plane.magnitude, std::vector<double>(plane.integer.size()));
       }
@@ -103,6 +110,19 @@ public:
   }
 
 private:
+  bool residues() const { return arithmetic_ != Arithmetic::floating; }
+  /// A residue as it is stored, and back.
+  std::int64_t element_of(DType type, std::int64_t residue) const {
+    return with_residues(arithmetic_, [&]<Arithmetic kind>() -> std::int64_t {
+      return to_element(type, Residue<kind>{static_cast<std::int32_t>(residue)});
+    });
+  }
+  std::int64_t residue_of(Scalar element) const {
+    return with_residues(arithmetic_, [&]<Arithmetic kind>() -> std::int64_t {
+      return from_element<kind>(element.dtype, static_cast<std::uint32_t>(element.bits)).bits;
+    });
+  }
+
   /// The buffers that have planes: of tuples those of the parts.
   static std::vector<Buffer> arrays_of(const Buffer &buffer) {
     return is_tuple(buffer->dtype) ? part_buffers(*buffer) : std::vector{buffer};
@@ -110,19 +130,24 @@ private:
 
   Plane &make_plane(const Buffer &buffer) {
     Plane &plane = planes_[buffer.get()];
-    plane = {buffer, constant_shape(buffer), {}, {}, {}, {}};
+    plane = {buffer, constant_shape(buffer), {}, {}, {}, {}, residues()};
     std::size_t size = 1;
     for (std::int64_t extent : plane.shape)
       size *= static_cast<std::size_t>(extent);
     plane.magnitude.assign(size, 0);
-    if (is_float(buffer->dtype))
+    if (plane.is_real())
       plane.value.assign(size, 0);
     else
       plane.integer.assign(size, 0);
     return plane;
   }
 
-  static void fill(Plane &plane, const Array &array) {
+  void fill(Plane &plane, const Array &array) const {
+    if (residues() && is_float(array.dtype())) {
+      for (std::int64_t n = 0; n < array.size(); ++n)
+        plane.integer[static_cast<std::size_t>(n)] = residue_of(array.at(n));
+      return;
+    }
     if (array.dtype() == DType::f32) {
       std::ranges::copy(array.view<float>(), plane.value.begin());
     } else if (array.dtype() == DType::u32) {
@@ -148,7 +173,7 @@ private:
 
   /// Integers that depend on roundings are evaluated one by one.
   bool can_contract(const Contraction &c) const {
-    return is_float(c.result->dtype) ||
+    return (is_float(c.result->dtype) && !residues()) ||
            (planes_.at(c.x.get()).error.empty() && planes_.at(c.y.get()).error.empty());
   }
 
@@ -156,6 +181,10 @@ private:
   void contract(const Contraction &c) {
     const Plane &x = planes_.at(c.x.get()), &y = planes_.at(c.y.get());
     Plane &result = planes_.at(c.result.get());
+    if (residues() && is_float(c.result->dtype)) {
+      with_residues(arithmetic_, [&]<Arithmetic kind>() { contract_residues<kind>(c, x, y, result); });
+      return;
+    }
     if (!is_float(c.result->dtype)) {
       for (std::int64_t b = 0; b < c.batch; ++b)
         std::ranges::copy(integer_product(c, part(x.integer, b, c.m * c.k), part(y.integer, b, c.k * c.n)),
@@ -168,6 +197,40 @@ private:
     bound_product(c, left, right, result);
     for (double &magnitude : result.magnitude)
       magnitude += static_cast<double>(c.k) * 0x1p-126; // a product may underflow
+  }
+
+  template <Arithmetic kind>
+  static void contract_residues(const Contraction &c, const Plane &x, const Plane &y, Plane &result) {
+    using R = Residue<kind>;
+    // The factors in the type of the product. The second one has its reduction axis last.
+    auto read = [](const Plane &plane, DType type, std::int64_t rows, std::int64_t columns, std::int64_t b,
+                   bool transposed) {
+      std::vector<R> factors(static_cast<std::size_t>(rows * columns));
+      for (std::int64_t i = 0; i < rows; ++i)
+        for (std::int64_t k = 0; k < columns; ++k) {
+          std::int64_t at = b * rows * columns + (transposed ? k * rows + i : i * columns + k);
+          std::int64_t element = plane.integer[static_cast<std::size_t>(at)];
+          R factor{static_cast<std::int32_t>(element)};
+          if (!is_float(plane.buffer->dtype))
+            factor = R::of(element);
+          else if (type != DType::f32)
+            factor = from_element<kind>(type, to_element(type, factor));
+          factors[static_cast<std::size_t>(i * columns + k)] = factor;
+        }
+      return factors;
+    };
+    for (std::int64_t b = 0; b < c.batch; ++b) {
+      std::vector<R> left = read(x, c.x_type, c.m, c.k, b, c.x_transposed),
+                     right = read(y, c.y_type, c.n, c.k, b, !c.y_transposed);
+      for (std::int64_t i = 0; i < c.m; ++i)
+        for (std::int64_t j = 0; j < c.n; ++j) {
+          R sum{0};
+          for (std::int64_t k = 0; k < c.k; ++k)
+            sum = sum +
+                  left[static_cast<std::size_t>(i * c.k + k)] * right[static_cast<std::size_t>(j * c.k + k)];
+          result.integer[static_cast<std::size_t>((b * c.m + i) * c.n + j)] = sum.bits;
+        }
+    }
   }
 
   /// A matrix as a product reads it: rounded to the type of its factors.
@@ -306,7 +369,7 @@ private:
         if (iter.kind == kind)
           iters.push_back(&iter);
 
-    ElementProgram code;
+    ElementProgram code(arithmetic_);
     std::vector<int> registers;
     std::vector<std::int64_t> extents;
     for (const IterVar *iter : iters) {
@@ -318,6 +381,10 @@ private:
     }
     for (std::size_t n = 0; n < scalars_.size(); ++n) {
       bool real = is_float(scalars_[n].dtype);
+      if (real && residues()) {
+        code[code.variable(source_.scalars[n])] = {0, 0, residue_of(scalars_[n])};
+        continue;
+      }
       double value = real ? scalars_[n].to_double() : 0;
       code[code.variable(source_.scalars[n])] = {value, std::abs(value), real ? 0 : extended(scalars_[n])};
     }
@@ -326,6 +393,7 @@ private:
       init = compile(code, *block.init);
     body = compile(code, block.body);
     std::vector<Accumulation> accumulations = accumulations_of(block, code);
+    estimates_ |= std::ranges::any_of(accumulations, &Accumulation::estimated);
 
     for (bool more = true; more;) {
       bool first = true, last = true;
@@ -423,6 +491,7 @@ private:
   struct Accumulation {
     std::optional<ReorderedTerms> terms; ///< a sum or product; none: the parts are combined in order
     bool order_matters = false;          ///< another order may give another result, so nothing is known of it
+    bool estimated = false;              ///< another order gives the same result up to roundings
   };
 
   /// One for each part.
@@ -432,8 +501,15 @@ private:
     std::vector<Expr> values = parts_of(term_of(block).value());
     std::vector<OrderEffect> effects = order_effects(block.reducer, block.body.buffer->dtype);
     std::vector<Accumulation> all(values.size());
+    const OwnReducer *own = block.reducer.definition();
+    bool broken = residues() && own && !holds_for(*own, arithmetic_), exact = own && holds_exactly(*own);
     for (std::size_t n = 0; n < values.size(); ++n) {
-      all[n].order_matters = effects[n] == OrderEffect::unknown;
+      if (residues()) { // sums and products have the same residue in each order
+        all[n].order_matters = broken;
+        continue;
+      }
+      if (effects[n] == OrderEffect::unknown)
+        (exact ? all[n].estimated : all[n].order_matters) = true;
       if (effects[n] != OrderEffect::sum && effects[n] != OrderEffect::product)
         continue;
       ReorderedTerms &result = all[n].terms.emplace(ReorderedTerms{
@@ -462,6 +538,8 @@ private:
       Cell result = code[bodies[n].value];
       if (parts[n].order_matters)
         result.error = no_bound;
+      else if (parts[n].estimated && last)
+        result.error *= order_factor;
       bodies[n].plane->set(position_of(code, bodies[n]), result);
     }
   }
@@ -555,6 +633,8 @@ private:
   std::span<const Scalar> scalars_;
   Multiplier *multiplier_;
   std::int64_t rounding_scale_;
+  Arithmetic arithmetic_;
+  bool estimates_ = false;
   Planes planes_;
   std::map<const BufferNode *, int> fraction_bits_; ///< of each stage
   std::map<const ExprNode *, int> quotients_;       ///< fraction bits of each division
@@ -566,7 +646,12 @@ private:
 
 Reference reference(const Program &source, std::span<const Array> arrays, std::span<const Scalar> scalars,
                     Multiplier *multiplier, std::int64_t rounding_scale) {
-  return Evaluator(source, arrays, scalars, multiplier, rounding_scale).run();
+  return Evaluator(source, arrays, scalars, multiplier, rounding_scale, Arithmetic::floating).run();
+}
+
+Reference exact_reference(const Program &source, std::span<const Array> arrays, std::span<const Scalar> scalars,
+                          Arithmetic arithmetic) {
+  return Evaluator(source, arrays, scalars, nullptr, 1, arithmetic).run();
 }
 
 std::int64_t extended(Scalar scalar) {

@@ -4,6 +4,7 @@
 
 #include "dsl/ir/array.h"
 #include "dsl/ir/program.h"
+#include "dsl/ir/residues.h"
 
 #include <cstdint>
 #include <span>
@@ -18,7 +19,8 @@ struct ReferenceOutput {
   /// Value of the same expression for the absolute values of the inputs; 0 for integer dtypes.
   std::vector<double> magnitude;
   /// For integer dtypes and boolean: the exact values, extended to 64 bits (u64: the i64 of the same bits).
-  /// Arithmetic wraps around. Empty for floating-point dtypes.
+  /// Arithmetic wraps around. For floating-point dtypes: empty, or the bits of the elements if residues stand
+  /// for them.
   std::vector<std::int64_t> integer;
   /// Whether the program defines the sign of a zero of `value`. A sum does, in any order of its terms, because
   /// it begins at +0: x + -x and +0 + -0 are +0. Copies, products, differences and elementwise sums do, because
@@ -29,6 +31,9 @@ struct ReferenceOutput {
   /// because f32 may overflow, or a divisor may be 0. An integer that is computed from rounded numbers, such as
   /// those of cast(i32, x * y), has the bound 1 and is in [lowest, highest]; or it has no bound.
   std::vector<double> error = {};
+  /// The bounds of a reducer whose laws hold for residues, and which rounds in its own way, are `order_factor`
+  /// times those of the program's order of the terms. They are estimates: nothing bounds the other orders.
+  bool estimated = false;
   std::vector<double> lowest = {}, highest = {}; ///< for integer dtypes, if `error` is not empty
 
   double error_at(std::int64_t n) const { return error.empty() ? 0 : error[static_cast<std::size_t>(n)]; }
@@ -69,6 +74,11 @@ public:
 /// a stage reads out of bounds. `rounding_scale` is that of the kernel's sums (Intrinsic::rounding_scale).
 Reference reference(const Program &source, std::span<const Array> arrays, std::span<const Scalar> scalars,
                     Multiplier *multiplier = nullptr, std::int64_t rounding_scale = 1);
+
+/// The same with residues in the place of floating-point numbers. Every element is exact, except those of a
+/// reducer whose laws do not hold for residues: they have no bound. Of a `Reference`, only `outputs` is set.
+Reference exact_reference(const Program &source, std::span<const Array> arrays, std::span<const Scalar> scalars,
+                          Arithmetic arithmetic);
 
 /// The value of an integer or boolean scalar, extended to 64 bits.
 std::int64_t extended(Scalar scalar);

@@ -7,8 +7,14 @@
 
 namespace nestsmith {
 
-Execution SimExecutor::run(const kernel::Plan &given, std::span<Array> arrays,
-                           std::span<const Scalar> scalars) {
+Execution SimExecutor::run(const kernel::Plan &plan, std::span<Array> arrays, std::span<const Scalar> scalars) {
+  return run_residues(Arithmetic::floating, plan, arrays, scalars);
+}
+
+Execution SimExecutor::run_residues(Arithmetic arithmetic, const kernel::Plan &given, std::span<Array> arrays,
+                                    std::span<const Scalar> scalars) {
+  sim::Options options = options_;
+  options.arithmetic = arithmetic;
   const kernel::Plan plan = specialise(given);
   internal_check(arrays.size() == plan.params.size(), "an array for each parameter");
   internal_check(scalars.size() == plan.scalars.size(), "a value for each scalar");
@@ -31,7 +37,7 @@ Execution SimExecutor::run(const kernel::Plan &given, std::span<Array> arrays,
     std::vector<Scalar> values;
     for (std::size_t position : plan.scalar_arguments(kernel))
       values.push_back(scalars[position]);
-    sim::Result result = sim::run(kernel, arguments, values, options_);
+    sim::Result result = sim::run(kernel, arguments, values, options);
     stats_ += result.stats;
     if (!result.good()) {
       std::string where = plan.kernels.size() > 1 ? fmt::format("kernel {}: ", kernel.name) : "";

@@ -2,6 +2,7 @@
 /// Decodes a kernel into the simulator's flat code.
 
 #include "dsl/ir/array.h"
+#include "dsl/ir/residues.h"
 #include "runtime/sim/decoded_kernel.h"
 #include "runtime/sim/global_buffer.h"
 
@@ -12,8 +13,9 @@ namespace nestsmith::sim {
 class Observer;
 
 struct DecodeOptions {
-  bool check = true;           ///< check for races and reads of unwritten memory
-  bool baseline = false;       ///< the same as in `Options` (simulate.h)
+  bool check = true;     ///< check for races and reads of unwritten memory
+  bool baseline = false; ///< the same as in `Options` (simulate.h)
+  Arithmetic arithmetic = Arithmetic::floating;
   bool values = true;          ///< false: compute only addresses and conditions, and check nothing
   bool barriers = true;        ///< false: warps do not wait for each other
   std::int64_t unroll = 128;   ///< unroll a loop of constant extent into at most this many statements

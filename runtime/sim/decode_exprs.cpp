@@ -13,7 +13,10 @@ ValueId Decoder::value(const Expr &e, Guard guard) {
   return e.visit(Overloaded{
       [&](const IntImm &x) { return values_.constant(x.dtype, x.value); },
       [&](const FloatImm &x) {
-        return values_.constant(x.dtype, static_cast<std::int64_t>(Scalar::from_double(x.dtype, x.value).bits));
+        Scalar number = options_.arithmetic == Arithmetic::floating
+                            ? Scalar::from_double(x.dtype, x.value)
+                            : constant_of(options_.arithmetic, x.dtype, x.value);
+        return values_.constant(x.dtype, static_cast<std::int64_t>(number.bits));
       },
       [&](const Var &x) {
         auto it = variables_.find(x);

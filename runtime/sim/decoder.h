@@ -25,7 +25,7 @@ class Decoder {
 public:
   Decoder(const kernel::Kernel &kernel, const std::vector<GlobalBuffer> &buffers, const DecodeOptions &options)
       : kernel_(kernel), buffers_(buffers), options_(options), check_(options.check && options.values),
-        handlers_(options.baseline ? baseline_handlers : host_handlers()), values_(handlers_, decoded_) {}
+        handlers_(handlers_for(options.arithmetic, options.baseline)), values_(handlers_, decoded_) {}
 
   DecodedKernel decode(std::span<const Scalar> scalars);
 

@@ -1,6 +1,7 @@
 #pragma once
 /// The instruction handlers. There is one version for each supported instruction set of the host.
 
+#include "dsl/ir/residues.h"
 #include "runtime/sim/decoded_kernel.h"
 
 namespace nestsmith::sim {
@@ -50,5 +51,8 @@ extern const HandlerTable baseline_handlers;
 #if defined(__x86_64__)
 extern const HandlerTable avx2_handlers;
 #endif
+
+/// The handlers for floating-point numbers, or for what stands for them. `baseline` as in `Options`.
+const HandlerTable &handlers_for(Arithmetic arithmetic, bool baseline);
 
 } // namespace nestsmith::sim

@@ -93,6 +93,7 @@ Simulation::Simulation(const kernel::Kernel &kernel, std::span<const Argument> a
   decoded_ = decode(kernel, scalars, globals_,
                     {.check = options.check,
                      .baseline = options.baseline,
+                     .arithmetic = options.arithmetic,
                      .arrivals = true,
                      .weak = options.weak,
                      .observer = options.observer});
@@ -227,8 +228,9 @@ Outcome Simulation::run_blocks(unsigned threads) {
 void Simulation::run_before(const Event &event, std::vector<GlobalBuffer> &globals) const {
   if (decoded_.arrivals.empty())
     return;
-  DecodedKernel values =
-      decode(kernel_, scalars_, globals, {.check = false, .baseline = options_.baseline, .arrivals = true});
+  DecodedKernel values = decode(
+      kernel_, scalars_, globals,
+      {.check = false, .baseline = options_.baseline, .arithmetic = options_.arithmetic, .arrivals = true});
   Machine machine(values, globals);
   std::vector<std::uint64_t> order = order_of_blocks();
   for (std::uint64_t n = 0; n < static_cast<std::uint64_t>(decoded_.blocks); ++n) {
@@ -333,8 +335,9 @@ void Simulation::check_orders(const Stats &stats, std::vector<Diagnostic> &diagn
   bool few = stats.multiply_adds + stats.loads_global + stats.stores_global + stats.loads_shared +
                  stats.stores_shared <=
              few_operations;
-  DecodedKernel values =
-      decode(kernel_, scalars_, globals_, {.check = false, .baseline = options_.baseline, .arrivals = true});
+  DecodedKernel values = decode(
+      kernel_, scalars_, globals_,
+      {.check = false, .baseline = options_.baseline, .arithmetic = options_.arithmetic, .arrivals = true});
   struct Run {
     BlockOrder order;
     OrderedRun result;

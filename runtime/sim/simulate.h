@@ -27,6 +27,7 @@
 ///   orders, simulate                 the blocks of the grid, on the cores of the host
 
 #include "dsl/ir/array.h"
+#include "dsl/ir/residues.h"
 #include "lowering/kernel.h"
 #include "runtime/sim/arrivals.h"
 #include "runtime/sim/diagnostic.h"
@@ -82,6 +83,8 @@ struct Options {
   RunObserver *observer = nullptr; ///< measures the run; may be null
   /// Use only the compiler's default instruction set for the host. The results have the same bits.
   bool baseline = false;
+  /// What computes floating-point elements. Arrays and scalars have residues in them if it is not `floating`.
+  Arithmetic arithmetic = Arithmetic::floating;
   WeakArrivals weak = {}; ///< for tests of these checks
 };
 

@@ -51,7 +51,7 @@ public:
   void field(CheckRun &value) {
     std::int64_t number = 0;
     field(number);
-    good &= number >= 0 && number <= static_cast<std::int64_t>(CheckRun::rising);
+    good &= number >= 0 && number <= static_cast<std::int64_t>(last_check_run);
     value = static_cast<CheckRun>(number);
   }
   void field(const Intrinsic *&value) {

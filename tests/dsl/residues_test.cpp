@@ -1,0 +1,144 @@
+/// Tests the residues that stand for floating-point numbers in exact checks.
+#include "dsl/ir/residues.h"
+
+#include "dsl/expr/math_functions.h"
+#include "dsl/ir/reducer.h"
+#include "dsl/ir/reducer_laws.h"
+
+#include <gmock/gmock.h>
+#include <limits>
+#include <random>
+
+namespace nestsmith {
+namespace {
+
+using Ring = Residue<Arithmetic::ring>;
+using Field = Residue<Arithmetic::field>;
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+template <class R> class Residues : public testing::Test {
+public:
+  R any() { return R::of(static_cast<std::int64_t>(engine_())); }
+  R apply(const char *function, R x, R y = {0}, R z = {0}) {
+    return R::apply(*find_math_function(function), x, y, z);
+  }
+
+private:
+  std::mt19937_64 engine_{1};
+};
+using Kinds = testing::Types<Ring, Field>;
+TYPED_TEST_SUITE(Residues, Kinds);
+
+TYPED_TEST(Residues, HaveSumsAndProductsInAnyOrder) {
+  using R = TypeParam;
+  for (int n = 0; n < 1000; ++n) {
+    R x = this->any(), y = this->any(), z = this->any();
+    EXPECT_TRUE(x.is_number());
+    EXPECT_EQ(x + y, y + x);
+    EXPECT_EQ((x + y) + z, x + (y + z));
+    EXPECT_EQ(x * y, y * x);
+    EXPECT_EQ((x * y) * z, x * (y * z));
+    EXPECT_EQ(x * (y + z), x * y + x * z);
+    EXPECT_EQ(x - y + y, x);
+    EXPECT_EQ(this->apply("fma", x, y, z), x * y + z);
+    EXPECT_EQ((arithmetic<BinaryOp::max>(x, y)), (arithmetic<BinaryOp::max>(y, x)));
+  }
+}
+
+TYPED_TEST(Residues, AbsorbInfinities) {
+  using R = TypeParam;
+  R minus = R::constant(-infinity), plus = R::constant(infinity);
+  for (R x : {R{0}, R{1}, this->any(), minus}) {
+    EXPECT_EQ(minus - x, minus);
+    EXPECT_EQ(x - minus, minus);
+    EXPECT_EQ(minus + x, minus);
+    EXPECT_EQ((arithmetic<BinaryOp::max>(minus, x)), x);
+    EXPECT_TRUE(x < plus);
+  }
+  EXPECT_TRUE((R{0} * minus).is_nan());
+  EXPECT_TRUE((R{1} / R{0}).is_nan());
+  EXPECT_EQ(R{7} / plus, R{0});
+  R nan = R::constant(std::numeric_limits<double>::quiet_NaN());
+  EXPECT_FALSE(nan == nan);
+  EXPECT_FALSE(nan < plus);
+  EXPECT_TRUE((nan + minus).is_nan());
+}
+
+TYPED_TEST(Residues, OfIntegersAreThese) {
+  using R = TypeParam;
+  for (int n : {0, 1, -1, 1024, -65536})
+    EXPECT_EQ(R::constant(n).bits, n);
+  EXPECT_EQ(R::constant(0x1p31), R::is_ring ? R{0} : R{1});
+  EXPECT_EQ(R::constant(1.5) * R::constant(1024), R::constant(3) * R::constant(0.5) * R{1024});
+}
+
+/// A rounding that is lost, or to another dtype, changes the residue.
+TYPED_TEST(Residues, KeepFewerBitsInNarrowTypes) {
+  using R = TypeParam;
+  R x{0x12345678};
+  std::vector<std::int32_t> kept;
+  for (DType type : {DType::f32, DType::tf32, DType::f16, DType::bf16}) {
+    R once =
+        from_element < TypeParam::is_ring ? Arithmetic::ring : Arithmetic::field > (type, to_element(type, x));
+    EXPECT_EQ(from_element < TypeParam::is_ring ? Arithmetic::ring
+                                                : Arithmetic::field > (type, to_element(type, once)),
+              once);
+    EXPECT_THAT(kept, testing::Not(testing::Contains(once.bits)));
+    kept.push_back(once.bits);
+    for (double special : {-infinity, infinity, 0.0, 5.0, -5.0}) {
+      R y = R::constant(special);
+      EXPECT_EQ(from_element < TypeParam::is_ring ? Arithmetic::ring
+                                                  : Arithmetic::field > (type, to_element(type, y)),
+                y);
+    }
+  }
+}
+
+TYPED_TEST(Residues, HaveFunctionsOfTheirOperandsOnly) {
+  using R = TypeParam;
+  R x = this->any(), y = this->any();
+  EXPECT_EQ(this->apply("tanh", x, y), this->apply("tanh", x));
+  EXPECT_FALSE(this->apply("tanh", x) == this->apply("sin", x));
+  EXPECT_FALSE(this->apply("pow", x, y) == this->apply("pow", y, x));
+}
+
+TEST(Ring, HasPowersAndReciprocals) {
+  auto exp2 = [](Ring x) { return Ring::apply(*find_math_function("exp2"), x, {0}, {0}); };
+  auto exp = [](Ring x) { return Ring::apply(*find_math_function("exp"), x, {0}, {0}); };
+  std::mt19937_64 engine(2);
+  for (int n = 0; n < 1000; ++n) {
+    Ring x = Ring::of(static_cast<std::int64_t>(engine())), y = Ring::of(static_cast<std::int64_t>(engine()));
+    EXPECT_EQ(exp2(x + y), exp2(x) * exp2(y));
+    EXPECT_EQ(exp(x - y) * exp(y), exp(x));
+    EXPECT_EQ(exp2(x * Ring::constant(1.44269504F)), exp(x));
+    EXPECT_EQ(Ring{1} / (x * y), (Ring{1} / x) * (Ring{1} / y));
+    if (x.bits % 2 != 0) {
+      EXPECT_EQ(y / x * x, y);
+    }
+  }
+  EXPECT_EQ(exp2(Ring::constant(-infinity)), Ring{0});
+  EXPECT_EQ(exp2(Ring{0}), Ring{1});
+}
+
+TEST(Field, HasTrueQuotients) {
+  std::mt19937_64 engine(3);
+  for (int n = 0; n < 1000; ++n) {
+    Field x = Field::of(static_cast<std::int64_t>(engine())),
+          y = Field::of(static_cast<std::int64_t>(engine()));
+    EXPECT_EQ(y / x * x, y);
+  }
+  EXPECT_EQ(Field::constant(0.25) * Field{4}, Field{1});
+  EXPECT_EQ(Field{3} / Field{8}, Field::constant(0.375));
+}
+
+/// The merge of two means needs quotients, and a rescaled sum needs exp.
+TEST(Laws, HoldInOneOfTheArithmetics) {
+  const OwnReducer &mean = *moments().definition(), &scaled = *sum_of_exp().definition();
+  EXPECT_EQ(broken_law(mean, Arithmetic::field), std::nullopt);
+  EXPECT_NE(broken_law(mean, Arithmetic::ring), std::nullopt);
+  EXPECT_EQ(broken_law(scaled, Arithmetic::ring), std::nullopt);
+  EXPECT_NE(broken_law(scaled, Arithmetic::field), std::nullopt);
+}
+
+} // namespace
+} // namespace nestsmith

@@ -1,0 +1,205 @@
+/// Tests the exact runs of computations that round: residues stand for floating-point numbers. The interpreter,
+/// the reference and the simulator agree on them, and wrong kernels have other residues.
+#include "dsl/expr/math.h"
+#include "dsl/ir/interpret.h"
+#include "dsl/ir/tensor.h"
+#include "runtime/check/inputs.h"
+#include "runtime/check/reference.h"
+#include "tests/runtime/check/right.h"
+
+#include <cmath>
+#include <functional>
+#include <gmock/gmock.h>
+#include <limits>
+
+namespace nestsmith {
+namespace {
+
+using test::all_messages;
+using testing::HasSubstr;
+
+constexpr std::int64_t rows = 6, columns = 37;
+
+/// What a mistake changes in a softmax.
+enum class Mistake : std::uint8_t { none, minimum, first_tile, no_rescale };
+
+Program softmax(DType type = DType::f32, Mistake mistake = Mistake::none) {
+  Workload w("softmax");
+  Tensor x = w.placeholder("X", {rows, columns}, type);
+  Reduce j = reduce_axis("j", columns), l = reduce_axis("l", columns), first = reduce_axis("f", 8);
+  Tensor largest = w.compute("largest", {rows}, {"i"}, [&](Expr i) {
+    if (mistake == Mistake::minimum)
+      return min_over(cast(DType::f32, x(i, j)), j);
+    if (mistake == Mistake::first_tile)
+      return max_over(cast(DType::f32, x(i, first)), first);
+    return max_over(cast(DType::f32, x(i, j)), j);
+  });
+  Tensor total = w.compute("total", {rows}, {"i"},
+                           [&](Expr i) { return sum(exp(cast(DType::f32, x(i, l)) - largest(i)), l); });
+  return w.output({w.compute("Y", {rows, columns}, {"i", "k"}, [&](Expr i, Expr k) -> Definition {
+    return cast(type, exp(cast(DType::f32, x(i, k)) - largest(i)) / total(i));
+  })});
+}
+
+/// One pass over the row.
+Program online_softmax(Mistake mistake = Mistake::none) {
+  Reducer careless = define_reducer(
+      "without_rescaling", tuple({{"largest", -std::numeric_limits<float>::infinity()}, {"sum", 0.0F}}),
+      [](const Expr &a, const Expr &b) {
+        return tuple({{"largest", max(part(a, "largest"), part(b, "largest"))},
+                      {"sum", part(a, "sum") + part(b, "sum")}});
+      });
+  Workload w("online");
+  Tensor x = w.placeholder("X", {rows, columns});
+  Reduce j = reduce_axis("j", columns);
+  Tensor both = w.compute("both", {rows}, {"i"}, [&](Expr i) {
+    return mistake == Mistake::no_rescale ? reduce(careless, tuple({{"largest", x(i, j)}, {"sum", 1.0F}}), j)
+                                          : sum_of_exp_over(x(i, j), j);
+  });
+  return w.output({w.compute("Y", {rows, columns}, {"i", "k"}, [&](Expr i, Expr k) -> Definition {
+    return exp(x(i, k) - part(both(i), "largest")) / part(both(i), "sum");
+  })});
+}
+
+Program variance() {
+  Workload w("variance");
+  Tensor x = w.placeholder("X", {rows, columns});
+  Reduce j = reduce_axis("j", columns);
+  Tensor all = w.compute("all", {rows}, {"i"}, [&](Expr i) { return moments_over(x(i, j), j); });
+  Tensor mean = w.compute("mean", {rows}, {"i"}, [&](Expr i) -> Definition { return part(all(i), "mean"); });
+  return w.output({mean, w.compute("Y", {rows}, {"i"}, [&](Expr i) -> Definition {
+                     return rsqrt(part(all(i), "squares") / part(all(i), "count") + 1e-5F);
+                   })});
+}
+
+/// A product with an activation, rounded to f16, and conversions of all kinds.
+Program product(DType type) {
+  Workload w("product");
+  Tensor a = w.placeholder("A", {5, 17}, type), b = w.placeholder("B", {17, 9}, type),
+         s = w.placeholder("S", {9}, DType::i32);
+  Reduce k = reduce_axis("k", 17);
+  Tensor c = w.compute("C", {5, 9}, {"i", "j"}, [&](Expr i, Expr j) {
+    return sum(cast(DType::f32, a(i, k)) * cast(DType::f32, b(k, j)), k);
+  });
+  Tensor d = w.compute("D", {5, 9}, {"i", "j"}, [&](Expr i, Expr j) -> Definition {
+    Expr x = c(i, j) * 0.125F + cast(DType::f32, s(j));
+    return cast(type, select(x < 0.0F, tanh(x) * 0.5F, min(x, abs(x) / 3.0F)));
+  });
+  return w.output({d, w.compute("E", {5, 9}, {"i", "j"}, [&](Expr i, Expr j) -> Definition {
+                     return cast(DType::i32, floor(c(i, j))) + cast(DType::i32, cast(DType::boolean, c(i, j)));
+                   })});
+}
+
+struct Case {
+  const char *name;
+  std::function<Program()> program;
+};
+const std::vector<Case> cases = {
+    {"softmax", [] { return softmax(); }},
+    {"softmax_f16", [] { return softmax(DType::f16); }},
+    {"online", [] { return online_softmax(); }},
+    {"variance", variance},
+    {"product", [] { return product(DType::f32); }},
+    {"product_f16", [] { return product(DType::f16); }},
+    {"product_bf16", [] { return product(DType::bf16); }},
+};
+
+class ResiduesOf : public testing::TestWithParam<Case> {};
+INSTANTIATE_TEST_SUITE_P(, ResiduesOf, testing::ValuesIn(cases),
+                         [](const auto &info) { return info.param.name; });
+
+TEST_P(ResiduesOf, AreTheSameInAllImplementations) {
+  Program program = GetParam().program();
+  for (CheckRun run : {CheckRun::residue_ring, CheckRun::residue_field}) {
+    Arithmetic arithmetic = arithmetic_of(run);
+    Inputs inputs = make_inputs(program, run, 1);
+    std::vector<Array> interpreted = inputs.arrays, simulated = inputs.arrays;
+    interpret(program, interpreted, inputs.scalars, arithmetic);
+    for (bool baseline : {false, true}) {
+      SimExecutor simulator({.baseline = baseline});
+      EXPECT_THAT(
+          simulator.run_residues(arithmetic, lower(Schedule(program)), simulated, inputs.scalars).diagnostics,
+          testing::IsEmpty());
+      EXPECT_TRUE(simulated == interpreted);
+    }
+    Reference expected = exact_reference(program, inputs.arrays, inputs.scalars, arithmetic);
+    std::size_t output = 0;
+    for (std::size_t n = 0; n < program.params.size(); ++n) {
+      if (program.params[n]->role == Role::input)
+        continue;
+      const ReferenceOutput &one = expected.outputs[output++];
+      for (std::int64_t at = 0; at < interpreted[n].size(); ++at) {
+        Scalar got = interpreted[n].at(at);
+        std::int64_t bits = is_float(got.dtype) ? static_cast<std::int64_t>(got.bits) : extended(got);
+        if (one.error_at(at) == 0) {
+          ASSERT_EQ(one.integer[static_cast<std::size_t>(at)], bits) << one.buffer->name << " " << at;
+        }
+      }
+    }
+  }
+}
+
+TEST_P(ResiduesOf, AreComparedInFull) {
+  SimExecutor simulator;
+  Schedule s(GetParam().program());
+  CheckResult result = check(s, lower(s), simulator);
+  EXPECT_EQ(result.outcome(), CheckOutcome::right) << all_messages(result);
+  EXPECT_EQ(result.exact(), true);
+  bool ring = result.find(CheckRun::residue_ring) != nullptr,
+       field = result.find(CheckRun::residue_field) != nullptr;
+  EXPECT_NE(ring, field);
+  for (const RunResult &run : result.runs) {
+    if (arithmetic_of(run.run) == Arithmetic::floating)
+      continue;
+    EXPECT_TRUE(run.exact) << run.label;
+    EXPECT_EQ(run.without_bound, 0) << run.label;
+  }
+}
+
+CheckResult check_kernel(const Program &wanted, const Program &kernel) {
+  SimExecutor simulator;
+  return Checker().check(wanted, lower(Schedule(kernel)), simulator);
+}
+
+/// The quotient does not depend on what is subtracted, so only large numbers tell.
+TEST(AWrongMaximum, IsFoundByLargeNumbers) {
+  for (Mistake mistake : {Mistake::minimum, Mistake::first_tile}) {
+    CheckResult result = check_kernel(softmax(), softmax(DType::f32, mistake));
+    EXPECT_EQ(result.outcome(), CheckOutcome::wrong);
+    EXPECT_TRUE(result.find(CheckRun::residue_ring)->passed);
+    EXPECT_FALSE(result.find(CheckRun::steep_up)->passed);
+    EXPECT_FALSE(result.find(CheckRun::scattered)->passed);
+    EXPECT_EQ(result.find(CheckRun::steep_down)->passed, mistake == Mistake::first_tile);
+  }
+}
+
+TEST(AForgottenRescaling, HasOtherResidues) {
+  CheckResult result = check_kernel(online_softmax(), online_softmax(Mistake::no_rescale));
+  EXPECT_EQ(result.outcome(), CheckOutcome::wrong);
+  EXPECT_FALSE(result.find(CheckRun::residue_ring)->passed);
+}
+
+/// The bounds of a reducer that rounds in its own way are estimates, and the result says so.
+TEST(BoundsOfAnOwnReducer, AreEstimates) {
+  for (const Program &program : {online_softmax(), variance()}) {
+    CheckResult result = check_kernel(program, program);
+    EXPECT_EQ(result.outcome(), CheckOutcome::right) << all_messages(result);
+    auto note = std::ranges::find(result.skipped, "floating point", &SkippedRun::label);
+    ASSERT_NE(note, result.skipped.end());
+    EXPECT_THAT(note->why, HasSubstr("the bounds are estimates"));
+  }
+}
+
+TEST(AProductThatRoundsNothing, HasItsExactRunOnIntegers) {
+  Workload w("product");
+  Tensor a = w.placeholder("A", {5, 17}), b = w.placeholder("B", {17, 9});
+  Reduce k = reduce_axis("k", 17);
+  Program program =
+      w.output({w.compute("C", {5, 9}, {"i", "j"}, [&](Expr i, Expr j) { return sum(a(i, k) * b(k, j), k); })});
+  CheckResult result = check_kernel(program, program);
+  EXPECT_EQ(result.find(CheckRun::residue_field), nullptr);
+  EXPECT_NE(result.find(CheckRun::integers), nullptr);
+}
+
+} // namespace
+} // namespace nestsmith
