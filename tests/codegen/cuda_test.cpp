@@ -8,10 +8,9 @@
 #include <gmock/gmock.h>
 #include <limits>
 
-namespace nestsmith {
+namespace nestsmith::kernel {
 namespace {
 
-using namespace kernel;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -237,4 +236,4 @@ TEST(CudaKernelDeathTest, AVariableOutOfScopeIsOurError) {
 }
 
 } // namespace
-} // namespace nestsmith
+} // namespace nestsmith::kernel

@@ -12,6 +12,7 @@
 #include "tests/codegen/host_text.h"
 #include "tests/codegen/nvcc.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <regex>
 

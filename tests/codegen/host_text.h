@@ -40,6 +40,11 @@ std::vector<Outcome> run(const std::vector<Run> &runs);
 /// string if they can.
 const std::string &why_not();
 
+/// Skips a test on a machine that cannot run texts.
+#define NEEDS_SANITIZERS()                                                                                     \
+  if (!::nestsmith::host::why_not().empty())                                                                   \
+  GTEST_SKIP() << ::nestsmith::host::why_not()
+
 /// Returns the text as C++ for tests/codegen/host.
 std::string as_host_cpp(const std::string &cuda);
 

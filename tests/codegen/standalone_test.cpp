@@ -12,10 +12,8 @@
 
 #include <gmock/gmock.h>
 
-namespace nestsmith {
+namespace nestsmith::kernel {
 namespace {
-
-using namespace kernel;
 
 struct Product {
   Program program;
@@ -196,4 +194,4 @@ int main() {
 }
 
 } // namespace
-} // namespace nestsmith
+} // namespace nestsmith::kernel

@@ -10,14 +10,8 @@ namespace {
 
 using test::contains;
 using test::expect_refused;
+using test::owed;
 using test::TiledGemm;
-
-std::string owed(const Schedule &s) {
-  std::string all;
-  for (const Obligation &obligation : s.obligations())
-    all += obligation.message + "\n";
-  return all;
-}
 
 TEST(AsyncCopy, MarksTheBlockAndChangesNothing) {
   TiledGemm t(7, 6, 11);

@@ -10,7 +10,8 @@
 namespace nestsmith {
 namespace {
 
-using namespace test;
+using test::contains;
+using test::same_meaning;
 
 using Element = std::function<Definition(const Tensor &, Expr)>;
 

@@ -14,8 +14,7 @@ namespace {
 
 using test::contains;
 using test::expect_user_error;
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
+using test::infinity;
 
 /// Writes a trace, reads it and writes it again. Expects an equal program and an equal text.
 void expect_round_trip(const Program &source) {

@@ -5,6 +5,7 @@
 #include "dsl/schedule/trace.h"
 #include "tests/dsl/support.h"
 
+#include <gmock/gmock.h>
 #include <set>
 
 namespace nestsmith {

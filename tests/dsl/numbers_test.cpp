@@ -47,14 +47,16 @@ template <class T> double magnitude(std::uint16_t bits) {
   return std::ldexp(one + fraction, exponent - F::bias - F::fraction_bits);
 }
 template <class T>
-constexpr std::uint16_t infinity = static_cast<std::uint16_t>(0x7fff << Format<T>::fraction_bits & 0x7fff);
+constexpr std::uint16_t pattern_of_infinity = static_cast<std::uint16_t>(0x7fff << Format<T>::fraction_bits &
+                                                                         0x7fff);
 
 template <class T> std::uint32_t widened(std::uint16_t bits) {
   std::uint16_t positive = bits & 0x7fff;
   auto sign = static_cast<std::uint32_t>(bits & 0x8000) << 16;
-  if (positive > infinity<T>)
+  if (positive > pattern_of_infinity<T>)
     return sign | 0x7fc00000U;
-  return sign | (positive == infinity<T> ? 0x7f800000U : bits_of(static_cast<float>(magnitude<T>(positive))));
+  return sign | (positive == pattern_of_infinity<T> ? 0x7f800000U
+                                                    : bits_of(static_cast<float>(magnitude<T>(positive))));
 }
 
 /// Returns the pattern of the number nearest to `value`, found by bisection. In a tie, it is the pattern whose
@@ -62,7 +64,7 @@ template <class T> std::uint32_t widened(std::uint16_t bits) {
 template <class T> std::uint16_t narrowed(double value) {
   if (std::isnan(value))
     return 0x7fff;
-  std::uint16_t sign = std::signbit(value) ? 0x8000 : 0, low = 0, high = infinity<T>;
+  std::uint16_t sign = std::signbit(value) ? 0x8000 : 0, low = 0, high = pattern_of_infinity<T>;
   value = std::abs(value);
   if (value >= magnitude<T>(high))
     return sign | high;

@@ -16,12 +16,12 @@ using test::gemm;
 
 /// C = alpha*A*B + beta*C. The sum is in tiles of 4, which are copied to shared memory in each iteration of
 /// k_outer.
-struct Tiled {
+struct PipelinedTiles {
   Schedule s;
   BlockRef AB, A, B;
   Loop k_outer;
 
-  explicit Tiled(std::int64_t k = 12) : s(gemm(5, 6, k)) {
+  explicit PipelinedTiles(std::int64_t k = 12) : s(gemm(5, 6, k)) {
     AB = s.block("AB");
     s.set_scope(AB, Scope::local);
     auto [i, j, whole] = s.loops<3>(AB);
@@ -40,7 +40,7 @@ struct Tiled {
 };
 
 TEST(Pipeline, IsPrintedAndChangesNothing) {
-  Tiled t;
+  PipelinedTiles t;
   BlockRef local = t.through_registers();
   t.s.pipeline(t.k_outer, {{local, 0, 0}, {t.A, 0, 3}, {t.B, 0, 1}, {t.AB, 1, 2}});
   EXPECT_TRUE(contains(print(t.s.program()),
@@ -52,7 +52,7 @@ TEST(Pipeline, IsPrintedAndChangesNothing) {
 }
 
 TEST(Pipeline, ReplaysFromJson) {
-  Tiled t;
+  PipelinedTiles t;
   t.s.pipeline(t.k_outer, {{t.A, 0, 0}, {t.B, 1, 1}, {t.AB, 2, 2}});
   TraceFile file = parse_trace(to_json(trace_file(t.s, {5, 6, 12}, DType::u32)), "t.json");
   Schedule again = replay(file, gemm(5, 6, 12), Target{}, "t.json");
@@ -61,7 +61,7 @@ TEST(Pipeline, ReplaysFromJson) {
 }
 
 TEST(Pipeline, BrokenJsonIsNoTrace) {
-  Tiled t;
+  PipelinedTiles t;
   t.s.double_buffer(t.k_outer);
   for (const char *stages :
        {"[{\"block\": \"AB\", \"stage\": 0}]", "[1]", "[{\"block\": 1, \"stage\": 0, \"order\": 0}]"})
@@ -77,7 +77,7 @@ TEST(Pipeline, BrokenJsonIsNoTrace) {
 }
 
 TEST(Pipeline, GivesSharedTilesACopyForEachStageBetween) {
-  Tiled t;
+  PipelinedTiles t;
   auto slots = [&](const char *block) {
     return place(t.s.program(), find_block(t.s.program().body, t.s.block(block).id)->body.buffer).slots.count;
   };
@@ -90,7 +90,7 @@ TEST(Pipeline, GivesSharedTilesACopyForEachStageBetween) {
 
 TEST(Pipeline, NeedsNoMoreCopiesThanIterations) {
   for (std::int64_t k : {1, 4, 5, 8}) {
-    Tiled t(k);
+    PipelinedTiles t(k);
     t.s.pipeline(t.k_outer, {{t.A, 0, 0}, {t.B, 1, 1}, {t.AB, 2, 2}});
     Buffer tile = find_block(t.s.program().body, t.A.id)->body.buffer;
     EXPECT_EQ(place(t.s.program(), tile).slots.count, (k + 3) / 4);
@@ -98,7 +98,7 @@ TEST(Pipeline, NeedsNoMoreCopiesThanIterations) {
 }
 
 TEST(Pipeline, KeepsItsStagesThroughLaterDirectives) {
-  Tiled t;
+  PipelinedTiles t;
   t.s.double_buffer(t.k_outer);
   t.s.unroll(t.s.loops(t.AB).back());
   auto loops = t.s.loops(t.A);
@@ -109,7 +109,7 @@ TEST(Pipeline, KeepsItsStagesThroughLaterDirectives) {
 }
 
 TEST(DoubleBuffer, LoadsFirstAndStoresLast) {
-  Tiled t;
+  PipelinedTiles t;
   t.through_registers();
   t.s.double_buffer(t.k_outer);
   EXPECT_TRUE(contains(print(t.s.program()), "pipelined [A_local: 0, B_shared: 0, AB: 1, A_shared: 0]"))
@@ -118,7 +118,7 @@ TEST(DoubleBuffer, LoadsFirstAndStoresLast) {
 }
 
 TEST(PipelineRefuses, LoopThatIsNotSerial) {
-  Tiled t;
+  PipelinedTiles t;
   t.s.double_buffer(t.k_outer);
   expect_refused(t.s, "pipeline.serial",
                  [&] {
@@ -135,7 +135,7 @@ TEST(PipelineRefuses, LoopThatIsNotSerial) {
 }
 
 TEST(PipelineRefuses, BlocksThatAreNotThoseBelow) {
-  Tiled t;
+  PipelinedTiles t;
   expect_refused(t.s, "pipeline.blocks",
                  [&] {
                    t.s.pipeline(t.k_outer, {{t.A, 0, 0}, {t.AB, 1, 1}});
@@ -164,7 +164,7 @@ TEST(PipelineRefuses, BlocksThatAreNotThoseBelow) {
 }
 
 TEST(PipelineRefuses, LoopOfOneNest) {
-  Tiled t;
+  PipelinedTiles t;
   Loop k_inner = t.s.loops(t.AB).back();
   expect_refused(t.s, "pipeline.nests",
                  [&] {
@@ -190,7 +190,7 @@ TEST(PipelineRefuses, BlocksOfOneNestApart) {
 }
 
 TEST(PipelineRefuses, StagesWithAGap) {
-  Tiled t;
+  PipelinedTiles t;
   expect_refused(t.s, "pipeline.stages",
                  [&] {
                    t.s.pipeline(t.k_outer, {{t.A, 0, 0}, {t.B, 0, 1}, {t.AB, 2, 2}});
@@ -212,7 +212,7 @@ TEST(PipelineRefuses, StagesWithAGap) {
 
 /// The refusal of a gap names the way to make one more stage.
 TEST(Pipeline, HasAsManyStagesAsNests) {
-  Tiled t;
+  PipelinedTiles t;
   expect_refused(t.s, "pipeline.stages",
                  [&] {
                    t.s.pipeline(t.k_outer, {{t.A, 0, 0}, {t.B, 0, 1}, {t.AB, 3, 2}});
@@ -226,7 +226,7 @@ TEST(Pipeline, HasAsManyStagesAsNests) {
 }
 
 TEST(PipelineRefuses, OrdersThatAreNoPermutation) {
-  Tiled t;
+  PipelinedTiles t;
   for (std::int64_t order : {0, 3, -1})
     expect_refused(t.s, "pipeline.orders",
                    [&] {
@@ -238,7 +238,7 @@ TEST(PipelineRefuses, OrdersThatAreNoPermutation) {
 }
 
 TEST(PipelineRefuses, OrderThatBreaksADependence) {
-  Tiled t;
+  PipelinedTiles t;
   expect_refused(t.s, "pipeline.order",
                  [&] {
                    t.s.pipeline(t.k_outer, {{t.A, 1, 0}, {t.B, 0, 1}, {t.AB, 0, 2}});
@@ -315,7 +315,7 @@ TEST(PipelineRefuses, WriteBackInsideThePipelinedLoop) {
 }
 
 TEST(PipelineRefuses, RegistersIndexedByTheIteration) {
-  Tiled t;
+  PipelinedTiles t;
   BlockRef local = t.through_registers();
   expect_refused(t.s, "pipeline.registers",
                  [&] {
@@ -332,7 +332,7 @@ TEST(PipelineRefuses, RegistersIndexedByTheIteration) {
 }
 
 TEST(PipelineRefuses, LaterDirectivesThatBreakIt) {
-  Tiled t;
+  PipelinedTiles t;
   t.s.double_buffer(t.k_outer);
   expect_refused(t.s, "split.serial",
                  [&] {
@@ -348,14 +348,14 @@ TEST(PipelineRefuses, LaterDirectivesThatBreakIt) {
 }
 
 TEST(DoubleBufferRefuses, LoopThatIsNotSerial) {
-  Tiled t;
+  PipelinedTiles t;
   t.s.double_buffer(t.k_outer);
   expect_refused(t.s, "double_buffer.serial", [&] { t.s.double_buffer(t.k_outer); },
                  "the loop k_outer is pipelined, expected a serial loop", {"k_outer"});
 }
 
 TEST(DoubleBufferRefuses, LoopWithoutSharedTiles) {
-  Tiled t;
+  PipelinedTiles t;
   Loop i = t.s.loops(t.AB).front(), k_inner = t.s.loops(t.AB).back();
   for (Loop loop : {i, k_inner})
     expect_refused(t.s, "double_buffer.tiles", [&] { t.s.double_buffer(loop); },
@@ -364,7 +364,7 @@ TEST(DoubleBufferRefuses, LoopWithoutSharedTiles) {
 }
 
 TEST(Partition, IsPrintedAndChangesNothing) {
-  Tiled t(11);
+  PipelinedTiles t(11);
   t.s.partition(t.k_outer);
   EXPECT_TRUE(contains(print(t.s.program()), "for k_outer < 3 partitioned:")) << print(t.s.program());
   EXPECT_TRUE(test::same_meaning(t.s));
@@ -394,7 +394,7 @@ TEST(PartitionRefuses, LoopsOfThreadsAndUnrolledOnes) {
 }
 
 TEST(PartitionRefuses, LoopThatGuardsNothing) {
-  Tiled t(12);
+  PipelinedTiles t(12);
   expect_refused(t.s, "partition.guarded", [&] { t.s.partition(t.k_outer); },
                  "no guard of a block below k_outer depends on it: all its tiles are full for this shape",
                  {"k_outer"});

@@ -8,7 +8,6 @@
 
 #include <functional>
 #include <gmock/gmock.h>
-#include <limits>
 
 namespace nestsmith {
 namespace {
@@ -16,9 +15,8 @@ namespace {
 using test::argmax_rows;
 using test::expect_refused;
 using test::expect_user_error;
+using test::infinity;
 using testing::HasSubstr;
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 TEST(TupleTypes, AreEqualIfTheirPartsAre) {
   DType a = tuple_type({{"value", DType::f32}, {"index", DType::i32}});

@@ -119,9 +119,9 @@ TEST(Sizes, HaveARange) {
 }
 
 /// Random expressions of small sizes and of loops whose extents depend on the sizes.
-class World {
+class SizedWorld {
 public:
-  explicit World(unsigned seed) : random_(seed) {
+  explicit SizedWorld(unsigned seed) : random_(seed) {
     auto size = [&](const char *name) {
       std::int64_t unit = 1 + pick(3), low = 1 + pick(4);
       sizes.push_back(make_size(name, {.min = low, .max = low + 2 * unit, .multiple_of = unit}));
@@ -210,7 +210,7 @@ private:
 TEST(Sizes, SimplifyToTheSameValueInTheRangeThatIsSaid) {
   std::size_t proved = 0;
   for (unsigned seed = 0; seed < 300; ++seed) {
-    World world(seed);
+    SizedWorld world(seed);
     Expr e = world.index(1 + static_cast<int>(seed % 3)), other = world.index(1);
     Expr simple = simplify(e, world.bounds), condition = e < other;
     auto range = range_of(e, world.bounds);

@@ -11,7 +11,7 @@ using test::gemm;
 using test::product;
 
 /// A product with a tile of B in shared memory.
-struct Tiled {
+struct SharedTile {
   Schedule s = Schedule(product(64, 64, 64));
   BlockRef tile = s.cache_read(s.block("C"), "B", Scope::shared);
 };
@@ -29,7 +29,7 @@ TEST(TransformLayoutRefuses, GlobalMemory) {
 }
 
 TEST(TransformLayoutRefuses, WrongRank) {
-  Tiled made;
+  SharedTile made;
   Schedule &s = made.s;
   BlockRef tile = made.tile;
   expect_refused(s, "transform_layout.rank", [&] { s.transform_layout(tile, "i -> i"); },
@@ -50,7 +50,7 @@ TEST(TransformLayoutRefuses, ReplicaOfALayout) {
 }
 
 TEST(TransformLayoutRefuses, PaddedOrSwizzled) {
-  Tiled padded, swizzled;
+  SharedTile padded, swizzled;
   padded.s.storage_align(padded.tile, 0, 2, 1);
   expect_refused(padded.s, "transform_layout.first",
                  [&] { padded.s.transform_layout(padded.tile, "k, j -> j, k"); },
@@ -64,7 +64,7 @@ TEST(TransformLayoutRefuses, PaddedOrSwizzled) {
 }
 
 TEST(TransformLayoutRefuses, MapThatIsNotInvertible) {
-  Tiled made;
+  SharedTile made;
   Schedule &s = made.s;
   BlockRef tile = made.tile;
   expect_refused(s, "transform_layout.invertible", [&] { s.transform_layout(tile, "k, j -> k*8 + j"); },
@@ -97,7 +97,7 @@ TEST(StorageAlignRefuses, LocalMemory) {
 }
 
 TEST(StorageAlignRefuses, InnermostDimension) {
-  Tiled made;
+  SharedTile made;
   Schedule &s = made.s;
   BlockRef tile = made.tile;
   for (std::int64_t dim : {-1, 1, 2})
@@ -109,7 +109,7 @@ TEST(StorageAlignRefuses, InnermostDimension) {
 }
 
 TEST(StorageAlignRefuses, NumbersThatAreNoStride) {
-  Tiled made;
+  SharedTile made;
   Schedule &s = made.s;
   BlockRef tile = made.tile;
   for (auto [factor, offset] : {std::pair<std::int64_t, std::int64_t>{0, 0},
@@ -125,7 +125,7 @@ TEST(StorageAlignRefuses, NumbersThatAreNoStride) {
 }
 
 TEST(StorageAlignRefuses, Swizzled) {
-  Tiled made;
+  SharedTile made;
   Schedule &s = made.s;
   BlockRef tile = made.tile;
   s.swizzle(tile, 5, 0, 5);
@@ -149,7 +149,7 @@ TEST(SwizzleRefuses, LocalMemory) {
 }
 
 TEST(SwizzleRefuses, BitsThatOverlap) {
-  Tiled made;
+  SharedTile made;
   Schedule &s = made.s;
   BlockRef tile = made.tile;
   std::int64_t huge = std::int64_t{1} << 62;
@@ -162,7 +162,7 @@ TEST(SwizzleRefuses, BitsThatOverlap) {
 }
 
 TEST(SwizzleRefuses, Twice) {
-  Tiled made;
+  SharedTile made;
   Schedule &s = made.s;
   BlockRef tile = made.tile;
   s.swizzle(tile, 3, 2, 3);
@@ -171,7 +171,7 @@ TEST(SwizzleRefuses, Twice) {
 }
 
 TEST(SetScopeRefuses, LayoutForAnotherMemory) {
-  Tiled made;
+  SharedTile made;
   Schedule &s = made.s;
   BlockRef tile = made.tile;
   s.storage_align(tile, 0, 2, 1);
@@ -203,7 +203,7 @@ TEST(LaunchBoundsRefuses, MoreThreadsThanAnSmHolds) {
 }
 
 TEST(Layouts, AreShownAndKeepTheMeaning) {
-  Tiled made;
+  SharedTile made;
   Schedule &s = made.s;
   BlockRef tile = made.tile;
   s.transform_layout(tile, [](Expr k, Expr j) { return std::vector<Expr>{j, k}; });

@@ -11,11 +11,14 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace nestsmith::test {
+
+inline constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// C = A*B: one block, C.
 inline Program product(std::int64_t m, std::int64_t n, std::int64_t k, DType dtype = DType::u32) {
@@ -135,6 +138,14 @@ inline testing::AssertionResult same_meaning(const Schedule &schedule) {
       return testing::AssertionFailure() << "after " << to_cpp(schedule.trace()[n - 1]) << " " << *what << "\n"
                                          << print(schedule.step(n));
   return testing::AssertionSuccess();
+}
+
+/// The messages of the open obligations, one per line.
+inline std::string owed(const Schedule &s) {
+  std::string all;
+  for (const Obligation &obligation : s.obligations())
+    all += obligation.message + "\n";
+  return all;
 }
 
 /// Returns whether the line of the loop or block `name` is underlined in the marked IR.

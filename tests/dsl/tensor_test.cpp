@@ -2,6 +2,8 @@
 
 #include "tests/dsl/support.h"
 
+#include <gmock/gmock.h>
+
 namespace nestsmith {
 namespace {
 

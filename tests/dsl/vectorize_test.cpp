@@ -16,11 +16,11 @@ using test::gemm;
 using test::product;
 
 /// C = A*B. Each step of 8 of k copies a tile of 8 rows of A to shared memory in groups of 4.
-struct Tiled {
+struct VectorTile {
   Schedule s;
   BlockRef tile;
   Loop lanes;
-  explicit Tiled(std::int64_t m, std::int64_t n, std::int64_t k) : s(product(m, n, k)) {
+  explicit VectorTile(std::int64_t m, std::int64_t n, std::int64_t k) : s(product(m, n, k)) {
     auto C = s.block("C");
     auto [i_outer, i_inner] = s.split(s.loop("i"), {infer, 8});
     auto [k_outer, k_inner] = s.split(s.loop("k"), {infer, 8});
@@ -32,7 +32,7 @@ struct Tiled {
 };
 
 TEST(Vectorize, IsPrintedAndKeepsTheMeaning) {
-  Tiled t(16, 5, 24);
+  VectorTile t(16, 5, 24);
   t.s.vectorize(t.lanes);
   EXPECT_TRUE(contains(print(t.s.program()), "for ax_A_k_inner < 4 vectorized:\n")) << print(t.s.program());
   EXPECT_EQ(to_cpp(t.s.trace().back()), "s.vectorize(ax_A_k_inner);");
@@ -41,7 +41,7 @@ TEST(Vectorize, IsPrintedAndKeepsTheMeaning) {
 }
 
 TEST(VectorizeRefuses, LoopThatIsNotSerial) {
-  Tiled t(16, 5, 24);
+  VectorTile t(16, 5, 24);
   t.s.vectorize(t.lanes);
   expect_refused(t.s, "vectorize.serial", [&] { t.s.vectorize(t.lanes); },
                  "is vectorized, expected a serial loop", {t.s.name(t.lanes)});
@@ -146,7 +146,7 @@ TEST(VectorizeRefuses, Registers) {
 }
 
 TEST(VectorizeRefuses, GuardsThatSplitAVector) {
-  Tiled t(16, 5, 1023);
+  VectorTile t(16, 5, 1023);
   expect_refused(t.s, "vectorize.uniform", [&] { t.s.vectorize(t.lanes); },
                  "block A_shared has the guard A_k < 1023, which may differ between the 4 lanes of "
                  "ax_A_k_inner that start at A_k = ",
@@ -224,7 +224,7 @@ std::string owed(const Schedule &s, const std::string &loop, const std::string &
 /// they do.
 TEST(VectorizeOwes, AlignmentOfTilesThatALaterLayoutDecides) {
   for (auto [offset, aligned] : {std::pair{1, false}, std::pair{2, false}, std::pair{4, true}}) {
-    Tiled t(16, 5, 24);
+    VectorTile t(16, 5, 24);
     t.s.vectorize(t.lanes);
     t.s.storage_align(t.tile, 0, 8, offset);
     std::string message = owed(t.s, t.s.name(t.lanes), "s.vectorize(ax_A_k_inner);");
@@ -242,7 +242,7 @@ TEST(VectorizeOwes, AlignmentOfTilesThatALaterLayoutDecides) {
 /// The swizzle uses bits that the index does not have, so it changes nothing. Rows of 9 elements are not
 /// aligned.
 TEST(VectorizeOwes, AlignmentOfTilesThatASwizzleLeavesAsTheyAre) {
-  Tiled t(16, 5, 24);
+  VectorTile t(16, 5, 24);
   Loop rows = t.s.loops(t.tile)[2];
   t.s.split(rows, {infer, 8}); // a loop of one iteration must not hide the misalignment
   t.s.vectorize(t.lanes);
@@ -256,7 +256,7 @@ TEST(VectorizeOwes, AlignmentOfTilesThatASwizzleLeavesAsTheyAre) {
 
 TEST(VectorizeOwes, NothingWhereASwizzleKeepsNeighbours) {
   for (std::int64_t base : {0, 1, 2}) {
-    Tiled t(16, 5, 24);
+    VectorTile t(16, 5, 24);
     t.s.vectorize(t.lanes);
     t.s.swizzle(t.tile, 2, base, 3);
     // A is loaded by vectors for each base. With base 2, the tile is also stored by vectors.
@@ -266,7 +266,7 @@ TEST(VectorizeOwes, NothingWhereASwizzleKeepsNeighbours) {
 }
 
 TEST(VectorizeOwes, NothingWhereATileIsTransposed) {
-  Tiled t(16, 5, 24);
+  VectorTile t(16, 5, 24);
   t.s.transform_layout(t.tile, "i, k -> k, i");
   t.s.vectorize(t.lanes);
   EXPECT_EQ(owed(t.s, t.s.name(t.lanes), ""), "");

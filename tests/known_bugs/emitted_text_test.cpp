@@ -12,10 +12,6 @@ namespace {
 using test::rung;
 using testing::HasSubstr;
 
-#define NEEDS_SANITIZERS()                                                                                     \
-  if (!host::why_not().empty())                                                                                \
-  GTEST_SKIP() << host::why_not()
-
 /// y = x for 10 of 32 threads. The addresses of the other threads are far out of bounds.
 kernel::Kernel far_outside(bool guarded) {
   sim::KernelBuilder b("far_outside");

@@ -14,7 +14,7 @@ namespace {
 using test::all_stages;
 using test::deep_pipeline;
 using test::expect_right;
-using test::Operand;
+using test::Factor;
 using test::Stages;
 using test::TiledGemm;
 
@@ -75,7 +75,7 @@ TEST(KnownBugs, EveryPipelineStageCountEqualsNone) {
           << "k = " << k << ", stages " << stages.A << ", " << stages.B << ", " << stages.AB;
     }
     for (std::int64_t stages : {3, 4, 5})
-      for (Operand first : {Operand::A, Operand::B})
+      for (Factor first : {Factor::A, Factor::B})
         ASSERT_EQ(results(deep_pipeline(plain, stages, first).s), expected)
             << "k = " << k << ", " << stages << " stages\n"
             << print(deep_pipeline(plain, stages, first).s.program());

@@ -167,7 +167,7 @@ TEST(KnownBugs, SlotLifetimesAreDisjointModuloDepth) {
     expect(t);
   }
   for (std::int64_t stages : {3, 4, 5})
-    for (test::Operand first : {test::Operand::A, test::Operand::B})
+    for (test::Factor first : {test::Factor::A, test::Factor::B})
       expect(test::deep_pipeline(plain, stages, first));
   EXPECT_THAT(depths, testing::ElementsAre(1, 2, 3, 4, 5));
 }

@@ -19,13 +19,13 @@ inline void pipeline(TiledGemm &t, Stages stages) {
     t.s.pipeline(t.k_outer, {{t.A, stages.A, 0}, {t.B, stages.B, 1}, {t.AB, stages.AB, 2}});
 }
 
-enum class Operand : std::uint8_t { A, B };
+enum class Factor : std::uint8_t { A, B };
 
 /// Returns a pipeline of at least three stages. The tile of `first` is filled in the first stage and read in
 /// the last. Each stage needs a nest, so the other operand passes through a chain of registers with a nest in
 /// each stage between.
-inline TiledGemm deep_pipeline(TiledGemm t, std::int64_t stages, Operand first) {
-  bool first_is_A = first == Operand::A;
+inline TiledGemm deep_pipeline(TiledGemm t, std::int64_t stages, Factor first) {
+  bool first_is_A = first == Factor::A;
   std::vector<BlockRef> other = {first_is_A ? t.B : t.A}; // from the tile to the parameter
   while (static_cast<std::int64_t>(other.size()) < stages - 2) {
     other.push_back(t.s.cache_read(other.back(), first_is_A ? "B" : "A", Scope::local));

@@ -83,13 +83,13 @@ kernel gemm(A[8, 12]: u32, B[12, 8]: u32, C[8, 8]: u32, alpha: u32, beta: u32):
 )");
 }
 
-struct StatementCounts {
+struct PipelineCounts {
   int commits = 0, barriers = 0;
   std::vector<std::int64_t> waits;
 };
 
-StatementCounts counts(const kernel::Stmt &body) {
-  StatementCounts result;
+PipelineCounts counts(const kernel::Stmt &body) {
+  PipelineCounts result;
   kernel::walk(body, [&](const kernel::Stmt &stmt) {
     result.commits += kernel::as<kernel::Commit>(stmt) != nullptr;
     result.barriers += kernel::as<kernel::Barrier>(stmt) != nullptr;
@@ -106,7 +106,7 @@ TEST(AsyncCopy, HasOneWaitOneBarrierAndOneCommitAStep) {
       TiledGemm t = copied(k, stages);
       kernel::Kernel kernel = lower(t.s).only();
       SCOPED_TRACE(kernel::print(kernel));
-      StatementCounts all = counts(kernel.body);
+      PipelineCounts all = counts(kernel.body);
       EXPECT_EQ(all.commits, stages);
       EXPECT_EQ(all.waits, std::vector<std::int64_t>{stages - 2});
       EXPECT_EQ(all.barriers, 1);
@@ -118,7 +118,7 @@ TEST(AsyncCopy, EndsAGroupInStepsWithoutCopies) {
   TiledGemm t = copied(21, 3);
   t.s.partition(t.k_outer);
   kernel::Kernel kernel = lower(t.s).only();
-  StatementCounts all = counts(kernel.body);
+  PipelineCounts all = counts(kernel.body);
   EXPECT_EQ(all.waits.size() + 2, static_cast<std::size_t>(all.commits)) << kernel::print(kernel);
 }
 
@@ -197,7 +197,7 @@ TEST(JoinPipelines, HasOneBarrierATile) {
       test::FragmentGemm t(8, 8, k);
       t.join(stages, true);
       kernel::Kernel kernel = lower(t.s).only();
-      StatementCounts all = counts(kernel.body);
+      PipelineCounts all = counts(kernel.body);
       EXPECT_EQ(all.waits, (std::vector<std::int64_t>{stages - 2, stages - 2})) << kernel::print(kernel);
       EXPECT_EQ(all.barriers, 2) << kernel::print(kernel);
     }

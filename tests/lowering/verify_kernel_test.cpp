@@ -17,14 +17,14 @@ Expr number(std::int64_t n) { return int_imm(n, DType::i32); }
 
 /// 64 threads of each of `blocks` blocks fill the tiles s and t, one with vectors and one with scalars, and
 /// read t in a loop with barriers.
-struct Example {
+struct TwoTiles {
   Buffer x, s, t;
   Var block = make_var("block", DType::i32), tid = make_var("tid", DType::i32), n = make_var("n", DType::i32),
       v = make_var("v", DType::f32, 4);
   Kernel kernel;
   Expr extent = number(4), offset = Expr(block) * number(256) + Expr(tid) * number(4);
 
-  explicit Example(std::int64_t blocks = 10)
+  explicit TwoTiles(std::int64_t blocks = 10)
       : x(buffer("x", blocks * 256, Scope::global, Role::inout)),
         s(buffer("s", 256, Scope::shared, Role::temporary)),
         t(buffer("t", 64, Scope::shared, Role::temporary)) {
@@ -45,16 +45,16 @@ struct Example {
   }
 };
 
-TEST(VerifyKernel, LetsARightOnePass) { EXPECT_EQ(Example().breach(), ""); }
+TEST(VerifyKernel, LetsARightOnePass) { EXPECT_EQ(TwoTiles().breach(), ""); }
 
 TEST(VerifyKernel, RefusesALoopThatEndsDifferentlyForEachThread) {
-  Example e;
+  TwoTiles e;
   e.extent = Expr(e.tid) + number(1);
   EXPECT_EQ(e.breach(), "the extent of the loop n differs between the threads of a block");
 }
 
 TEST(VerifyKernel, RefusesTilesThatOverlapOrDoNotFit) {
-  Example overlap, small;
+  TwoTiles overlap, small;
   overlap.kernel.shared[1].byte_offset = 1008;
   EXPECT_EQ(overlap.breach(), "t starts at byte 1008 of shared memory, where another array lies");
   small.kernel.shared_bytes = 1276;
@@ -138,7 +138,7 @@ TEST(VerifyKernel, RefusesAnArrayThatDoesNotLieInItsHost) {
 }
 
 TEST(VerifyKernel, RefusesVectorsWhoseAlignmentIsNotStated) {
-  Example tile, moved, param;
+  TwoTiles tile, moved, param;
   tile.kernel.shared[0].alignment = 8;
   EXPECT_EQ(tile.breach(), "s is accessed by vectors of 16 bytes, but its alignment is stated as 8");
   moved.kernel.shared[0].byte_offset = 4;
@@ -150,9 +150,9 @@ TEST(VerifyKernel, RefusesVectorsWhoseAlignmentIsNotStated) {
 }
 
 TEST(VerifyKernel, RefusesAnOffsetOf32BitsThatMayNotFit) {
-  EXPECT_EQ(Example(8388608).breach(), "") << "the last offset is 2^31 - 1";
-  EXPECT_EQ(Example(8388609).breach(), "block*256 + tid*4 may not fit in 32 bits");
-  Example wide(8388609);
+  EXPECT_EQ(TwoTiles(8388608).breach(), "") << "the last offset is 2^31 - 1";
+  EXPECT_EQ(TwoTiles(8388609).breach(), "block*256 + tid*4 may not fit in 32 bits");
+  TwoTiles wide(8388609);
   wide.offset = cast(DType::i64, wide.block) * Expr(256) + cast(DType::i64, Expr(wide.tid) * number(4));
   EXPECT_EQ(wide.breach(), "");
 }

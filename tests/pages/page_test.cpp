@@ -18,7 +18,7 @@ using testing::HasSubstr;
 constexpr const char *first_rung = "document.querySelector('.steps')";
 
 /// Requests the links of a rung, which the page otherwise creates when the rung is near the screen.
-void draw(Browser &browser) {
+void request_links(Browser &browser) {
   browser.evaluate("document.querySelectorAll('.steps input[type=range]').forEach((it) => it.dispatchEvent(new "
                    "Event('input')))");
 }
@@ -62,7 +62,7 @@ class Tutorials : public InBrowser, public testing::WithParamInterface<std::stri
 
 TEST_P(Tutorials, ThePageOpensAndShowsEveryStep) {
   Browser browser(page(GetParam() + " --shape 64x64x64"));
-  draw(browser);
+  request_links(browser);
   EXPECT_LT(std::filesystem::file_size(folder_ / "page.html"), 2'000'000U);
   std::int64_t rungs = browser.number("document.querySelectorAll('section[id^=rung-]').length");
   EXPECT_EQ(rungs, browser.number("document.querySelectorAll('.steps').length"));
@@ -100,7 +100,7 @@ INSTANTIATE_TEST_SUITE_P(Pages, Tutorials,
 
 TEST_F(InBrowser, TheSliderShowsTheProgramAfterEachDirective) {
   Browser browser(page("deep_dive/shared --shape 64x64x64"));
-  draw(browser);
+  request_links(browser);
   std::int64_t last =
       browser.number(fmt::format("Number({}.querySelector('input[type=range]').max)", first_rung));
   browser.evaluate(fmt::format("{}.querySelector('input[type=range]').focus()", first_rung));
@@ -226,7 +226,7 @@ TEST_F(InBrowser, TheChangedLineIsScrolledIntoView) {
 /// Each line of the last kernel with an access has its cost, and no other line has one.
 TEST_F(InBrowser, CostsStandAtTheLinesThatCauseThem) {
   Browser browser(page("deep_dive/naive deep_dive/shared --shape 64x64x64"));
-  draw(browser);
+  request_links(browser);
   EXPECT_EQ(browser.text(R"js((() => {
     for (const section of document.querySelectorAll('section[id^=rung-]')) {
       const lines = [...section.querySelectorAll('.cuda .line')];
@@ -253,7 +253,7 @@ TEST_F(InBrowser, CostsStandAtTheLinesThatCauseThem) {
 /// The functions that a text declares before its kernel are folded.
 TEST_F(InBrowser, HelperFunctionsAreFolded) {
   Browser browser(page("tensor/swizzled --shape 64x64x64"));
-  draw(browser);
+  request_links(browser);
   const char *visible = "[...document.querySelectorAll('.cuda .line')].filter((it) => it.checkVisibility() && "
                         "it.textContent.includes('__device__')).length";
   EXPECT_GT(browser.number("[...document.querySelectorAll('.cuda .line')].filter((it) => "
@@ -272,7 +272,7 @@ TEST_F(InBrowser, HelperFunctionsAreFolded) {
 /// On a phone, the slider stays on the screen while the code is read, and what can be touched has 24 pixels.
 TEST_F(InBrowser, FitsAPhone) {
   Browser browser(page("deep_dive --shape 64x64x64"), {.width = 390, .height = 844});
-  draw(browser);
+  request_links(browser);
   for (const char *pane : {".program", ".cuda"})
     EXPECT_TRUE(browser.holds(fmt::format(R"js((() => {{
       const section = document.getElementById('rung-3'), pane = section.querySelector('.pane{}');
@@ -308,7 +308,7 @@ TEST_F(InBrowser, FitsAPhone) {
 
 TEST_F(InBrowser, ALineOfCudaIsLinkedToTheProgramAndBack) {
   Browser browser(page("deep_dive/shared --shape 64x64x64"));
-  draw(browser);
+  request_links(browser);
   auto number = [&](const std::string &pane, const std::string &part) {
     std::int64_t found = browser.number(fmt::format(
         "1 + [...document.querySelectorAll('.{} .line')].findIndex(line => line.textContent.includes('{}'))",
@@ -342,7 +342,7 @@ TEST_F(InBrowser, ALineOfCudaIsLinkedToTheProgramAndBack) {
 /// A click on a line scrolls the other text to the first linked line, and scrolls nothing else.
 TEST_F(InBrowser, AClickScrollsToTheLinkedLine) {
   Browser browser(page("tensor/shared --shape 64x64x64"), {.height = 500});
-  draw(browser);
+  request_links(browser);
   browser.evaluate(
       "document.querySelector('.panes').scrollIntoView(); document.querySelector('.cuda pre').scrollTop = 0");
   std::int64_t place = browser.number("Math.round(window.scrollY)");
@@ -371,7 +371,7 @@ TEST_F(InBrowser, ARungIsDrawnWhenItComesNearTheScreen) {
 TEST_F(InBrowser, WithoutAScriptThePageShowsTheLastStep) {
   std::string path = page("deep_dive/shared --shape 64x64x64");
   Browser plain(path, {.script = false}), live(path);
-  draw(live);
+  request_links(live);
   EXPECT_TRUE(plain.holds("document.querySelector('.controls').hidden"));
   EXPECT_EQ(plain.text("document.querySelector('.program code').textContent"), shown(live, "program") + "\n");
   EXPECT_EQ(plain.text("document.querySelector('.cuda code').textContent"), shown(live, "cuda") + "\n");
@@ -405,7 +405,7 @@ TEST_F(InBrowser, FitsEveryScreen) {
                         Screen{.width = 1400}, Screen{.width = 1600}, Screen{.width = 1600, .dark = true},
                         Screen{.width = 720, .print = true}}) {
     Browser browser(path, screen);
-    draw(browser);
+    request_links(browser);
     EXPECT_LE(browser.number("document.documentElement.scrollWidth"), screen.width)
         << "only tables and code scroll";
     EXPECT_GE(browser.number(least_contrast), 45) << "a contrast of 4.5";
@@ -419,7 +419,7 @@ TEST_F(InBrowser, ALadderPrintsOn30Pages) {
   std::size_t opened = browser.printed_pages();
   EXPECT_GT(opened, 5U);
   EXPECT_LE(opened, 30U);
-  draw(browser);
+  request_links(browser);
   EXPECT_LE(browser.printed_pages(), 30U) << "after a reader has seen every rung";
   EXPECT_TRUE(browser.holds("document.querySelector('.controls').checkVisibility()")) << "it is a screen again";
 }
@@ -497,7 +497,7 @@ TEST_F(InBrowser, TheSliderEndsWithTheRefusedDirective) {
   for (bool script : {false, true}) {
     Browser browser(path, {.script = script});
     if (script)
-      draw(browser);
+      request_links(browser);
     EXPECT_EQ(browser.text("document.querySelector('.directive').textContent"),
               "4 / 4 s.bind(i_inner, Axis::thread_x); Refused");
     EXPECT_THAT(browser.text("document.querySelector('.owed').textContent"),
@@ -509,7 +509,7 @@ TEST_F(InBrowser, TheSliderEndsWithTheRefusedDirective) {
     expect_clean(browser);
   }
   Browser browser(path);
-  draw(browser);
+  request_links(browser);
   EXPECT_EQ(browser.number("document.querySelectorAll('.culprit').length"), 1);
   EXPECT_EQ(browser.number("document.querySelectorAll('ins, del').length"), 0)
       << "the program and the kernel are those of step 3";
@@ -536,7 +536,7 @@ TEST_F(InBrowser, ALoopThatDoesNotExistIsTheLastStep) {
                 .code,
             3);
   Browser browser(path);
-  draw(browser);
+  request_links(browser);
   EXPECT_EQ(browser.text("document.querySelector('.directive').textContent"), "4 / 4  Refused");
   EXPECT_THAT(browser.text("document.querySelector('.owed').textContent"), HasSubstr("there is no loop 'j'"));
   EXPECT_THAT(shown(browser, "program"), HasSubstr("for i_outer < 8 in blockIdx.x:"));

@@ -18,7 +18,7 @@ using testing::StartsWith;
 class PicturesInBrowser : public InBrowser {};
 
 /// Requests the pictures of a rung, which the page otherwise draws when they are near the screen.
-void draw(Browser &browser) {
+void request_pictures(Browser &browser) {
   browser.evaluate(
       "document.querySelector('.pictures').scrollIntoView(); new Promise((done) => setTimeout(done, 300))");
 }
@@ -33,7 +33,7 @@ void focus(Browser &browser, int grid) {
 
 TEST_F(PicturesInBrowser, AnElementShowsItsThread) {
   Browser browser(page("ladder/async --shape 256x256x256 --set bk=8,stages=3"));
-  draw(browser);
+  request_pictures(browser);
   EXPECT_EQ(owner(browser), "thread 0, warp 0, lane 0; elements: C: 64, A_shared: 4, B_shared: 4");
   browser.hover(".tile:nth-child(2) svg");
   EXPECT_THAT(owner(browser), testing::MatchesRegex("C\\[6[34], 10\\]: thread .*"));
@@ -56,7 +56,7 @@ TEST_F(PicturesInBrowser, AnElementShowsItsThread) {
 
 TEST_F(PicturesInBrowser, AThreadShowsItsElements) {
   Browser browser(page("ladder/async --shape 256x256x256 --set bk=8,stages=3"));
-  draw(browser);
+  request_pictures(browser);
   std::string before = browser.text("document.querySelectorAll('.owned')[1].getAttribute('d')");
   focus(browser, 0);
   browser.press("ArrowDown");
@@ -77,7 +77,7 @@ TEST_F(PicturesInBrowser, AThreadShowsItsElements) {
 TEST_F(PicturesInBrowser, AnElementHasTheIndicesOfItsParameter) {
   Browser batched(page("gemm/batched --shape 3x64x64x64")), vector(page("principles/fused --shape 4096"));
   for (Browser *browser : {&batched, &vector}) {
-    draw(*browser);
+    request_pictures(*browser);
     focus(*browser, 1);
     browser->press("ArrowDown");
     browser->press("ArrowRight");
@@ -88,7 +88,7 @@ TEST_F(PicturesInBrowser, AnElementHasTheIndicesOfItsParameter) {
 
 TEST_F(PicturesInBrowser, AnElementOfAFragmentShowsItsLaneAndRegister) {
   Browser browser(page("tensor/mma --shape 64x64x64"));
-  draw(browser);
+  request_pictures(browser);
   std::int64_t number = browser.number("[...document.querySelectorAll('.tile')].findIndex((it) => "
                                        "it.textContent.startsWith('AB,'))");
   focus(browser, static_cast<int>(number));
@@ -104,7 +104,7 @@ TEST_F(PicturesInBrowser, AnElementOfAFragmentShowsAllItsLanes) {
   test::Called called = test::call_main({"report", "-o", path, "--device", "sim"}, {test::row_sums_rung()});
   ASSERT_EQ(called.code, 0) << called.err;
   Browser browser(path);
-  draw(browser);
+  request_pictures(browser);
   std::int64_t number = browser.number("[...document.querySelectorAll('.tile')].findIndex((it) => "
                                        "it.textContent.startsWith('Y_warp,'))");
   EXPECT_THAT(
@@ -126,7 +126,7 @@ TEST_F(PicturesInBrowser, AnElementOfAFragmentShowsAllItsLanes) {
 /// again.
 TEST_F(PicturesInBrowser, TheLineOfAnAccessIsSelectedInTheCudaText) {
   Browser browser(page("deep_dive/tile1d"));
-  draw(browser);
+  request_pictures(browser);
   auto current = [&] { return browser.text("document.querySelector('.cuda .current').textContent.trim()"); };
   std::int64_t accesses = browser.number("document.querySelectorAll('.access').length");
   for (std::int64_t n = 1; n <= accesses; ++n) {
@@ -170,7 +170,7 @@ TEST_F(PicturesInBrowser, AnAccessShowsTheRequestOfTheHeatmap) {
   for (std::string rung : {"principles/transposed", "tensor/joined"}) {
     std::string shape = " --shape 256x256x256";
     Browser browser(page(rung + shape));
-    draw(browser);
+    request_pictures(browser);
     std::int64_t accesses = browser.number("document.querySelectorAll('.access button').length");
     EXPECT_GT(accesses, 4);
     for (std::int64_t n = 1; n <= accesses; ++n) {
@@ -199,7 +199,7 @@ TEST_F(PicturesInBrowser, AnAccessShowsTheRequestOfTheHeatmap) {
 
 TEST_F(PicturesInBrowser, AConflictIsMarkedByAWord) {
   Browser browser(page("principles/transposed --shape 256x256x256"));
-  draw(browser);
+  request_pictures(browser);
   EXPECT_EQ(browser.number("document.querySelectorAll('.banks tr.conflict').length"), 31)
       << "the most expensive access is selected";
   EXPECT_EQ(browser.text("document.querySelector('tr.conflict th').textContent"), "✗ wavefront 2");
@@ -214,7 +214,7 @@ TEST_F(PicturesInBrowser, AConflictIsMarkedByAWord) {
 
 TEST_F(PicturesInBrowser, ABarrierShowsItsHazards) {
   Browser browser(page("ladder/async --shape 256x256x256 --set bk=8,stages=3"));
-  draw(browser);
+  request_pictures(browser);
   auto line = [&] { return browser.text("document.querySelector('.hazard-line').textContent"); };
   browser.hover(".time-line .barrier");
   EXPECT_THAT(line(), StartsWith("barrier B1: "));
@@ -231,7 +231,7 @@ TEST_F(PicturesInBrowser, ASpreadLoopHasAPartInEachColumn) {
   Browser browser(
       page("fast/gemm --shape 256x256x256 --set async=true,bk=16,fragments=true,joined=true,results=4x8,"
            "spread=true,warps=4x1"));
-  draw(browser);
+  request_pictures(browser);
   EXPECT_EQ(browser.text(R"js((() => {
     const rows = [...document.querySelectorAll('.time-line tbody tr')], box = (cell) => cell.getBoundingClientRect();
     const cell = (row, text) => [...rows[row].cells].find((it) => it.textContent === text);
@@ -271,7 +271,7 @@ TEST_F(PicturesInBrowser, FitNarrowScreensAndPaper) {
 
 TEST_F(PicturesInBrowser, PicturesAreInKorean) {
   Browser browser(page("ladder/async --shape 256x256x256 --set bk=8,stages=3 --lang ko"));
-  draw(browser);
+  request_pictures(browser);
   focus(browser, 0);
   browser.press("ArrowRight");
   EXPECT_THAT(owner(browser), StartsWith("스레드 1, 워프 0, 레인 1; "));

@@ -537,14 +537,14 @@ TEST(Site, TheIndexOfNestsmithLeadsToItsFindings) {
   EXPECT_FALSE(has(file, "mistakes.html")) << "tiling has none here";
 }
 
-Schedule naive(const Shape &shape, DType dtype, const Target &target) {
+Schedule schedule_of_naive(const Shape &shape, DType dtype, const Target &target) {
   return cli::schedule_of(cli::choose_rung(builtin_rungs(), "tiling/naive"), shape, dtype, target);
 }
 
 TEST(Site, AShapeIsForTheTutorialsWithThisNumberOfExtents) {
   TemporaryFolder folder;
   std::vector<Rung> rungs = own;
-  rungs.push_back({"products", "naive", "a product", naive, {8, 8, 1}, {32, 32, 32}, {32, 32, 32}});
+  rungs.push_back({"products", "naive", "a product", schedule_of_naive, {8, 8, 1}, {32, 32, 32}, {32, 32, 32}});
   Called called =
       call_main({"report", "--site", folder.string(), "--device", "sim", "--shape", "16x8x4"}, rungs);
   EXPECT_EQ(called.code, 0) << called.err;

@@ -162,14 +162,14 @@ TEST_F(Reuse, OtherCommandsStoreNothing) {
   EXPECT_TRUE(entries().empty());
 }
 
-Scheduled naive() {
+Scheduled scheduled_naive() {
   Knobs knobs;
   return schedule_at(cli::choose_rung(builtin_rungs(), "tiling/naive"), {8, 8, 8}, DType::f32, {}, knobs);
 }
 
 TEST(ResultCache, AFailedCheckIsMadeAgain) {
   TemporaryFolder folder;
-  Scheduled scheduled = naive();
+  Scheduled scheduled = scheduled_naive();
   int made = 0;
   auto check = [&](CheckResult result) {
     ResultCache cache(folder.path());

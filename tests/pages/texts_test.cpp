@@ -7,6 +7,7 @@
 #include "tools/output/html.h"
 #include "tools/pages/differences.h"
 #include "tools/pages/labels.h"
+#include "tools/pages/links.h"
 #include "tools/pages/steps.h"
 
 #include <gmock/gmock.h>
@@ -60,13 +61,6 @@ Schedule schedule_of(const std::string &name, std::int64_t extent = 64) {
     if (rung.full_name() == name)
       return rung.build(Shape(rung.default_shape.size(), extent), rung.dtype(), Target{});
   throw std::runtime_error("no rung " + name);
-}
-
-std::string joined(const LinkedText &text) {
-  std::string result;
-  for (const LinkedLine &line : text)
-    result += line.text + "\n";
-  return result;
 }
 
 /// Returns the keys of the first line that contains `part`.

@@ -6,6 +6,7 @@
 #include "runtime/check/sim_executor.h"
 #include "schedules/fetch.h"
 #include "schedules/workloads.h"
+#include "tests/accumulator.h"
 #include "tests/dsl/support.h"
 #include "tests/gemm_sizes.h"
 
@@ -14,10 +15,9 @@
 namespace nestsmith {
 namespace {
 
+using test::accumulator;
 using test::contains;
-
-/// The layout of the accumulator of a matrix instruction with 16 x 8 results, for a box of several tiles.
-constexpr const char *accumulator = "i, j -> i%8*4 + j%8//2, i//16, j//8, i%16//8*2 + j%2";
+using test::owed;
 
 /// Binds the loops over rows and columns of 16 x 8 tiles to the lanes that hold the elements of `accumulator`.
 /// Returns the loops inside the lane.
@@ -31,7 +31,7 @@ std::vector<Loop> bind_to_lanes(Schedule &s, Loop i, Loop j) {
 
 /// Schedules tiles of 32 x 32 for 4 warps with 16 x 16 each. The sums are fragments, and the operands are in
 /// shared memory.
-Schedule product(const Shape &shape, DType dtype, const std::string &layout = accumulator) {
+Schedule product_in_fragments(const Shape &shape, DType dtype, const std::string &layout = accumulator) {
   Schedule s(gemm(shape, dtype));
   auto AB = s.block("AB"), C = s.block("C");
   auto [i, j, k] = s.loops<3>(AB);
@@ -55,17 +55,10 @@ Schedule product(const Shape &shape, DType dtype, const std::string &layout = ac
   return s;
 }
 
-std::string owed(const Schedule &s) {
-  std::string all;
-  for (const Obligation &obligation : s.obligations())
-    all += obligation.message + "\n";
-  return all;
-}
-
 TEST(Fragment, HoldsTheSumsOfAProduct) {
   for (const Shape &shape : {Shape{32, 32, 8}, Shape{1, 1, 1}, Shape{33, 31, 17}, Shape{64, 37, 9}})
     for (DType dtype : {DType::f32, DType::u32}) {
-      Schedule s = product(shape, dtype);
+      Schedule s = product_in_fragments(shape, dtype);
       ASSERT_EQ(owed(s), "");
       kernel::Plan plan = lower(s);
       SimExecutor simulator;
@@ -75,11 +68,11 @@ TEST(Fragment, HoldsTheSumsOfAProduct) {
 }
 
 TEST(Fragment, KeepsItsMeaningAtEveryStep) {
-  EXPECT_TRUE(test::same_meaning(product({33, 18, 9}, DType::u32)));
+  EXPECT_TRUE(test::same_meaning(product_in_fragments({33, 18, 9}, DType::u32)));
 }
 
 TEST(Fragment, IsAnArrayOfRegistersInOneLane) {
-  kernel::Plan plan = lower(product({64, 64, 64}, DType::f32));
+  kernel::Plan plan = lower(product_in_fragments({64, 64, 64}, DType::f32));
   std::string text = kernel::print(plan.kernels.front());
   EXPECT_EQ(plan.kernels.front().threads(), 128);
   EXPECT_TRUE(contains(text, "let lane: i32 = tid%32")) << text;
@@ -129,12 +122,12 @@ TEST(Warps, OweTheThreadsThatTheyLeaveOut) {
 
 TEST(Fragment, OwesALayout) {
   EXPECT_TRUE(
-      contains(owed(product({32, 32, 8}, DType::f32, "")),
+      contains(owed(product_in_fragments({32, 32, 8}, DType::f32, "")),
                "AB is in the scope warp, but no layout gives the lane and the register of its elements"));
 }
 
 TEST(Fragment, OwesTheLaneThatHoldsTheElement) {
-  std::string rows = owed(product({32, 32, 8}, DType::f32, "i, j -> i%8*4 + j%4, i//8, j//4"));
+  std::string rows = owed(product_in_fragments({32, 32, 8}, DType::f32, "i, j -> i%8*4 + j%4, i//8, j//4"));
   EXPECT_TRUE(contains(rows,
                        "in lane i_2_2_j_2_1, but lane i_2_2_j_2_1//4*4 + i_2_2_j_2_1%2*2 + j_2_2 holds this "
                        "element; split and fuse the loops of AB"))
@@ -142,9 +135,9 @@ TEST(Fragment, OwesTheLaneThatHoldsTheElement) {
 }
 
 TEST(Fragment, OwesALaneBelowThirtyTwo) {
-  std::string wide = owed(product({32, 32, 8}, DType::f32, "i, j -> i*4 + j%8//2, j//8, j%2"));
+  std::string wide = owed(product_in_fragments({32, 32, 8}, DType::f32, "i, j -> i*4 + j%8//2, j//8, j%2"));
   EXPECT_TRUE(contains(wide, "is the lane, and reaches 63, expected 0 to 31")) << wide;
-  std::string same = owed(product({32, 32, 8}, DType::f32, "i, j -> i%8*4 + j%8//2, i//8, j//8"));
+  std::string same = owed(product_in_fragments({32, 32, 8}, DType::f32, "i, j -> i%8*4 + j%8//2, i//8, j//8"));
   EXPECT_TRUE(contains(same, "both map to")) << same;
 }
 

@@ -18,15 +18,14 @@ namespace {
 
 using test::contains;
 using test::expect_right;
+using test::target;
 
-const Target target;
-
-kernel::Plan plan_of(const std::string &rung, const Shape &shape, DType dtype = DType::f32) {
+kernel::Plan plan_of_gemv(const std::string &rung, const Shape &shape, DType dtype = DType::f32) {
   return lower(test::rung("gemv/" + rung).build(shape, dtype, target));
 }
 
 model::RequestSums loads_of_rung(const std::string &rung, const Shape &shape, DType dtype = DType::f32) {
-  return model::count(plan_of(rung, shape, dtype).kernels.at(0), {}).total(Scope::global, false);
+  return model::count(plan_of_gemv(rung, shape, dtype).kernels.at(0), {}).total(Scope::global, false);
 }
 
 TEST(Gemv, AWarpReadsAlongItsRow) {
@@ -62,12 +61,12 @@ TEST(Gemv, IsRightForEachNumberOfRowsOfAWarp) {
 
 /// Few rows have several blocks each, and enough rows have one warp for several of them.
 TEST(Gemv, FewRowsAreDividedAmongBlocks) {
-  EXPECT_EQ(plan_of("parts", {16, 1 << 16}).kernels[0].grid()[1], 64);
+  EXPECT_EQ(plan_of_gemv("parts", {16, 1 << 16}).kernels[0].grid()[1], 64);
   EXPECT_EQ(matvecs::parts_variant({2048, 64}, DType::f32), (Variant{"whole", "M >= 2048"}));
   EXPECT_EQ(matvecs::parts_variant({8, 63}, DType::f32), (Variant{"scalar", "N % 2 = 1"}));
   EXPECT_FALSE(matvecs::parts_variant({2047, 64}, DType::f32));
-  EXPECT_FALSE(contains(emit(EmitInfo{}, plan_of("parts", {2048, 64})), "arrives_last("));
-  EXPECT_TRUE(contains(emit(EmitInfo{}, plan_of("parts", {16, 1 << 16})),
+  EXPECT_FALSE(contains(emit(EmitInfo{}, plan_of_gemv("parts", {2048, 64})), "arrives_last("));
+  EXPECT_TRUE(contains(emit(EmitInfo{}, plan_of_gemv("parts", {16, 1 << 16})),
                        "const bool last = arrives_last(&arrived[block], 64);"));
 }
 

@@ -84,10 +84,6 @@ void expect_reported(const host::Run &right, const std::vector<Fault> &faults) {
 
 using test::rung;
 
-#define NEEDS_SANITIZERS()                                                                                     \
-  if (!host::why_not().empty())                                                                                \
-  GTEST_SKIP() << host::why_not()
-
 TEST(SeededFault, InATextOfScalarsIsReported) {
   NEEDS_SANITIZERS();
   expect_reported(

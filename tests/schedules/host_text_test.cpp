@@ -55,10 +55,6 @@ void expect_same(const std::vector<Subject> &subjects) {
     ADD_FAILURE() << problem;
 }
 
-#define NEEDS_SANITIZERS()                                                                                     \
-  if (!host::why_not().empty())                                                                                \
-  GTEST_SKIP() << host::why_not()
-
 /// Each rung at one of its shapes; the long run takes both.
 TEST(EmittedText, OfEveryRungIsWhatTheSimulatorRuns) {
   NEEDS_SANITIZERS();

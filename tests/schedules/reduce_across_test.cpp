@@ -20,14 +20,14 @@ using test::rows;
 using test::same_meaning;
 using testing::HasSubstr;
 
-struct Group {
+struct ThreadGroup {
   const char *name;
   Axis axis;
   std::int64_t threads;
   Axis rows = Axis::block_x; ///< the axis of the rows of a block
   std::int64_t rows_per_block = 1;
 };
-constexpr Group groups[] = {
+constexpr ThreadGroup groups[] = {
     {"a warp", Axis::lane, 32},
     {"each of 4 warps", Axis::lane, 32, Axis::warp, 4},
     {"3 warps", Axis::thread_x, 96},
@@ -40,7 +40,7 @@ constexpr Group groups[] = {
 };
 
 /// Distributes the rows over blocks, and the reduction of each row over the threads of the group.
-BlockRef across(Schedule &s, const Group &group) {
+BlockRef across(Schedule &s, const ThreadGroup &group) {
   BlockRef y = s.block("Y");
   Loop i = s.loops(y)[0];
   if (group.rows == Axis::block_x) {
@@ -55,7 +55,7 @@ BlockRef across(Schedule &s, const Group &group) {
 }
 
 TEST(ReduceAcross, IsRightForEachGroupOfThreads) {
-  for (const Group &group : groups)
+  for (const ThreadGroup &group : groups)
     for (Reducer reducer : reducers)
       for (auto [m, n] : {std::pair(1, 1), std::pair(7, 200), std::pair(9, 31), std::pair(4, 96)}) {
         SCOPED_TRACE(fmt::format("{}, {} of {}x{}", group.name, name(reducer), m, n));
@@ -78,7 +78,7 @@ TEST(ReduceAcross, IsRightForIntegers) {
 
 /// Each thread reads each result, so each has a copy: the rows less their maximum.
 TEST(ReduceAcross, AResultInRegistersIsInEachThread) {
-  for (const Group &group : groups) {
+  for (const ThreadGroup &group : groups) {
     if (group.rows != Axis::block_x)
       continue;
     SCOPED_TRACE(group.name);
@@ -102,7 +102,7 @@ TEST(ReduceAcross, AResultInRegistersIsInEachThread) {
 
 /// Two results in a thread, of loops inside of the reduction.
 TEST(ReduceAcross, SeveralResultsOfAThread) {
-  for (const Group &group : {groups[0], groups[2], groups[5]}) {
+  for (const ThreadGroup &group : {groups[0], groups[2], groups[5]}) {
     SCOPED_TRACE(group.name);
     for (std::int64_t m : {8, 7}) {
       Schedule s(rows(Reducer::max, m, 130));

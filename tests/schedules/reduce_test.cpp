@@ -21,15 +21,14 @@ namespace {
 
 using test::contains;
 using test::expect_right;
-
-const Target target;
+using test::target;
 
 Schedule one_pass(const Shape &shape, DType dtype, std::int64_t threads, std::int64_t steps) {
   Knobs knobs(KnobValues{{"threads", std::to_string(threads)}, {"steps", std::to_string(steps)}});
   return reductions::in_one_pass(vector_sum(shape, dtype), shape, target, knobs);
 }
 
-kernel::Plan plan_of(const char *rung, const Shape &shape, DType dtype = DType::f32) {
+kernel::Plan plan_of_reduction(const char *rung, const Shape &shape, DType dtype = DType::f32) {
   return lower(test::rung(std::string("reduce/") + rung).build(shape, dtype, target));
 }
 
@@ -80,7 +79,7 @@ TEST(Reduce, TheLastBlockRunsOnTheHostAsInTheSimulator) {
 }
 
 TEST(Reduce, ShufflesNeedOneBarrier) {
-  kernel::Plan tree = plan_of("tree", {1000}), shuffles = plan_of("shuffles", {1000});
+  kernel::Plan tree = plan_of_reduction("tree", {1000}), shuffles = plan_of_reduction("shuffles", {1000});
   EXPECT_EQ(counts_of(tree).barriers.warps, 8U * 8U) << "8 barriers, which each of the 8 warps passes";
   EXPECT_EQ(counts_of(shuffles).barriers.warps, 8U);
   EXPECT_GT(counts_of(tree).total(Scope::shared, false).conflicts, 0U) << "a warp reads every second word";
@@ -89,8 +88,8 @@ TEST(Reduce, ShufflesNeedOneBarrier) {
 }
 
 TEST(Reduce, EachBlockHasAPart) {
-  EXPECT_EQ(counts_of(plan_of("shuffles", {1 << 14})).blocks, 1U);
-  kernel::Plan blocks = plan_of("blocks", {1 << 14});
+  EXPECT_EQ(counts_of(plan_of_reduction("shuffles", {1 << 14})).blocks, 1U);
+  kernel::Plan blocks = plan_of_reduction("blocks", {1 << 14});
   ASSERT_EQ(blocks.kernels.size(), 2U);
   EXPECT_EQ(counts_of(blocks).blocks, 8U);
   EXPECT_EQ(counts_of(blocks, 1).blocks, 1U);
@@ -98,15 +97,17 @@ TEST(Reduce, EachBlockHasAPart) {
 
 TEST(Reduce, ALoadHas16Bytes) {
   for (DType dtype : {DType::f32, DType::bf16}) {
-    model::RequestSums scalar = counts_of(plan_of("blocks", {1 << 14}, dtype)).total(Scope::global, false),
-                       vectors = counts_of(plan_of("vectors", {1 << 14}, dtype)).total(Scope::global, false);
+    model::RequestSums scalar =
+                           counts_of(plan_of_reduction("blocks", {1 << 14}, dtype)).total(Scope::global, false),
+                       vectors = counts_of(plan_of_reduction("vectors", {1 << 14}, dtype))
+                                     .total(Scope::global, false);
     EXPECT_EQ(scalar.sectors, vectors.sectors) << name(dtype);
     EXPECT_EQ(vectors.sectors_per_request(), 16) << name(dtype);
   }
 }
 
 TEST(Reduce, OnePassReadsTheSumsOfTheBlocksInTheSameKernel) {
-  std::string text = emit(EmitInfo{}, plan_of("one_pass", {1 << 14}));
+  std::string text = emit(EmitInfo{}, plan_of_reduction("one_pass", {1 << 14}));
   for (const char *part : {"const float4 x_v = *reinterpret_cast<const float4 *>(&x[x_k]);",
                            "const bool last = arrives_last(&arrived[0], 16);",
                            "if (last) {  // all blocks of block have arrived", "y_lane[0] += results["})
@@ -116,14 +117,14 @@ TEST(Reduce, OnePassReadsTheSumsOfTheBlocksInTheSameKernel) {
 /// A long vector has more steps for each thread, not more blocks than the GPU needs.
 TEST(Reduce, ALongVectorHasLongerParts) {
   for (auto [n, blocks] : {std::pair<std::int64_t, unsigned>(1 << 16, 64), {1 << 20, 1024}, {1 << 24, 1024}})
-    EXPECT_EQ(plan_of("one_pass", {n}).kernels[0].grid()[0], blocks) << n;
+    EXPECT_EQ(plan_of_reduction("one_pass", {n}).kernels[0].grid()[0], blocks) << n;
 }
 
 TEST(Reduce, ReadsNarrowVectorsOrElementsIfNoOthersFit) {
   EXPECT_FALSE(reductions::vector_variant({1 << 14}, DType::f32));
   EXPECT_FALSE(reductions::vector_variant({1002}, DType::f16));
   EXPECT_EQ(reductions::vector_variant({1001}, DType::f32), (Variant{"scalar", "N % 2 = 1"}));
-  EXPECT_TRUE(contains(emit(EmitInfo{}, plan_of("vectors", {1002})), "const float2 x_v"));
+  EXPECT_TRUE(contains(emit(EmitInfo{}, plan_of_reduction("vectors", {1002})), "const float2 x_v"));
 }
 
 /// The largest distance of two vectors, with other names than the rungs.

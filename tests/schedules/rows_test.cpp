@@ -6,6 +6,7 @@
 #include "schedules/workloads.h"
 #include "tests/contains.h"
 #include "tests/runtime/check/right.h"
+#include "tests/schedules/rung.h"
 
 #include <fmt/format.h>
 
@@ -14,8 +15,7 @@ namespace {
 
 using test::contains;
 using test::expect_right;
-
-const Target target;
+using test::target;
 
 /// Three warps for each row.
 TEST(Softmax, IsRightForAnOddNumberOfWarps) {

@@ -9,6 +9,9 @@
 
 namespace nestsmith::test {
 
+/// The target of rungs whose schedule is the same on every GPU.
+inline const Target target;
+
 /// Returns the rung with this full name, such as "deep_dive/naive". Throws std::out_of_range if it does not
 /// exist.
 inline const Rung &rung(std::string_view full_name) {

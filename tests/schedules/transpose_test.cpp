@@ -14,15 +14,14 @@ namespace {
 
 using test::contains;
 using test::expect_right;
+using test::target;
 
-const Target target;
-
-kernel::Plan plan_of(const std::string &rung, const Shape &shape, DType dtype = DType::f32) {
+kernel::Plan plan_of_transpose(const std::string &rung, const Shape &shape, DType dtype = DType::f32) {
   return lower(test::rung("transpose/" + rung).build(shape, dtype, target));
 }
 
 model::Counters counts_of(const std::string &rung, DType dtype = DType::f32) {
-  return model::count(plan_of(rung, {256, 128}, dtype).kernels.at(0), {});
+  return model::count(plan_of_transpose(rung, {256, 128}, dtype).kernels.at(0), {});
 }
 
 TEST(Transpose, ATileCoalescesLoadsAndStores) {
@@ -45,8 +44,8 @@ TEST(Transpose, PaddingAndPermutationAvoidBankConflicts) {
 }
 
 TEST(Transpose, APermutationTakesNoMemory) {
-  EXPECT_EQ(plan_of("padded", {64, 64}).kernels[0].shared_bytes, 32 * 33 * 4);
-  EXPECT_EQ(plan_of("swizzled", {64, 64}).kernels[0].shared_bytes, 32 * 32 * 4);
+  EXPECT_EQ(plan_of_transpose("padded", {64, 64}).kernels[0].shared_bytes, 32 * 33 * 4);
+  EXPECT_EQ(plan_of_transpose("swizzled", {64, 64}).kernels[0].shared_bytes, 32 * 32 * 4);
 }
 
 TEST(Transpose, BothEndsHave16Bytes) {
@@ -57,7 +56,7 @@ TEST(Transpose, BothEndsHave16Bytes) {
       EXPECT_EQ(vectors.total(Scope::shared, stores).conflicts, 0U) << name(dtype);
     }
   }
-  std::string text = emit(EmitInfo{}, plan_of("vectors", {256, 128}));
+  std::string text = emit(EmitInfo{}, plan_of_transpose("vectors", {256, 128}));
   EXPECT_TRUE(contains(text, "const float4 X_v = *reinterpret_cast<const float4 *>(&X["));
   EXPECT_TRUE(contains(text, "*reinterpret_cast<float4 *>(&Y["));
 }
@@ -66,7 +65,7 @@ TEST(Transpose, ReadsNarrowVectorsOrElementsIfNoOthersFit) {
   EXPECT_FALSE(transposes::vector_variant({6, 10}, DType::f32));
   EXPECT_EQ(transposes::vector_variant({6, 9}, DType::f32), (Variant{"scalar", "N % 2 = 1"}));
   EXPECT_EQ(transposes::vector_variant({7, 9}, DType::f16), (Variant{"scalar", "M % 2 = 1, N % 2 = 1"}));
-  EXPECT_TRUE(contains(emit(EmitInfo{}, plan_of("vectors", {70, 66})), "const float2 X_v"));
+  EXPECT_TRUE(contains(emit(EmitInfo{}, plan_of_transpose("vectors", {70, 66})), "const float2 X_v"));
   for (DType dtype : {DType::f32, DType::f16})
     expect_right(test::rung("transpose/vectors").build({70, 132}, dtype, target));
 }

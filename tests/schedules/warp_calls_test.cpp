@@ -13,6 +13,7 @@
 #include "runtime/model/machine_code.h"
 #include "schedules/fetch.h"
 #include "schedules/workloads.h"
+#include "tests/accumulator.h"
 #include "tests/codegen/host_text.h"
 #include "tests/dsl/support.h"
 #include "tests/runtime/check/right.h"
@@ -26,8 +27,10 @@
 namespace nestsmith {
 namespace {
 
+using test::accumulator;
 using test::contains;
 using test::expect_right;
+using test::owed;
 using test::row_sums;
 
 /// The matrix instruction for operands of a dtype: its name, its extent along k, and the elements per register.
@@ -40,8 +43,6 @@ Unit unit_for(DType dtype) {
          : dtype == DType::tf32 ? Unit{"mma_m16n8k8", 8, 1}
                                 : Unit{"mma_m16n8k16", 16, 2};
 }
-
-constexpr const char *accumulator = "i, j -> i%8*4 + j%8//2, i//16, j//8, i%16//8*2 + j%2";
 
 /// Returns the layout of an operand with `rows` rows (A: 16, B: 8) along its dimension that is not k.
 std::string map_of(const Unit &unit, std::int64_t rows, bool k_first) {
@@ -165,13 +166,6 @@ Schedule product(Program program, DType dtype, const Options &options = {}) {
 
 Schedule product(const Shape &shape, DType dtype, const Options &options = {}) {
   return product(gemm(shape, dtype, options.transposed), dtype, options);
-}
-
-std::string owed(const Schedule &s) {
-  std::string all;
-  for (const Obligation &obligation : s.obligations())
-    all += obligation.message + "\n";
-  return all;
 }
 
 constexpr Transposed layouts[] = {{false, false}, {true, false}, {false, true}, {true, true}};

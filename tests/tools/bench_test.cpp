@@ -4,6 +4,7 @@
 #include "dsl/expr/error.h"
 #include "schedules/workloads.h"
 #include "tests/runtime/cuda/fake_cuda.h"
+#include "tests/tools/plain_text.h"
 #include "tests/tools/run_binary.h"
 #include "tools/bench/bench.h"
 #include "tools/bench/bench_chart.h"
@@ -19,12 +20,13 @@ namespace {
 
 using test::contains;
 using test::fake_cuda;
+using test::plain;
+using test::widest;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-const Style plain(Colour::never);
 const BenchSetting back_to_back{cuda::LaunchMode::back_to_back, false},
     cold_graph{cuda::LaunchMode::graph, true};
 
@@ -305,13 +307,6 @@ BenchShape measured(std::int64_t size) {
   shape.rows = {row("principles/branch_free", 0.36953), row("cuBLAS 13.1.0", 0.349, true, "pedantic"),
                 row("cuBLASLt 13.1.0", 0.34, true, "heuristic 3 of 8")};
   return shape;
-}
-
-std::size_t widest(const std::string &text) {
-  std::size_t most = 0, begin = 0;
-  for (std::size_t end = 0; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1)
-    most = std::max(most, display_width(text.substr(begin, end - begin)));
-  return most;
 }
 
 TEST(BenchTable, FitsIn80ColumnsAndShowsMoreWhereThereIsRoom) {

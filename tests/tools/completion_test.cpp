@@ -3,6 +3,7 @@
 #include "tests/tools/run_binary.h"
 
 #include <algorithm>
+#include <gmock/gmock.h>
 #include <set>
 #include <vector>
 

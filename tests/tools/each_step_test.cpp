@@ -17,7 +17,7 @@ using test::contains;
 using test::nestsmith;
 
 /// Y = a*X + Y. If `broken`, the result is wrong for 100 elements and more.
-template <bool broken> Schedule axpy(const Shape &shape, DType dtype, const Target &target) {
+template <bool broken> Schedule checked_axpy(const Shape &shape, DType dtype, const Target &target) {
   Workload w("axpy");
   Tensor x = w.placeholder("X", {shape[0]}, dtype), y = w.inout("Y", {shape[0]}, dtype);
   Expr a = w.scalar("a", dtype);
@@ -31,24 +31,24 @@ template <bool broken> Schedule axpy(const Shape &shape, DType dtype, const Targ
   return s;
 }
 
-const std::vector<Rung> rungs = {{"", "good", "", axpy<false>, {64}, {1000}},
-                                 {"", "broken", "", axpy<true>, {64}, {1000}}};
+const std::vector<Rung> checked_rungs = {{"", "good", "", checked_axpy<false>, {64}, {1000}},
+                                         {"", "broken", "", checked_axpy<true>, {64}, {1000}}};
 
-Called call(std::vector<std::string> words) { return test::call_main(std::move(words), rungs); }
+Called call_checked(std::vector<std::string> words) { return test::call_main(std::move(words), checked_rungs); }
 /// Runs the command with these passes.
 Called call_with(const std::vector<Pass> &passes, const std::vector<std::string> &words) {
   std::vector<cli::Option> options = {
       cli::shape_option(), cli::dtype_option(), {"save", "FILE", ""}, {"json", "", ""}};
   cli::Arguments arguments("check", words, options);
-  cli::Context context{rungs, arguments, cli::Style(cli::Colour::never)};
+  cli::Context context{checked_rungs, arguments, cli::Style(cli::Colour::never)};
   return captured([&] {
     return static_cast<int>(
-        cli::check_each_step(context, cli::choose_rung(rungs, arguments.positional()[0]), passes));
+        cli::check_each_step(context, cli::choose_rung(checked_rungs, arguments.positional()[0]), passes));
   });
 }
 
 TEST(EachStep, RunsDirectivesAndPassesOnShapesThatHurt) {
-  Called good = call({"check", "good", "--each-step"});
+  Called good = call_checked({"check", "good", "--each-step"});
   EXPECT_EQ(good.code, 0) << good.out << good.err;
   for (const char *text :
        {"the computation", "s.bind(i_outer, Axis::block_x)", "pass extract", "pass split_branches",
@@ -66,7 +66,7 @@ TEST(EachStep, FindsNoFaultInReductionsByShuffles) {
 TEST(EachStep, NamesTheDirectiveAtFaultAndHowToSeeItAgain) {
   test::TemporaryFolder folder;
   std::string file = (folder / "fault.json").string();
-  Called found = call({"check", "broken", "--each-step", "--save", file});
+  Called found = call_checked({"check", "broken", "--each-step", "--save", file});
   EXPECT_EQ(found.code, 1) << found.out << found.err;
   EXPECT_TRUE(contains(found.out, "at fault: directive s.unroll(i_inner);"));
   EXPECT_TRUE(contains(found.out, "ring mode: Y[0]: got "));
@@ -77,9 +77,9 @@ TEST(EachStep, NamesTheDirectiveAtFaultAndHowToSeeItAgain) {
   EXPECT_EQ(saved.shape, (std::vector<std::int64_t>{65}));
   EXPECT_EQ(saved.directives.size(), 4U);
   // The replay calls the correct `unroll` instead of the wrong one. The unrolled loop cannot be bound.
-  EXPECT_TRUE(contains(call({"check", file, "--each-step"}).err, "the loop i_inner is unrolled"));
-  EXPECT_EQ(call({"check", "broken", "--each-step", "--shape", "59"}).code, 0);
-  Called json = call({"check", "broken", "--each-step", "--json", "--save", file});
+  EXPECT_TRUE(contains(call_checked({"check", file, "--each-step"}).err, "the loop i_inner is unrolled"));
+  EXPECT_EQ(call_checked({"check", "broken", "--each-step", "--shape", "59"}).code, 0);
+  Called json = call_checked({"check", "broken", "--each-step", "--json", "--save", file});
   EXPECT_EQ(json.code, 1);
   EXPECT_TRUE(contains(json.out, "\"passed\": false"));
   EXPECT_TRUE(contains(json.out, "\"replay\": \"nestsmith check "));
@@ -111,14 +111,14 @@ TEST(EachStep, ATraceOfABuiltInComputationIsEnough) {
   test::TemporaryFolder folder;
   std::string file = (folder / "gemm_tt.json").string();
   test::write_file(file, nestsmith("show gemm/tt --shape 64x64x16 --trace json").out);
-  Called ran = call({"check", file, "--each-step", "--shape", "5x6x7", "--dtype", "u32"});
+  Called ran = call_checked({"check", file, "--each-step", "--shape", "5x6x7", "--dtype", "u32"});
   EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
 }
 
 Schedule even_only(const Shape &shape, DType dtype, const Target &target) {
   if (shape[0] % 2)
     throw UserError(ExitCode::illegal_schedule, "even sizes only");
-  return axpy<false>(shape, dtype, target);
+  return checked_axpy<false>(shape, dtype, target);
 }
 
 TEST(EachStep, ATraceThatNobodyServesAtAnotherShapeIsRefused) {
@@ -136,7 +136,7 @@ TEST(EachStep, ATraceThatNobodyServesAtAnotherShapeIsRefused) {
 }
 
 TEST(EachStep, SaveIsForTheReproducer) {
-  Called refused = call({"check", "good", "--save", "x.json", "--device", "sim"});
+  Called refused = call_checked({"check", "good", "--save", "x.json", "--device", "sim"});
   EXPECT_EQ(refused.code, 2);
   EXPECT_TRUE(contains(refused.err, "--save writes the reproducer of --each-step"));
 }

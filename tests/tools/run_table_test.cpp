@@ -1,5 +1,6 @@
 /// Tests the columns of `run`, also those of a GPU, without a GPU.
 
+#include "tests/tools/plain_text.h"
 #include "tools/tables/run_table.h"
 
 #include <gmock/gmock.h>
@@ -8,10 +9,10 @@
 namespace nestsmith::cli {
 namespace {
 
+using test::plain;
+using test::widest;
 using testing::HasSubstr;
 using testing::Not;
-
-const Style plain(Colour::never);
 
 RunTableFacts facts(std::vector<std::string> names, bool simulated) {
   std::vector<std::string> problems(names.size(), "f32 2048x2048x2048"), published(names.size());
@@ -37,13 +38,6 @@ Climbed timed(const std::string &name) {
   integers.run = CheckRun::integers;
   row.check.runs = {random, integers};
   return row;
-}
-
-std::size_t widest(const std::string &text) {
-  std::size_t most = 0, begin = 0;
-  for (std::size_t end = 0; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1)
-    most = std::max(most, display_width(text.substr(begin, end - begin)));
-  return most;
 }
 
 TEST(RunTable, OfAGpuHasTimesAtAnyWidth) {

@@ -3,6 +3,7 @@
 #include "dsl/expr/error.h"
 #include "runtime/records/extents.h"
 #include "runtime/records/knob_table.h"
+#include "tests/tools/plain_text.h"
 #include "tools/options/arguments.h"
 #include "tools/options/scheduled.h"
 #include "tools/output/highlight.h"
@@ -15,7 +16,9 @@
 namespace nestsmith::cli {
 namespace {
 
-const Style plain(Colour::never), coloured(Colour::always);
+using test::plain;
+
+const Style coloured(Colour::always);
 
 TEST(TextDiff, ALoopAroundANestIsOneLine) {
   auto lines = diff_lines("for i < 8:\n  body\n", "for i < 2:\n  for j < 4:\n    body\n");

@@ -17,7 +17,7 @@ namespace nestsmith {
 namespace {
 
 using test::all_messages;
-using test::gemm;
+using test::checked_gemm;
 using Multiply = std::function<void(std::span<Array>, std::span<const Scalar>)>;
 
 /// Executes a C++ function instead of a kernel, so that tests can insert errors.
@@ -40,7 +40,7 @@ private:
 
 /// C = alpha*A*B + beta*C without the last `lost_terms` terms. C is read only if beta is not 0, unless
 /// `always_read` is true.
-template <class T> Multiply multiply(std::int64_t lost_terms = 0, bool always_read = false) {
+template <class T> Multiply make_multiply(std::int64_t lost_terms = 0, bool always_read = false) {
   return [=](std::span<Array> arrays, std::span<const Scalar> scalars) {
     std::int64_t m = arrays[0].shape()[0], k = arrays[0].shape()[1], n = arrays[1].shape()[1];
     auto a = arrays[0].view<T>(), b = arrays[1].view<T>(), c = arrays[2].view<T>();
@@ -62,7 +62,7 @@ CheckResult check_with(Program program, Multiply f, std::vector<std::string> dia
 }
 
 TEST(Check, RightKernelPassesEveryRun) {
-  CheckResult result = check_with(gemm(13, 9, 70), multiply<float>());
+  CheckResult result = check_with(checked_gemm(13, 9, 70), make_multiply<float>());
   EXPECT_TRUE(result.passed) << all_messages(result);
   ASSERT_EQ(result.runs.size(), 3U);
   EXPECT_EQ(result.exact(), true);
@@ -73,16 +73,16 @@ TEST(Check, RightKernelPassesEveryRun) {
 }
 
 TEST(Check, RingModeIsBitForBit) {
-  CheckResult good = check_with(gemm(5, 6, 7, DType::u32), multiply<std::uint32_t>());
+  CheckResult good = check_with(checked_gemm(5, 6, 7, DType::u32), make_multiply<std::uint32_t>());
   EXPECT_TRUE(good.passed) << all_messages(good);
   EXPECT_EQ(good.find(CheckRun::random), nullptr);
-  CheckResult bad = check_with(gemm(5, 6, 7, DType::u32), multiply<std::uint32_t>(1));
+  CheckResult bad = check_with(checked_gemm(5, 6, 7, DType::u32), make_multiply<std::uint32_t>(1));
   EXPECT_FALSE(bad.passed);
   EXPECT_EQ(bad.exact(), false);
 }
 
 TEST(Check, LostTermFailsBitForBitWhateverTheBoundSays) {
-  CheckResult result = check_with(gemm(2, 2, 4000), multiply<float>(1));
+  CheckResult result = check_with(checked_gemm(2, 2, 4000), make_multiply<float>(1));
   EXPECT_FALSE(result.passed);
   EXPECT_EQ(result.exact(), false);
   EXPECT_EQ(result.find(CheckRun::integers)->wrong_elements, 4);
@@ -93,10 +93,10 @@ TEST(Check, LostTermFailsBitForBitWhateverTheBoundSays) {
 
 TEST(Check, ElementJustBeyondTheBoundFailsAndIsNamed) {
   auto off = [](std::span<Array> arrays, std::span<const Scalar> scalars) {
-    multiply<float>()(arrays, scalars);
+    make_multiply<float>()(arrays, scalars);
     arrays[2].view<float>()[7] += 0.01F;
   };
-  CheckResult result = check_with(gemm(3, 5, 16), off);
+  CheckResult result = check_with(checked_gemm(3, 5, 16), off);
   EXPECT_FALSE(result.passed);
   EXPECT_GT(result.find(CheckRun::random)->max_error_over_bound, 1);
   EXPECT_EQ(result.find(CheckRun::random)->where, (std::vector<std::int64_t>{1, 2}));
@@ -107,10 +107,10 @@ TEST(Check, ElementJustBeyondTheBoundFailsAndIsNamed) {
 
 TEST(Check, NaNNeverPasses) {
   auto nan = [](std::span<Array> arrays, std::span<const Scalar> scalars) {
-    multiply<float>()(arrays, scalars);
+    make_multiply<float>()(arrays, scalars);
     arrays[2].view<float>()[0] = std::numeric_limits<float>::quiet_NaN();
   };
-  CheckResult result = check_with(gemm(3, 5, 16), nan);
+  CheckResult result = check_with(checked_gemm(3, 5, 16), nan);
   EXPECT_FALSE(result.passed);
   for (const RunResult &run : result.runs)
     EXPECT_FALSE(run.passed) << run.label;
@@ -118,7 +118,7 @@ TEST(Check, NaNNeverPasses) {
 }
 
 TEST(Check, ReadingCWhereBetaIsZeroFails) {
-  CheckResult result = check_with(gemm(3, 5, 16), multiply<float>(0, true));
+  CheckResult result = check_with(checked_gemm(3, 5, 16), make_multiply<float>(0, true));
   EXPECT_FALSE(result.passed);
   EXPECT_TRUE(result.find(CheckRun::random)->passed);
   EXPECT_TRUE(result.find(CheckRun::integers)->passed);
@@ -131,7 +131,7 @@ TEST(Check, ReadingCWhereBetaIsZeroFails) {
 TEST(Check, ZeroTimesWhatIsNotThereShowsByInfinities) {
   auto padded = [](bool masked) {
     return [=](std::span<Array> arrays, std::span<const Scalar> scalars) {
-      multiply<float>()(arrays, scalars);
+      make_multiply<float>()(arrays, scalars);
       std::int64_t k = arrays[1].shape()[0], n = arrays[1].shape()[1];
       for (std::int64_t at = 0; at < arrays[2].size() && !masked; ++at)
         arrays[2].view<float>()[static_cast<std::size_t>(at)] +=
@@ -140,7 +140,8 @@ TEST(Check, ZeroTimesWhatIsNotThereShowsByInfinities) {
   };
   for (bool masked : {true, false}) {
     FunctionExecutor executor(padded(masked));
-    CheckResult result = check(Schedule(gemm(3, 5, 16)), kernel::Kernel{}, executor, {.infinite = true});
+    CheckResult result =
+        check(Schedule(checked_gemm(3, 5, 16)), kernel::Kernel{}, executor, {.infinite = true});
     EXPECT_EQ(result.passed, masked) << all_messages(result);
     EXPECT_TRUE(result.find(CheckRun::integers)->passed);
     // Each element is infinite in one of the two runs.
@@ -163,7 +164,7 @@ TEST(Check, ElementThatNobodyWroteFails) {
 }
 
 TEST(Check, FindingsOfTheExecutorAreFailures) {
-  CheckResult result = check_with(gemm(2, 2, 2), multiply<float>(), {"race on A_shared[3]"});
+  CheckResult result = check_with(checked_gemm(2, 2, 2), make_multiply<float>(), {"race on A_shared[3]"});
   EXPECT_FALSE(result.passed);
   EXPECT_EQ(result.exact(), true);
   EXPECT_NE(all_messages(result).find("integer mode: race on A_shared[3]"), std::string::npos);
@@ -171,17 +172,17 @@ TEST(Check, FindingsOfTheExecutorAreFailures) {
 
 TEST(Check, ChangedInputFails) {
   auto clobber = [](std::span<Array> arrays, std::span<const Scalar> scalars) {
-    multiply<float>()(arrays, scalars);
+    make_multiply<float>()(arrays, scalars);
     arrays[1].view<float>()[0] = 99;
   };
-  CheckResult result = check_with(gemm(2, 2, 2), clobber);
+  CheckResult result = check_with(checked_gemm(2, 2, 2), clobber);
   EXPECT_FALSE(result.passed);
   EXPECT_NE(all_messages(result).find("the input B was modified"), std::string::npos);
 }
 
 TEST(MakeInputs, IntegersStayExactInLongSums) {
-  Program program = gemm(1, 1, 300000);
-  CheckResult result = check_with(program, multiply<float>());
+  Program program = checked_gemm(1, 1, 300000);
+  CheckResult result = check_with(program, make_multiply<float>());
   EXPECT_TRUE(result.find(CheckRun::integers)->passed) << all_messages(result);
   Inputs a = make_inputs(program, CheckRun::random, 1), b = make_inputs(program, CheckRun::random, 1),
          c = make_inputs(program, CheckRun::random, 2);

@@ -17,20 +17,14 @@ namespace nestsmith {
 namespace {
 
 using test::all_messages;
-using test::gemm;
+using test::checked_gemm;
+using test::copy;
 
 struct WrongKernel {
   const char *what;
   Program program;
   std::function<void(std::vector<Array> &, const std::vector<Scalar> &)> run;
 };
-
-/// Y[i] = X[i].
-Program copy(DType dtype) {
-  Workload w("copy");
-  Tensor x = w.placeholder("X", {100}, dtype);
-  return w.output({w.compute("Y", {100}, {"i"}, [&](Expr i) -> Definition { return x(i); })});
-}
 
 /// Y[i] = `convert`(X[i]).
 template <class T> WrongKernel copies_by(const char *what, DType dtype, const std::function<T(T)> &convert) {
@@ -77,7 +71,7 @@ WrongKernel multiplies_by_0(CheckRun run) {
 
 /// C = alpha*A*B + beta*C, where C is read for every beta.
 WrongKernel reads_c_always() {
-  Program program = gemm(4, 5, 6);
+  Program program = checked_gemm(4, 5, 6);
   return {"C is read where beta is 0", program,
           [=](std::vector<Array> &arrays, const std::vector<Scalar> &scalars) {
             std::vector<Array> before = arrays;
@@ -170,10 +164,10 @@ TEST(EachRunOfACheck, IsMadeOrReported) {
                                               "infinities, 2 of 2"};
   EXPECT_THAT(labels(copy(DType::f32)), testing::UnorderedElementsAreArray(of_floats));
   EXPECT_THAT(labels(copy(DType::i32)), testing::ElementsAre("ring mode"));
-  EXPECT_THAT(labels(gemm(4, 5, 6)),
+  EXPECT_THAT(labels(checked_gemm(4, 5, 6)),
               testing::UnorderedElementsAre("floating point", "integer mode", "beta = 0, C full of NaN",
                                             "infinities, 1 of 2", "infinities, 2 of 2"));
-  EXPECT_THAT(labels(gemm(4, 5, 6, DType::u32)),
+  EXPECT_THAT(labels(checked_gemm(4, 5, 6, DType::u32)),
               testing::UnorderedElementsAre("ring mode", "beta = 0, C full of poison"));
   Workload w("tenth");
   Tensor x = w.placeholder("X", {100});

@@ -2,6 +2,8 @@
 /// nothing is rounded.
 #include "runtime/check/error_analysis.h"
 
+#include "tests/dsl/support.h"
+
 #include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>
@@ -12,7 +14,7 @@
 namespace nestsmith {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
+using test::infinity;
 
 /// An exact number with its bound, and its value in a kernel.
 struct Pair {

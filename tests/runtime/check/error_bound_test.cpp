@@ -15,15 +15,8 @@ namespace nestsmith {
 namespace {
 
 using test::all_messages;
+using test::map;
 using testing::HasSubstr;
-
-/// Y[i] = element(X[i]).
-Program map(DType from, DType to, const std::function<Expr(Expr)> &element) {
-  Workload w("map");
-  Tensor x = w.placeholder("X", {1000}, from);
-  return w.output(
-      {w.compute("Y", {1000}, {"i"}, [&](Expr i) -> Definition { return cast(to, element(x(i))); })});
-}
 
 /// The interpreter computes in f32, as kernels do.
 CheckResult check_right(const Program &program) { return Checker().check(program, as_computation(program)); }

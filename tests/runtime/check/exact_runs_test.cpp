@@ -17,7 +17,8 @@ namespace nestsmith {
 namespace {
 
 using test::all_messages;
-using test::gemm;
+using test::checked_gemm;
+using test::copy;
 using testing::HasSubstr;
 
 using Element = std::function<Expr(Expr)>;
@@ -30,7 +31,7 @@ Program map(DType dtype, const std::function<Expr(const Tensor &, Expr)> &elemen
   return w.output({w.compute("Y", {length}, {"i"}, [&](Expr i) -> Definition { return element(x, i); })});
 }
 
-CheckResult check_right(const Program &program) {
+CheckResult check_with_infinities(const Program &program) {
   return Checker().check(program, as_computation(program), {.infinite = true});
 }
 
@@ -46,13 +47,9 @@ CheckResult check_map(const Program &program, const std::function<To(From)> &can
                          {.infinite = true});
 }
 
-Program copy(DType dtype) {
-  return map(dtype, [](const Tensor &x, Expr i) { return x(i); });
-}
-
 TEST(ExactRuns, CompareIntegersBeyondTheRangeOfADouble) {
   for (DType dtype : {DType::i64, DType::u64}) {
-    EXPECT_TRUE(check_right(copy(dtype)).passed) << name(dtype);
+    EXPECT_TRUE(check_with_infinities(copy(dtype)).passed) << name(dtype);
     // Both numbers are equal as doubles.
     CheckResult wrong = check_map<std::uint64_t, std::uint64_t>(copy(dtype), [](std::uint64_t x) {
       return static_cast<double>(x ^ 1) == static_cast<double>(x) && (x >> 63) == 0 ? x ^ 1 : x;
@@ -66,25 +63,25 @@ TEST(ExactRuns, ReadAndPrintU64AboveI64) {
   Program program = map(DType::u32, [](const Tensor &x, Expr i) {
     return cast(DType::u64, x(i) / 2) - 1 - cast(DType::u64, x(i));
   });
-  EXPECT_TRUE(check_right(program).passed);
+  EXPECT_TRUE(check_with_infinities(program).passed);
   CheckResult wrong = check_map<std::uint64_t, std::uint32_t>(program, [](std::uint32_t) { return ~0ULL; });
   EXPECT_THAT(all_messages(wrong), HasSubstr("got 18446744073709551615, expected "));
 }
 
 TEST(ExactRuns, WrapSignedIntegersAround) {
   Program next = map(DType::i32, [](const Tensor &x, Expr i) { return x(i) + 1; });
-  EXPECT_TRUE(check_right(next).passed);
+  EXPECT_TRUE(check_with_infinities(next).passed);
   auto saturated = [](std::int32_t x) { return x == std::numeric_limits<std::int32_t>::max() ? x : x + 1; };
   EXPECT_FALSE((check_map<std::int32_t, std::int32_t>(next, saturated).passed));
   for (DType dtype : {DType::i32, DType::i64, DType::u64}) {
-    CheckResult product = check_right(gemm(5, 6, 7, dtype));
+    CheckResult product = check_with_infinities(checked_gemm(5, 6, 7, dtype));
     EXPECT_TRUE(product.passed) << name(dtype) << all_messages(product);
   }
 }
 
 TEST(ExactRuns, GiveBooleansBothValuesAndPoisonTheirOutputs) {
   Program negation = map(DType::boolean, [](const Tensor &x, Expr i) { return !x(i); });
-  EXPECT_TRUE(check_right(negation).passed);
+  EXPECT_TRUE(check_with_infinities(negation).passed);
   for (bool constant : {false, true})
     EXPECT_FALSE((check_map<bool, bool>(negation, [&](bool) { return constant; }).passed));
   CheckResult unwritten =
@@ -100,7 +97,7 @@ TEST(ExactRuns, KeepIntegersThatIndexSmall) {
     Tensor x = w.placeholder("X", {17}, data), p = w.placeholder("P", {length}, DType::i64);
     Tensor q = w.compute("Q", {length}, {"i"}, [&](Expr i) -> Definition { return p(i) + 8; });
     Tensor y = w.compute("Y", {length}, {"i"}, [&](Expr i) -> Definition { return x(q(i)); });
-    CheckResult result = check_right(w.output({y}));
+    CheckResult result = check_with_infinities(w.output({y}));
     EXPECT_TRUE(result.passed) << all_messages(result);
     EXPECT_EQ(result.runs.size(), data == DType::f32 ? 4U : 1U);
   }
@@ -109,12 +106,12 @@ TEST(ExactRuns, KeepIntegersThatIndexSmall) {
 TEST(ExactRuns, HaveZerosOfBothSigns) {
   Program isnt_zero =
       map(DType::f32, [](const Tensor &x, Expr i) { return select(not_equal(x(i), 0), Expr(1.0F), 2.0F); });
-  EXPECT_TRUE(check_right(isnt_zero).passed);
+  EXPECT_TRUE(check_with_infinities(isnt_zero).passed);
   CheckResult wrong = check_map<float, float>(isnt_zero, [](float) { return 1.0F; });
   EXPECT_THAT(all_messages(wrong), HasSubstr("integer mode: Y["));
 
   for (DType dtype : {DType::f16, DType::f32})
-    EXPECT_TRUE(check_right(copy(dtype)).passed) << name(dtype);
+    EXPECT_TRUE(check_with_infinities(copy(dtype)).passed) << name(dtype);
   CheckResult unsigned_copy = check_map<float, float>(copy(DType::f32), [](float x) { return x + 0.0F; });
   EXPECT_TRUE(unsigned_copy.find(CheckRun::random)->passed);
   EXPECT_EQ(unsigned_copy.exact(), false);
@@ -124,7 +121,7 @@ TEST(ExactRuns, HaveZerosOfBothSigns) {
 /// A lost term at an edge must change the result, so edge elements must not be 0.
 TEST(ExactRuns, HaveNoZeroAtAnEdge) {
   for (CheckRun run : {CheckRun::integers, CheckRun::switched}) {
-    Inputs inputs = make_inputs(gemm(30, 20, 50), run, 1);
+    Inputs inputs = make_inputs(checked_gemm(30, 20, 50), run, 1);
     const Array &a = inputs.arrays[0];
     std::int64_t zeros = 0;
     for (std::int64_t i = 0; i < 30; ++i)
@@ -148,7 +145,7 @@ TEST(ExactRuns, CompareTheSignOfAZeroOnlyWhereItIsDefined) {
   Tensor x = w.placeholder("X", {40, 3});
   Reduce k = reduce_axis("k", 3);
   Program rows = w.output({w.compute("Y", {40}, {"i"}, [&](Expr i) { return sum(x(i, k), k); })});
-  EXPECT_TRUE(check_right(rows).passed);
+  EXPECT_TRUE(check_with_infinities(rows).passed);
   CheckResult backwards = Checker().check(rows, [](std::vector<Array> &arrays, const std::vector<Scalar> &) {
     auto values = arrays[0].view<float>();
     for (std::size_t i = 0; i < 40; ++i)
@@ -202,7 +199,7 @@ TEST(ExactRuns, KeepDivisionsExact) {
                                        std::pair("a size", by_size), std::pair("a fraction", by_fraction)}) {
     SCOPED_TRACE(name);
     Program program = product(8192, epilogue);
-    CheckResult right = check_right(program);
+    CheckResult right = check_with_infinities(program);
     EXPECT_TRUE(right.passed) << all_messages(right);
     EXPECT_EQ(reasons(right), "");
     // The error bound of 8192 terms is too large to detect one lost term.
@@ -220,7 +217,7 @@ TEST(ExactRuns, KeepDivisionsByAnInputAndMeansExact) {
   Reduce k = reduce_axis("k", 1000);
   Tensor total = w.compute("S", {20}, {"i"}, [&](Expr i) { return sum(x(i, k), k); });
   Tensor y = w.compute("Y", {20}, {"i"}, [&](Expr i) -> Definition { return total(i) / 1000.0F / z(i); });
-  CheckResult result = check_right(w.output({y}));
+  CheckResult result = check_with_infinities(w.output({y}));
   EXPECT_TRUE(result.passed) << all_messages(result);
   EXPECT_EQ(reasons(result), "");
 }
@@ -232,7 +229,7 @@ TEST(ExactRuns, AreListedWhereADivisionIsNotExact) {
   Tensor total = w.compute("S", {20}, {"i"}, [&](Expr i) { return sum(x(i, k) * x(i, k), k); });
   Tensor y =
       w.compute("Y", {20, 100}, {"i", "j"}, [&](Expr i, Expr j) -> Definition { return x(i, j) / total(i); });
-  CheckResult result = check_right(w.output({y}));
+  CheckResult result = check_with_infinities(w.output({y}));
   EXPECT_TRUE(result.passed) << all_messages(result);
   EXPECT_EQ(reasons(result), "integer mode: a quotient or a constant of the computation is not exact in f32\n");
 }

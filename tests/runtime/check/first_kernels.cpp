@@ -151,7 +151,7 @@ Program similarity(const Fault &fault) {
   })});
 }
 
-Program stencil(const Fault &fault) {
+Program weighted_stencil(const Fault &fault) {
   Workload w("stencil");
   Tensor x = w.placeholder("x", {102}), c = w.placeholder("c", {3});
   return w.output({w.compute("y", {100}, {"i"}, [&](Expr i) -> Definition {
@@ -174,7 +174,7 @@ const std::vector<FirstKernel> &first_kernels() {
                                                {"mean_and_variance", mean_and_variance},
                                                {"distances", distances},
                                                {"similarity", similarity},
-                                               {"stencil", stencil}};
+                                               {"stencil", weighted_stencil}};
   return all;
 }
 

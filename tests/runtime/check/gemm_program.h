@@ -6,8 +6,8 @@
 namespace nestsmith::test {
 
 /// C = alpha * A * B + beta * C. C is read only if beta is not 0, unless `masked` is false.
-inline Program gemm(std::int64_t m, std::int64_t n, std::int64_t k, DType dtype = DType::f32,
-                    bool masked = true) {
+inline Program checked_gemm(std::int64_t m, std::int64_t n, std::int64_t k, DType dtype = DType::f32,
+                            bool masked = true) {
   Workload w("gemm");
   Tensor a = w.placeholder("A", {m, k}, dtype), b = w.placeholder("B", {k, n}, dtype);
   Tensor c = w.inout("C", {m, n}, dtype);

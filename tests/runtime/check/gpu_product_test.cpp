@@ -97,7 +97,7 @@ struct Always : Multiplier {
 TEST_F(GpuProductTest, GivesTheReferenceThatTheCpuGives) {
   GpuProduct product = make();
   for (DType dtype : {DType::f32, DType::u32}) {
-    Program program = test::gemm(5, 7, 130, dtype);
+    Program program = test::checked_gemm(5, 7, 130, dtype);
     Inputs in = make_inputs(program, dtype == DType::f32 ? CheckRun::random : CheckRun::ring, 3);
     Always gpu(product);
     Reference there = reference(program, in.arrays, in.scalars, &gpu);

@@ -6,23 +6,25 @@
 #include "runtime/check/blame.h"
 #include "runtime/check/check.h"
 #include "runtime/check/error_analysis.h"
+#include "tests/dsl/support.h"
 #include "tests/runtime/check/right.h"
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <gmock/gmock.h>
+#include <limits>
 #include <random>
 
 namespace nestsmith {
 namespace {
 
 using test::all_messages;
+using test::infinity;
 using testing::HasSubstr;
 
 using Element = std::function<Expr(Expr)>;
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 /// Y[i] = element(X[i]).

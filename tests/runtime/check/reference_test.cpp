@@ -13,7 +13,7 @@
 namespace nestsmith {
 namespace {
 
-using test::gemm;
+using test::checked_gemm;
 
 /// Computes one element of A*B without the code under test.
 double dot(const Array &a, const Array &b, std::int64_t i, std::int64_t j, bool absolute) {
@@ -27,7 +27,7 @@ double dot(const Array &a, const Array &b, std::int64_t i, std::int64_t j, bool 
 }
 
 TEST(Reference, GemmHasItsValueMagnitudeAndBound) {
-  Program program = gemm(5, 7, 130);
+  Program program = checked_gemm(5, 7, 130);
   Inputs in = make_inputs(program, CheckRun::random, 3);
   Reference got = reference(program, in.arrays, in.scalars);
   ASSERT_EQ(got.outputs.size(), 1U);
@@ -51,7 +51,7 @@ TEST(Reference, GemmHasItsValueMagnitudeAndBound) {
 }
 
 TEST(Reference, OneByOneByOne) {
-  Program program = gemm(1, 1, 1);
+  Program program = checked_gemm(1, 1, 1);
   std::vector<Array> arrays(3, Array(DType::f32, {1, 1}));
   arrays[0].set(0, Scalar::of(DType::f32, 3.0F));
   arrays[1].set(0, Scalar::of(DType::f32, -5.0F));
@@ -63,7 +63,7 @@ TEST(Reference, OneByOneByOne) {
 }
 
 TEST(Reference, BetaZeroDoesNotReadC) {
-  Program program = gemm(2, 3, 4);
+  Program program = checked_gemm(2, 3, 4);
   Inputs in = make_inputs(program, CheckRun::switched, 1);
   EXPECT_TRUE(std::isnan(in.arrays[2].view<float>()[0]));
   EXPECT_EQ(in.scalars[1].to_double(), 0);
@@ -71,13 +71,13 @@ TEST(Reference, BetaZeroDoesNotReadC) {
   for (double value : right.outputs[0].value)
     EXPECT_TRUE(std::isfinite(value));
   // Without the mask, the reference computes 0 * NaN, which is NaN.
-  Program unmasked = gemm(2, 3, 4, DType::f32, false);
+  Program unmasked = checked_gemm(2, 3, 4, DType::f32, false);
   EXPECT_FALSE(switched_read(unmasked).has_value());
   EXPECT_TRUE(std::isnan(reference(unmasked, in.arrays, in.scalars).outputs[0].value[0]));
 }
 
 TEST(Reference, RingWrapsAround) {
-  Program program = gemm(3, 2, 50, DType::u32);
+  Program program = checked_gemm(3, 2, 50, DType::u32);
   Inputs in = make_inputs(program, CheckRun::ring, 9);
   Reference got = reference(program, in.arrays, in.scalars);
   auto a = in.arrays[0].view<std::uint32_t>(), b = in.arrays[1].view<std::uint32_t>(),
@@ -202,15 +202,15 @@ TEST(Reference, ReadOutOfBoundsOnTheSideNotTakenIsRefused) {
 }
 
 TEST(WorkloadInfo, RecognizesGemm) {
-  auto found = as_gemm(gemm(3, 4, 5));
+  auto found = as_gemm(checked_gemm(3, 4, 5));
   ASSERT_TRUE(found.has_value());
   EXPECT_EQ(found->product.x->name, "A");
   EXPECT_EQ(found->product.y->name, "B");
   EXPECT_EQ(found->c->name, "C");
   EXPECT_EQ(found->alpha->name, "alpha");
   EXPECT_EQ(found->beta->name, "beta");
-  EXPECT_EQ(operation_count(gemm(3, 4, 5)), 2.0 * 3 * 4 * 5);
-  EXPECT_EQ(switched_read(gemm(3, 4, 5))->scalar->name, "beta");
+  EXPECT_EQ(operation_count(checked_gemm(3, 4, 5)), 2.0 * 3 * 4 * 5);
+  EXPECT_EQ(switched_read(checked_gemm(3, 4, 5))->scalar->name, "beta");
 }
 
 TEST(WorkloadInfo, RecognizesABareProductAndNothingElse) {

@@ -1,6 +1,7 @@
 #pragma once
 /// Checks a schedule in the simulator.
 
+#include "dsl/ir/tensor.h"
 #include "dsl/schedule/schedule.h"
 #include "lowering/lower.h"
 #include "runtime/check/check.h"
@@ -8,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -34,6 +36,21 @@ inline void expect_right(const Schedule &s) {
   CheckResult result = check(s, plan, simulator);
   EXPECT_TRUE(result.passed) << kernel::print(plan);
   EXPECT_EQ(all_messages(result), "") << kernel::print(plan);
+}
+
+/// Y[i] = element(X[i]).
+inline Program map(DType from, DType to, const std::function<Expr(Expr)> &element, std::int64_t length = 1000) {
+  Workload w("map");
+  Tensor x = w.placeholder("X", {length}, from);
+  return w.output(
+      {w.compute("Y", {length}, {"i"}, [&](Expr i) -> Definition { return cast(to, element(x(i))); })});
+}
+
+/// Y[i] = X[i], for 100 elements.
+inline Program copy(DType dtype) {
+  Workload w("copy");
+  Tensor x = w.placeholder("X", {100}, dtype);
+  return w.output({w.compute("Y", {100}, {"i"}, [&](Expr i) -> Definition { return x(i); })});
 }
 
 } // namespace nestsmith::test

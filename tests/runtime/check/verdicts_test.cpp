@@ -20,18 +20,11 @@ using test::all_messages;
 using test::Fault;
 using test::first_kernels;
 using test::FirstKernel;
+using test::map;
 using testing::HasSubstr;
 
 CheckResult check_as(const Program &program, const Program &kernel, const CheckOptions &options = {}) {
   return Checker().check(program, as_computation(kernel), options);
-}
-
-/// Y[i] = element(X[i]).
-Program map(DType from, DType to, const std::function<Expr(Expr)> &element, std::int64_t length = 1000) {
-  Workload w("map");
-  Tensor x = w.placeholder("X", {length}, from);
-  return w.output(
-      {w.compute("Y", {length}, {"i"}, [&](Expr i) -> Definition { return cast(to, element(x(i))); })});
 }
 
 class FirstKernels : public testing::TestWithParam<FirstKernel> {};

@@ -9,9 +9,15 @@
 #include <gmock/gmock.h>
 
 namespace nestsmith::model {
-
-using namespace sim;
 namespace {
+
+using sim::Argument;
+using sim::at;
+using sim::GemmShape;
+using sim::KernelBuilder;
+using sim::naive_gemm;
+using sim::Result;
+using sim::shared_gemm;
 
 /// Returns a request in which lane n accesses `first + n * stride`, in bytes.
 WarpRequest strided(std::int64_t first, std::int64_t stride, std::uint32_t mask = ~0u) {

@@ -8,9 +8,13 @@
 #include <gtest/gtest.h>
 
 namespace nestsmith::model {
-
-using namespace sim;
 namespace {
+
+using sim::at;
+using sim::GemmShape;
+using sim::KernelBuilder;
+using sim::naive_gemm;
+using sim::shared_gemm;
 
 constexpr std::int64_t kib = 1024;
 

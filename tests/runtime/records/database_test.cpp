@@ -9,6 +9,7 @@
 #include "tests/dsl/support.h"
 #include "tests/files.h"
 
+#include <gmock/gmock.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
 #include <sys/wait.h>

@@ -6,13 +6,15 @@
 #include "runtime/records/text.h"
 #include "tests/dsl/support.h"
 
+#include <gmock/gmock.h>
+
 namespace nestsmith::records {
 namespace {
 
 using test::expect_user_error;
 using testing::ElementsAre;
 
-Record record(const std::string &shape, double ms = 1, const std::string &gpu = "NVIDIA H200") {
+Record best_record(const std::string &shape, double ms = 1, const std::string &gpu = "NVIDIA H200") {
   Record one;
   one.rung = "fast/gemm";
   one.knobs = {{"bk", "8"}};
@@ -38,8 +40,8 @@ std::string nearest(const KnobTable &table, const Problem &problem) {
 }
 
 TEST(KnobTable, HasTheShapeOrTheNearestOne) {
-  KnobTable squares = table(
-      {record("512x512x512"), record("4096x4096x4096"), record("1024x1024x1024"), record("64x4096x4096")});
+  KnobTable squares = table({best_record("512x512x512"), best_record("4096x4096x4096"),
+                             best_record("1024x1024x1024"), best_record("64x4096x4096")});
   EXPECT_EQ(nearest(squares, problem({1024, 1024, 1024})), "1024x1024x1024");
   EXPECT_EQ(nearest(squares, problem({1400, 1400, 1400})), "1024x1024x1024");
   EXPECT_EQ(nearest(squares, problem({4, 4, 4})), "512x512x512");
@@ -50,7 +52,8 @@ TEST(KnobTable, HasTheShapeOrTheNearestOne) {
 
 /// For a shape without vectors, the same alignment is worth more than a factor of up to 2 in each extent.
 TEST(KnobTable, PrefersAShapeOfTheSameAlignment) {
-  KnobTable mixed = table({record("1024x1024x1024"), record("1023x1023x1023"), record("4096x4096x4096")});
+  KnobTable mixed =
+      table({best_record("1024x1024x1024"), best_record("1023x1023x1023"), best_record("4096x4096x4096")});
   EXPECT_EQ(nearest(mixed, problem({1025, 1025, 1025})), "1023x1023x1023");
   EXPECT_EQ(nearest(mixed, problem({1020, 1020, 1020})), "1024x1024x1024");
   EXPECT_EQ(nearest(mixed, problem({2001, 2001, 2001})), "1023x1023x1023");
@@ -58,21 +61,21 @@ TEST(KnobTable, PrefersAShapeOfTheSameAlignment) {
 }
 
 TEST(KnobTable, GivesOnlyKernelsOfTheSameKind) {
-  Record symbolic = record("1000x1000x1000");
+  Record symbolic = best_record("1000x1000x1000");
   symbolic.symbolic = true;
-  KnobTable both = table({symbolic, record("1000x1000x1000"), record("1001x1001x1001")});
+  KnobTable both = table({symbolic, best_record("1000x1000x1000"), best_record("1001x1001x1001")});
   Problem all = problem({1000, 1000, 1000});
   EXPECT_EQ(nearest(both, all), "1000x1000x1000");
   all.symbolic = true;
   EXPECT_EQ(nearest(both, all), "1000x1000x1000 symbolic");
-  KnobTable constant = table({record("1000x1000x1000"), record("1001x1001x1001")});
+  KnobTable constant = table({best_record("1000x1000x1000"), best_record("1001x1001x1001")});
   EXPECT_EQ(nearest(constant, all), "none");
 }
 
 TEST(KnobTable, SeparatesGpusAndTypes) {
-  Record half = record("64x64x64");
+  Record half = best_record("64x64x64");
   half.dtype = "f16";
-  KnobTable several = table({record("512x512x512"), record("64x64x64", 1, "NVIDIA A100"), half});
+  KnobTable several = table({best_record("512x512x512"), best_record("64x64x64", 1, "NVIDIA A100"), half});
   EXPECT_EQ(nearest(several, problem({64, 64, 64})), "512x512x512");
   EXPECT_THAT(several.gpus("f32"), ElementsAre("NVIDIA A100", "NVIDIA H200"));
   EXPECT_THAT(several.gpus("f16"), ElementsAre("NVIDIA H200"));
@@ -80,12 +83,12 @@ TEST(KnobTable, SeparatesGpusAndTypes) {
 }
 
 TEST(KnobTable, HasTheFastestMeasuredRecordsOfItsRung) {
-  Record other = record("512x512x512", 0.1), failed = record("512x512x512", 0),
-         fast = record("512x512x512", 0.5);
+  Record other = best_record("512x512x512", 0.1), failed = best_record("512x512x512", 0),
+         fast = best_record("512x512x512", 0.5);
   other.rung = "ladder/warps";
   failed.outcome = Outcome::hung;
   fast.knobs = {{"bk", "16"}};
-  KnobTable best = table({record("512x512x512"), other, failed, fast, record("64x64x64")});
+  KnobTable best = table({best_record("512x512x512"), other, failed, fast, best_record("64x64x64")});
   EXPECT_EQ(*best.nearest(problem({512, 512, 512})).front(), fast);
   std::vector<std::string> shapes;
   for (const Record *one : best.of_gpu("NVIDIA H200", "f32"))
@@ -97,11 +100,11 @@ TEST(KnobTable, RefusesRecordsThatNoMeasurementHas) {
   auto refused = [](const std::vector<Record> &records, const std::string &message) {
     expect_user_error([&] { table(records); }, ExitCode::usage, message);
   };
-  Record unknown = record("512x512x512");
+  Record unknown = best_record("512x512x512");
   unknown.dtype = "f99";
   refused({unknown}, "best.json: a record of fast/gemm has the dtype 'f99', expected one such as f32");
-  refused({record("512x512x512", -1)}, "best.json: the 'median_ms' of record 1 is not above 0");
-  refused({record("512x512x512"), record("512x512")},
+  refused({best_record("512x512x512", -1)}, "best.json: the 'median_ms' of record 1 is not above 0");
+  refused({best_record("512x512x512"), best_record("512x512")},
           "best.json: the records of fast/gemm have the shapes 512x512 and 512x512x512, expected shapes of one "
           "rank");
 }
@@ -110,7 +113,7 @@ TEST(KnobTable, RefusesATextWithoutRecordsOfItsRung) {
   auto refused = [](const std::string &text, const std::string &message) {
     expect_user_error([&] { KnobTable(text, "best.json", "fast/gemm"); }, ExitCode::usage, message);
   };
-  Record other = record("512x512x512"), failed = other, shapeless = other;
+  Record other = best_record("512x512x512"), failed = other, shapeless = other;
   other.rung = "ladder/warps";
   failed.outcome = Outcome::wrong;
   shapeless.shape = "512x";

@@ -6,6 +6,8 @@
 #include "runtime/records/text.h"
 #include "tests/dsl/support.h"
 
+#include <gmock/gmock.h>
+
 namespace nestsmith::records {
 namespace {
 

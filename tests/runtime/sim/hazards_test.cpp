@@ -35,11 +35,11 @@ std::string first_finding(const kernel::Kernel &kernel, ErrorKind kind, const We
 }
 
 /// A block of `threads` threads, with `elements` elements of shared memory `s` and an output `out`.
-struct OneBlock {
+struct BlockWithTile {
   KernelBuilder b{"k"};
   Buffer s, out;
   Expr t;
-  explicit OneBlock(std::int64_t threads, std::int64_t elements = 64)
+  explicit BlockWithTile(std::int64_t threads, std::int64_t elements = 64)
       : s(b.shared("s", elements)), out(b.param("out", threads, Role::output)),
         t(b.axis(Axis::thread_x, "t", threads)) {}
   Expr number(std::int64_t n) { return int_imm(n, DType::i32); }
@@ -79,7 +79,7 @@ TEST(SimulateRace, ForgottenBarrierBeforeTheTilesAreRefilled) {
 TEST(SimulateRace, LanesOfOneWarpAreNotOrderedWithoutSyncwarp) {
   for (bool first : {true, false})
     for (bool second : {true, false}) {
-      OneBlock k(32);
+      BlockWithTile k(32);
       k.b.loop("n", 2, [&](Expr n) {
         k.b.store(k.s, k.t, cast(DType::f32, n));
         if (first)
@@ -100,7 +100,7 @@ TEST(SimulateRace, LanesOfOneWarpAreNotOrderedWithoutSyncwarp) {
 
 TEST(SimulateRace, SyncwarpDoesNotOrderTwoWarps) {
   for (bool block : {true, false}) {
-    OneBlock k(64);
+    BlockWithTile k(64);
     k.b.store(k.s, k.t, k.value());
     block ? k.b.sync_block() : k.b.sync_warp();
     k.b.store(k.out, k.t, at(k.s, k.number(63) - k.t));
@@ -113,7 +113,7 @@ TEST(SimulateRace, SyncwarpDoesNotOrderTwoWarps) {
 }
 
 TEST(SimulateRace, TwoThreadsStoreOneElementEvenTheSameValue) {
-  OneBlock k(40);
+  BlockWithTile k(40);
   k.b.store(k.s, floordiv(k.t, Expr(2)), cast(DType::f32, k.number(1)));
   EXPECT_THAT(first_finding(k.b.build(), ErrorKind::race),
               AllOf(HasSubstr("s[0] (shared): thread (0, 0, 0)"),
@@ -122,7 +122,7 @@ TEST(SimulateRace, TwoThreadsStoreOneElementEvenTheSameValue) {
 }
 
 TEST(SimulateRace, OneThreadsOwnAccessesDoNotRace) {
-  OneBlock k(40);
+  BlockWithTile k(40);
   k.b.store(k.s, k.t, k.value());
   k.b.loop("n", 100, [&](Expr) { k.b.store(k.s, k.t, at(k.s, k.t) * 0.5f); });
   k.b.store(k.out, k.t, at(k.s, k.t));
@@ -130,7 +130,7 @@ TEST(SimulateRace, OneThreadsOwnAccessesDoNotRace) {
 }
 
 TEST(SimulateRace, ReadersNeedNoOrder) {
-  OneBlock k(96, 1);
+  BlockWithTile k(96, 1);
   k.b.when(k.t < 1, [&] { k.b.store(k.s, 0, k.value()); });
   k.b.sync_block();
   k.b.loop("n", 3, [&](Expr) { k.b.store(k.out, k.t, at(k.s, 0)); });
@@ -149,7 +149,7 @@ TEST(SimulateRace, EveryReaderCountsForALaterStore) {
                  Case{33, false, false, true, false}, Case{32, true, true, false, false},
                  Case{32, true, false, false, true}, Case{64, true, true, false, true},
                  Case{64, true, false, true, false}}) {
-    OneBlock k(64, 1);
+    BlockWithTile k(64, 1);
     k.b.when(k.t < 1, [&] { k.b.store(k.s, 0, k.value()); });
     k.b.sync_block();
     Expr reads = c.all ? k.t < k.number(c.reader) : equal(k.t, k.number(c.reader));
@@ -171,7 +171,7 @@ TEST(SimulateRace, EveryReaderCountsForALaterStore) {
 
 TEST(SimulateRace, GlobalMemoryOfOneBlockIsOrderedByItsBarrier) {
   for (bool barrier : {true, false}) {
-    OneBlock k(64);
+    BlockWithTile k(64);
     Buffer work = k.b.param("work", 64, Role::inout);
     k.b.store(work, k.t, k.value());
     if (barrier)
@@ -307,7 +307,7 @@ TEST(SimulateRace, BlocksThatRaceGiveTheSameResultOnAnyNumberOfHostThreads) {
 
 TEST(SimulateRace, BuffersThatOverlapInTheArenaShareTheirShadow) {
   for (bool barrier : {true, false}) {
-    OneBlock k(64);
+    BlockWithTile k(64);
     k.b.store(k.s, k.t, k.value());
     k.b.sync_block();
     k.b.store(k.out, k.t, at(k.s, k.number(63) - k.t));
@@ -327,7 +327,7 @@ TEST(SimulateRace, BuffersThatOverlapInTheArenaShareTheirShadow) {
 }
 
 TEST(SimulateRace, FindingsAreOneForEachPairOfStatementsAndLimited) {
-  OneBlock k(64);
+  BlockWithTile k(64);
   k.b.store(k.s, k.t, k.value());
   k.b.sync_block();
   for (int n = 0; n < 6; ++n) {
@@ -358,7 +358,7 @@ TEST(SimulateUnwritten, SharedMemoryStartsUnwrittenInEveryBlock) {
 TEST(SimulateUnwritten, LocalMemoryIsEachThreadsOwn) {
   for (bool all : {true, false})
     for (bool constant_index : {true, false}) {
-      OneBlock k(40);
+      BlockWithTile k(40);
       Buffer r = k.b.local("r", 4);
       k.b.when(k.t < (all ? 40 : 35), [&] { k.b.store(r, 3, k.value()); });
       k.b.store(k.out, k.t, at(r, constant_index ? Expr(3) : floordiv(k.t, Expr(40)) + k.number(3)));
@@ -435,7 +435,7 @@ TEST(SimulateBounds, StoresAndLoadsOutsideAreReportedAndNotPerformed) {
 }
 
 TEST(SimulateBounds, SharedAndLocalMemory) {
-  OneBlock k(40, 39);
+  BlockWithTile k(40, 39);
   Buffer r = k.b.local("r", 39);
   k.b.store(k.s, k.t, k.value());
   k.b.store(r, k.t, k.value());
@@ -482,7 +482,7 @@ TEST(SimulateBounds, LogicalOperatorsEvaluateTheRightSideOnlyWhereTheLeftDoesNot
 
 TEST(SimulateBarrier, LanesOfOneWarpThatDoNotArrive) {
   for (bool block : {true, false}) {
-    OneBlock k(64);
+    BlockWithTile k(64);
     k.b.loop("n", 3, [&](Expr n) {
       k.b.when(n < 2 || k.t < 48, [&] { block ? k.b.sync_block({{.buffer = k.s}}) : k.b.sync_warp(); });
     });
@@ -495,7 +495,7 @@ TEST(SimulateBarrier, LanesOfOneWarpThatDoNotArrive) {
 }
 
 TEST(SimulateBarrier, WarpsAtDifferentBarriers) {
-  OneBlock k(64);
+  BlockWithTile k(64);
   k.b.when(k.t < 32, [&] { k.b.sync_block({{.buffer = k.s}}); });
   k.b.sync_block({{.kind = kernel::Hazard::Kind::write_after_read, .buffer = k.s}});
   EXPECT_THAT(first_finding(k.b.build(), ErrorKind::divergent_barrier),
@@ -507,14 +507,14 @@ TEST(SimulateBarrier, WarpsAtDifferentBarriers) {
 }
 
 TEST(SimulateBarrier, WarpsInDifferentIterations) {
-  OneBlock k(64);
+  BlockWithTile k(64);
   k.b.loop("n", 1000, [&](Expr n) { k.b.when(equal(n, floordiv(k.t, Expr(32))), [&] { k.b.sync_block(); }); });
   EXPECT_THAT(first_finding(k.b.build(), ErrorKind::divergent_barrier),
               AllOf(HasSubstr("at n = 0"), HasSubstr("at n = 1")));
 }
 
 TEST(SimulateBarrier, ThreadsThatHaveFinishedNeverArrive) {
-  OneBlock k(70);
+  BlockWithTile k(70);
   k.b.when(k.t < 32, [&] { k.b.sync_block({{.buffer = k.s}}); });
   EXPECT_THAT(first_finding(k.b.build(), ErrorKind::deadlock),
               AllOf(HasSubstr("block (0, 0, 0) is deadlocked"),
@@ -524,7 +524,7 @@ TEST(SimulateBarrier, ThreadsThatHaveFinishedNeverArrive) {
 }
 
 TEST(SimulateBarrier, UniformConditionsAreFine) {
-  OneBlock k(70);
+  BlockWithTile k(70);
   k.b.loop("n", 4, [&](Expr n) {
     k.b.when(floormod(n, Expr(2)) < 1, [&] { k.b.sync_block(); });
     k.b.when(k.t < 100, [&] { k.b.sync_block(); });

@@ -4,6 +4,7 @@
 #include "dsl/ir/fill_tails.h"
 #include "dsl/ir/printer.h"
 #include "dsl/ir/tensor.h"
+#include "tests/accumulator.h"
 #include "tests/runtime/check/right.h"
 #include "tests/triangle.h"
 
@@ -215,7 +216,7 @@ Schedule implicit_product(std::int64_t n) {
   s.compute_at(tile, block);
   s.transform_layout(p, "b, i, k -> i%8*4 + k%8//2, i//16, k//8*4 + i%16//8*2 + k%2");
   s.transform_layout(w, "b, k, i -> i%8*4 + k%8//2, i//8, k//8*2 + k%2");
-  s.transform_layout(y, "i, j -> i%8*4 + j%8//2, i//16, j//8, i%16//8*2 + j%2");
+  s.transform_layout(y, test::accumulator);
   auto to_lanes = [&](Loop i, Loop j, std::int64_t halves, std::int64_t words) {
     auto [i_half, i_lane] = s.split<2>(i, {halves, 8});
     auto [j_word, j_lane, j_pair] = s.split<3>(j, {words, 4, 2});

@@ -40,7 +40,7 @@ Result run_on(const kernel::Kernel &kernel, std::vector<Array> &arrays, Options 
   return run(kernel, arguments, {}, options);
 }
 
-std::string first_finding(const kernel::Kernel &kernel, ErrorKind kind) {
+std::string vector_finding(const kernel::Kernel &kernel, ErrorKind kind) {
   std::vector<Array> arrays;
   Result result = run_on(kernel, arrays);
   if (result.diagnostics.empty())
@@ -63,14 +63,14 @@ TEST(SimulateVectors, MoveAllLanesAndCountOnce) {
 
 TEST(SimulateVectors, MisalignedLoadIsNamed) {
   EXPECT_THAT(
-      first_finding(Copy().kernel(2, 8), ErrorKind::misaligned),
+      vector_finding(Copy().kernel(2, 8), ErrorKind::misaligned),
       AllOf(HasSubstr("thread (0, 0, 0) of block (0, 0, 0) loads a[2] (global) in `v = a[t*4 + 2 +: 4]`"),
             HasSubstr(", a vector of 16 bytes, whose offset is not a multiple of 16")));
 }
 
 TEST(SimulateVectors, MisalignedStoreIsNamed) {
   EXPECT_THAT(
-      first_finding(Copy().kernel(0, 1), ErrorKind::misaligned),
+      vector_finding(Copy().kernel(0, 1), ErrorKind::misaligned),
       HasSubstr("thread (0, 0, 0) of block (0, 0, 0) stores out[1] (global) in `out[t*4 + 1 +: 4] = v`"));
 }
 
@@ -82,7 +82,7 @@ TEST(SimulateVectors, MisalignedElementsOfTwoBytesAreNamed) {
     b.store_vector(out, at, b.let_vector("v", b.vector_at(a, at + int_imm(start, DType::i32), 8)));
     kernel::Kernel kernel = b.build();
     if (start == 4) {
-      EXPECT_THAT(first_finding(kernel, ErrorKind::misaligned),
+      EXPECT_THAT(vector_finding(kernel, ErrorKind::misaligned),
                   HasSubstr("a vector of 16 bytes, whose offset is not a multiple of 16"));
       continue;
     }
@@ -100,7 +100,7 @@ TEST(SimulateVectors, OneMisalignedThreadIsFound) {
   Expr odd = floordiv(copy.t, int_imm(7, DType::i32)) * int_imm(2, DType::i32); // 2 in thread 7
   Var v = copy.b.let_vector("v", copy.b.vector_at(copy.a, copy.t * int_imm(4, DType::i32) + odd, 4));
   copy.b.store_vector(copy.out, copy.t * int_imm(4, DType::i32), v);
-  EXPECT_THAT(first_finding(copy.b.build(), ErrorKind::misaligned),
+  EXPECT_THAT(vector_finding(copy.b.build(), ErrorKind::misaligned),
               HasSubstr("thread (7, 0, 0) of block (0, 0, 0) loads a[30]"));
 }
 
@@ -114,7 +114,7 @@ TEST(SimulateVectors, SharedMemoryIsAlignedAtItsPlaceInTheArena) {
   std::vector<Array> arrays;
   EXPECT_TRUE(run_on(kernel, arrays).good());
   kernel.shared[0].byte_offset = 8;
-  EXPECT_THAT(first_finding(kernel, ErrorKind::misaligned), HasSubstr("stores s[0] (shared)"));
+  EXPECT_THAT(vector_finding(kernel, ErrorKind::misaligned), HasSubstr("stores s[0] (shared)"));
 }
 
 TEST(SimulateVectors, OverlappingStoresRace) {
@@ -144,7 +144,7 @@ TEST(SimulateVectors, ARaceThroughTheLastLaneIsFound) {
   other.b.store_vector(tile, four(other.t), w);
   Expr next = floormod(other.t + int_imm(1, DType::i32), int_imm(8, DType::i32));
   other.b.store(other.out, other.t, at(tile, four(next) + int_imm(3, DType::i32)));
-  EXPECT_THAT(first_finding(other.b.build(), ErrorKind::race), HasSubstr("s["));
+  EXPECT_THAT(vector_finding(other.b.build(), ErrorKind::race), HasSubstr("s["));
 }
 
 TEST(SimulateVectors, EveryLaneIsWithinBounds) {
@@ -163,7 +163,7 @@ TEST(SimulateVectors, ReadWhatNobodyWroteIsFound) {
   copy.b.store(s, copy.t * int_imm(4, DType::i32), Expr(1.0F));
   Var v = copy.b.let_vector("v", copy.b.vector_at(s, copy.t * int_imm(4, DType::i32), 4));
   copy.b.store_vector(copy.out, copy.t * int_imm(4, DType::i32), v);
-  EXPECT_THAT(first_finding(copy.b.build(), ErrorKind::unwritten_read), HasSubstr("loads s[1] (shared)"));
+  EXPECT_THAT(vector_finding(copy.b.build(), ErrorKind::unwritten_read), HasSubstr("loads s[1] (shared)"));
 }
 
 TEST(SimulateVectors, MasksHoldForTheWholeVector) {

@@ -5,6 +5,7 @@
 #include "tests/dsl/support.h"
 
 #include <cmath>
+#include <gmock/gmock.h>
 #include <set>
 
 namespace nestsmith::tune {

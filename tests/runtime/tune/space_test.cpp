@@ -6,6 +6,8 @@
 #include "lowering/lower.h"
 #include "tests/dsl/support.h"
 
+#include <gmock/gmock.h>
+
 namespace nestsmith::tune {
 namespace {
 
