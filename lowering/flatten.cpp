@@ -2,6 +2,7 @@
 #include "dsl/expr/shared_results.h"
 #include "dsl/ir/allocation.h"
 #include "dsl/ir/layout.h"
+#include "lowering/combine_lanes.h"
 #include "lowering/split_tuples.h"
 #include "lowering/unit.h"
 #include "lowering/warp_calls.h"
@@ -148,6 +149,7 @@ void flatten(Unit &unit) {
     }
   kernel.body = flattener.rewrite(kernel.body);
   make_warp_calls(kernel); // without the lane in their indices, nests over fragments have no meaning
+  combine_lanes(kernel);
   split_tuples(kernel);
 }
 

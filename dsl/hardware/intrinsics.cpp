@@ -2,6 +2,7 @@
 
 #include "dsl/expr/error.h"
 #include "dsl/hardware/intrinsic_table.h"
+#include "dsl/hardware/lane_reductions.h"
 #include "dsl/ir/interpret.h"
 
 #include <algorithm>
@@ -158,6 +159,12 @@ Table &table() {
 
 } // namespace
 
+/// "argmax" for "warp_argmax"; empty for other names.
+static std::string_view reducer_of_lanes(std::string_view name) {
+  constexpr std::string_view prefix = "warp_";
+  return name.starts_with(prefix) ? name.substr(prefix.size()) : std::string_view();
+}
+
 const Intrinsic &register_intrinsic(Intrinsic intrinsic) { return table().add(std::move(intrinsic)); }
 
 std::vector<const Intrinsic *> all_intrinsics() {
@@ -173,10 +180,15 @@ std::vector<const Intrinsic *> find_intrinsics(std::string_view name, DType resu
   std::vector<const Intrinsic *> found = all_intrinsics();
   std::erase_if(found,
                 [&](const Intrinsic *x) { return x->name != name || x->meaning.body.buffer->dtype != result; });
+  if (const OwnReducer *reducer = found.empty() ? find_own_reducer(reducer_of_lanes(name), result) : nullptr)
+    if (const Intrinsic *lanes = lane_reduction(*reducer))
+      found.push_back(lanes);
   return found;
 }
 
 bool is_intrinsic(std::string_view name) {
+  if (is_own_reducer(reducer_of_lanes(name)))
+    return true;
   Table &all = table();
   std::scoped_lock lock(all.mutex);
   return std::ranges::any_of(all.entries, [&](const Intrinsic &x) { return x.name == name; });

@@ -34,6 +34,10 @@ std::optional<Nest> nest_below(const For &loop, const Bounds &bounds) {
 
 namespace {
 
+Expr simplify_indices(const Expr &access, const Bounds &bounds) {
+  return map_children(access, [&](const Expr &x) { return is_index(x.dtype()) ? simplify(x, bounds) : x; });
+}
+
 /// Compares with one assignment of loops.
 class Matcher {
 public:
@@ -135,10 +139,45 @@ bool keeps_sums(const Nest &meaning, const std::vector<std::size_t> &order) {
   return std::ranges::is_sorted(sums);
 }
 
+/// Matches a reduction over the lanes. In a program, the value is a combination of the element and a term. In a
+/// kernel, it is what lowering made of that, so only its operands are read.
+std::optional<Match> match_lanes(const Intrinsic &intrinsic, const Nest &nest, const Bounds &bounds,
+                                 Difference *difference) {
+  const NestLoop &lanes = intrinsic.meaning.loops.front();
+  if (nest.loops.size() != 1 || nest.loops.front().extent != lanes.extent)
+    return std::nullopt;
+  const Var &loop = nest.loops.front().var;
+  const Expr element = load(nest.body.buffer, nest.body.indices), &value = nest.body.value;
+  Expr term;
+  const auto *combination = value.as<Call>();
+  if (combination && combination->function == &intrinsic.combines->combine) {
+    if (combination->arguments[1].as<Load>() && combination->arguments[0].as<Load>())
+      term = combination->arguments[1];
+  } else {
+    walk(value, [&](const Expr &e) {
+      const auto *access = e.as<Load>();
+      if (access && access->buffer != nest.body.buffer)
+        term = e;
+    });
+  }
+  bool fits = !combination || combination->function == &intrinsic.combines->combine;
+  if (!fits || !term.exists() || uses(simplify_indices(element, bounds), loop)) {
+    if (difference)
+      *difference = {value, intrinsic.meaning.body.value};
+    return std::nullopt;
+  }
+  Match result;
+  result.operands = {{intrinsic.operands[0].formal, term}, {intrinsic.operands[1].formal, element}};
+  result.loops = {{lanes.var, loop}};
+  return result;
+}
+
 } // namespace
 
 std::optional<Match> match(const Intrinsic &intrinsic, const Nest &nest, const Bounds &bounds,
                            Difference *difference) {
+  if (intrinsic.combines)
+    return match_lanes(intrinsic, nest, bounds, difference);
   const Nest &meaning = intrinsic.meaning;
   if (nest.loops.size() != meaning.loops.size())
     return std::nullopt;

@@ -236,7 +236,8 @@ std::vector<Intrinsic> warp_intrinsics() {
       mma({u16, "unsigned short", "", u32, "unsigned int", 16, 2, {}}),
       mma({u32, "unsigned int", "", u32, "unsigned int", 8, 1, {}}),
   };
-  const std::pair<DType, std::string_view> reduced[] = {{f32, "float"}, {i32, "int"}, {u32, "unsigned int"}};
+  const std::pair<DType, std::string_view> reduced[] = {
+      {f32, "float"}, {i32, "int"}, {u32, "unsigned int"}, {i64, "long long"}, {u64, "unsigned long long"}};
   for (Reducer reducer : reducers)
     for (const auto &[dtype, type] : reduced)
       all.push_back(warp_reduction(reducer, dtype, type));

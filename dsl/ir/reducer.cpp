@@ -177,6 +177,20 @@ Reducer define_reducer(std::string name, const Expr &identity,
   return Reducer(*found);
 }
 
+const OwnReducer *find_own_reducer(std::string_view name, DType dtype) {
+  OwnReducers &known = own_reducers();
+  std::scoped_lock lock(known.mutex);
+  auto at = std::ranges::find_if(
+      known.all, [&](const OwnReducer &x) { return x.name == name && x.identity.dtype() == dtype; });
+  return at == known.all.end() ? nullptr : &*at;
+}
+
+bool is_own_reducer(std::string_view name) {
+  OwnReducers &known = own_reducers();
+  std::scoped_lock lock(known.mutex);
+  return std::ranges::find(known.all, name, &OwnReducer::name) != known.all.end();
+}
+
 Reducer argmax(DType dtype) { return arg_best("argmax", dtype, Reducer::max); }
 Reducer argmin(DType dtype) { return arg_best("argmin", dtype, Reducer::min); }
 

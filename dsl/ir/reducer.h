@@ -72,6 +72,12 @@ inline constexpr std::array reducers = {Reducer::sum, Reducer::product, Reducer:
 Reducer define_reducer(std::string name, const Expr &identity,
                        const std::function<Expr(Expr a, Expr b)> &combine);
 
+/// The reducer that the program has defined with this name, of this dtype of the identity; null if there is
+/// none.
+const OwnReducer *find_own_reducer(std::string_view name, DType dtype);
+/// Whether it has defined one for any dtype.
+bool is_own_reducer(std::string_view name);
+
 /// The largest element and its index, as a tuple (value, index: i32). NaN is larger than each number, and of
 /// equal elements, the one with the lowest index counts. `dtype` is a type with arithmetic.
 Reducer argmax(DType dtype);

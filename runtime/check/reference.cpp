@@ -419,6 +419,14 @@ private:
     note_divisions(code);
   }
 
+  /// The values of the parts, without calls of reducers. The records of divisions refer to their nodes.
+  const std::vector<Expr> &parts_to_store(const Store &store) {
+    auto [at, fresh] = parts_to_store_.try_emplace(store.value.get());
+    if (fresh)
+      at->second = parts_of(without_reducer_calls(store.value));
+    return at->second;
+  }
+
   struct CompiledStore {
     Plane *plane = nullptr;
     std::size_t begin = 0, position_end = 0, end = 0;
@@ -436,7 +444,7 @@ private:
   /// One for each part of a tuple.
   std::vector<CompiledStore> compile(ElementProgram &code, const Store &store) {
     std::vector<Buffer> arrays = arrays_of(store.buffer);
-    std::vector<Expr> values = parts_of(without_reducer_calls(store.value));
+    const std::vector<Expr> &values = parts_to_store(store);
     std::vector<CompiledStore> stores;
     for (std::size_t n = 0; n < arrays.size(); ++n) {
       CompiledStore &result = stores.emplace_back();
@@ -604,16 +612,16 @@ private:
   void measure(const Block &block, Reference &result) {
     result.largest = std::max(result.largest, largest_operand_);
     result.divides |= !quotients_.empty();
-    Expr value = without_reducer_calls(block.body.value);
-    result.applies |= any_node(value, [](const Expr &e) {
-      const MathFunction *function = math_function(e);
-      return function && !function->fraction_bits;
-    });
+    const std::vector<Expr> &values = parts_to_store(block.body);
+    for (const Expr &value : values)
+      result.applies |= any_node(value, [](const Expr &e) {
+        const MathFunction *function = math_function(e);
+        return function && !function->fraction_bits;
+      });
     for (const auto &[node, bits] : quotients_)
       result.fraction_bits = std::max(result.fraction_bits, bits);
     std::vector<Buffer> arrays = arrays_of(block.body.buffer);
-    std::vector<Expr> values = parts_of(value),
-                      inits = block.init ? parts_of(block.init->value) : std::vector<Expr>();
+    std::vector<Expr> inits = block.init ? parts_of(block.init->value) : std::vector<Expr>();
     for (std::size_t n = 0; n < arrays.size(); ++n)
       if (is_float(arrays[n]->dtype))
         measure_part(arrays[n], block.init ? std::vector{values[n], inits[n]} : std::vector{values[n]}, result);
@@ -635,6 +643,7 @@ private:
   std::int64_t rounding_scale_;
   Arithmetic arithmetic_;
   bool estimates_ = false;
+  std::map<const ExprNode *, std::vector<Expr>> parts_to_store_;
   Planes planes_;
   std::map<const BufferNode *, int> fraction_bits_; ///< of each stage
   std::map<const ExprNode *, int> quotients_;       ///< fraction bits of each division

@@ -4,9 +4,12 @@
 
 #include "codegen/spell.h"
 #include "dsl/hardware/intrinsics.h"
+#include "dsl/hardware/lane_reductions.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <iterator>
 
 namespace nestsmith::host {
 namespace {
@@ -83,7 +86,9 @@ std::string host_function(const Intrinsic &x) {
 } // namespace
 
 std::string with_host_functions(std::string cuda) {
-  for (const Intrinsic *x : all_intrinsics())
+  std::vector<const Intrinsic *> all = all_intrinsics();
+  std::ranges::copy(lane_shuffles(), std::back_inserter(all));
+  for (const Intrinsic *x : all)
     if (std::size_t at = x->prelude.empty() ? std::string::npos : cuda.find(x->prelude);
         x->group == Group::warp && at != std::string::npos)
       cuda.replace(at, x->prelude.size(), host_function(*x));

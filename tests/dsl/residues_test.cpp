@@ -12,9 +12,9 @@
 namespace nestsmith {
 namespace {
 
-using Ring = Residue<Arithmetic::ring>;
-using Field = Residue<Arithmetic::field>;
-constexpr double infinity = std::numeric_limits<double>::infinity();
+using RingResidue = Residue<Arithmetic::ring>;
+using FieldResidue = Residue<Arithmetic::field>;
+constexpr double infinite = std::numeric_limits<double>::infinity();
 
 template <class R> class Residues : public testing::Test {
 public:
@@ -26,8 +26,8 @@ public:
 private:
   std::mt19937_64 engine_{1};
 };
-using Kinds = testing::Types<Ring, Field>;
-TYPED_TEST_SUITE(Residues, Kinds);
+using ResidueKinds = testing::Types<RingResidue, FieldResidue>;
+TYPED_TEST_SUITE(Residues, ResidueKinds);
 
 TYPED_TEST(Residues, HaveSumsAndProductsInAnyOrder) {
   using R = TypeParam;
@@ -47,7 +47,7 @@ TYPED_TEST(Residues, HaveSumsAndProductsInAnyOrder) {
 
 TYPED_TEST(Residues, AbsorbInfinities) {
   using R = TypeParam;
-  R minus = R::constant(-infinity), plus = R::constant(infinity);
+  R minus = R::constant(-infinite), plus = R::constant(infinite);
   for (R x : {R{0}, R{1}, this->any(), minus}) {
     EXPECT_EQ(minus - x, minus);
     EXPECT_EQ(x - minus, minus);
@@ -85,7 +85,7 @@ TYPED_TEST(Residues, KeepFewerBitsInNarrowTypes) {
               once);
     EXPECT_THAT(kept, testing::Not(testing::Contains(once.bits)));
     kept.push_back(once.bits);
-    for (double special : {-infinity, infinity, 0.0, 5.0, -5.0}) {
+    for (double special : {-infinite, infinite, 0.0, 5.0, -5.0}) {
       R y = R::constant(special);
       EXPECT_EQ(from_element < TypeParam::is_ring ? Arithmetic::ring
                                                   : Arithmetic::field > (type, to_element(type, y)),
@@ -103,32 +103,33 @@ TYPED_TEST(Residues, HaveFunctionsOfTheirOperandsOnly) {
 }
 
 TEST(Ring, HasPowersAndReciprocals) {
-  auto exp2 = [](Ring x) { return Ring::apply(*find_math_function("exp2"), x, {0}, {0}); };
-  auto exp = [](Ring x) { return Ring::apply(*find_math_function("exp"), x, {0}, {0}); };
+  auto exp2 = [](RingResidue x) { return RingResidue::apply(*find_math_function("exp2"), x, {0}, {0}); };
+  auto exp = [](RingResidue x) { return RingResidue::apply(*find_math_function("exp"), x, {0}, {0}); };
   std::mt19937_64 engine(2);
   for (int n = 0; n < 1000; ++n) {
-    Ring x = Ring::of(static_cast<std::int64_t>(engine())), y = Ring::of(static_cast<std::int64_t>(engine()));
+    RingResidue x = RingResidue::of(static_cast<std::int64_t>(engine())),
+                y = RingResidue::of(static_cast<std::int64_t>(engine()));
     EXPECT_EQ(exp2(x + y), exp2(x) * exp2(y));
     EXPECT_EQ(exp(x - y) * exp(y), exp(x));
-    EXPECT_EQ(exp2(x * Ring::constant(1.44269504F)), exp(x));
-    EXPECT_EQ(Ring{1} / (x * y), (Ring{1} / x) * (Ring{1} / y));
+    EXPECT_EQ(exp2(x * RingResidue::constant(1.44269504F)), exp(x));
+    EXPECT_EQ(RingResidue{1} / (x * y), (RingResidue{1} / x) * (RingResidue{1} / y));
     if (x.bits % 2 != 0) {
       EXPECT_EQ(y / x * x, y);
     }
   }
-  EXPECT_EQ(exp2(Ring::constant(-infinity)), Ring{0});
-  EXPECT_EQ(exp2(Ring{0}), Ring{1});
+  EXPECT_EQ(exp2(RingResidue::constant(-infinite)), RingResidue{0});
+  EXPECT_EQ(exp2(RingResidue{0}), RingResidue{1});
 }
 
 TEST(Field, HasTrueQuotients) {
   std::mt19937_64 engine(3);
   for (int n = 0; n < 1000; ++n) {
-    Field x = Field::of(static_cast<std::int64_t>(engine())),
-          y = Field::of(static_cast<std::int64_t>(engine()));
+    FieldResidue x = FieldResidue::of(static_cast<std::int64_t>(engine())),
+                 y = FieldResidue::of(static_cast<std::int64_t>(engine()));
     EXPECT_EQ(y / x * x, y);
   }
-  EXPECT_EQ(Field::constant(0.25) * Field{4}, Field{1});
-  EXPECT_EQ(Field{3} / Field{8}, Field::constant(0.375));
+  EXPECT_EQ(FieldResidue::constant(0.25) * FieldResidue{4}, FieldResidue{1});
+  EXPECT_EQ(FieldResidue{3} / FieldResidue{8}, FieldResidue::constant(0.375));
 }
 
 /// The merge of two means needs quotients, and a rescaled sum needs exp.

@@ -32,8 +32,7 @@ const For &place_of(const Schedule::Edit &edit, const Block &block) {
 /// The intrinsic that combines the results of the lanes of a warp.
 std::string call_of(Reducer reducer) { return fmt::format("warp_{}", name(reducer)); }
 bool has_shuffles(const Block &block) {
-  return !block.reducer.definition() &&
-         !find_intrinsics(call_of(block.reducer), block.body.buffer->dtype).empty();
+  return !find_intrinsics(call_of(block.reducer), block.body.buffer->dtype).empty();
 }
 
 /// The sequence of directives.

@@ -18,31 +18,31 @@ namespace {
 using test::all_messages;
 using testing::HasSubstr;
 
-constexpr std::int64_t rows = 6, columns = 37;
+constexpr std::int64_t row_count = 6, row_length = 37;
 
 /// What a mistake changes in a softmax.
-enum class Mistake : std::uint8_t { none, minimum, first_tile, no_rescale };
+enum class SoftmaxMistake : std::uint8_t { none, minimum, first_tile, no_rescale };
 
-Program softmax(DType type = DType::f32, Mistake mistake = Mistake::none) {
+Program rounded_softmax(DType type = DType::f32, SoftmaxMistake mistake = SoftmaxMistake::none) {
   Workload w("softmax");
-  Tensor x = w.placeholder("X", {rows, columns}, type);
-  Reduce j = reduce_axis("j", columns), l = reduce_axis("l", columns), first = reduce_axis("f", 8);
-  Tensor largest = w.compute("largest", {rows}, {"i"}, [&](Expr i) {
-    if (mistake == Mistake::minimum)
+  Tensor x = w.placeholder("X", {row_count, row_length}, type);
+  Reduce j = reduce_axis("j", row_length), l = reduce_axis("l", row_length), first = reduce_axis("f", 8);
+  Tensor largest = w.compute("largest", {row_count}, {"i"}, [&](Expr i) {
+    if (mistake == SoftmaxMistake::minimum)
       return min_over(cast(DType::f32, x(i, j)), j);
-    if (mistake == Mistake::first_tile)
+    if (mistake == SoftmaxMistake::first_tile)
       return max_over(cast(DType::f32, x(i, first)), first);
     return max_over(cast(DType::f32, x(i, j)), j);
   });
-  Tensor total = w.compute("total", {rows}, {"i"},
+  Tensor total = w.compute("total", {row_count}, {"i"},
                            [&](Expr i) { return sum(exp(cast(DType::f32, x(i, l)) - largest(i)), l); });
-  return w.output({w.compute("Y", {rows, columns}, {"i", "k"}, [&](Expr i, Expr k) -> Definition {
+  return w.output({w.compute("Y", {row_count, row_length}, {"i", "k"}, [&](Expr i, Expr k) -> Definition {
     return cast(type, exp(cast(DType::f32, x(i, k)) - largest(i)) / total(i));
   })});
 }
 
 /// One pass over the row.
-Program online_softmax(Mistake mistake = Mistake::none) {
+Program online_softmax(SoftmaxMistake mistake = SoftmaxMistake::none) {
   Reducer careless = define_reducer(
       "without_rescaling", tuple({{"largest", -std::numeric_limits<float>::infinity()}, {"sum", 0.0F}}),
       [](const Expr &a, const Expr &b) {
@@ -50,30 +50,32 @@ Program online_softmax(Mistake mistake = Mistake::none) {
                       {"sum", part(a, "sum") + part(b, "sum")}});
       });
   Workload w("online");
-  Tensor x = w.placeholder("X", {rows, columns});
-  Reduce j = reduce_axis("j", columns);
-  Tensor both = w.compute("both", {rows}, {"i"}, [&](Expr i) {
-    return mistake == Mistake::no_rescale ? reduce(careless, tuple({{"largest", x(i, j)}, {"sum", 1.0F}}), j)
-                                          : sum_of_exp_over(x(i, j), j);
+  Tensor x = w.placeholder("X", {row_count, row_length});
+  Reduce j = reduce_axis("j", row_length);
+  Tensor both = w.compute("both", {row_count}, {"i"}, [&](Expr i) {
+    return mistake == SoftmaxMistake::no_rescale
+               ? reduce(careless, tuple({{"largest", x(i, j)}, {"sum", 1.0F}}), j)
+               : sum_of_exp_over(x(i, j), j);
   });
-  return w.output({w.compute("Y", {rows, columns}, {"i", "k"}, [&](Expr i, Expr k) -> Definition {
+  return w.output({w.compute("Y", {row_count, row_length}, {"i", "k"}, [&](Expr i, Expr k) -> Definition {
     return exp(x(i, k) - part(both(i), "largest")) / part(both(i), "sum");
   })});
 }
 
-Program variance() {
+Program variance_of_rows() {
   Workload w("variance");
-  Tensor x = w.placeholder("X", {rows, columns});
-  Reduce j = reduce_axis("j", columns);
-  Tensor all = w.compute("all", {rows}, {"i"}, [&](Expr i) { return moments_over(x(i, j), j); });
-  Tensor mean = w.compute("mean", {rows}, {"i"}, [&](Expr i) -> Definition { return part(all(i), "mean"); });
-  return w.output({mean, w.compute("Y", {rows}, {"i"}, [&](Expr i) -> Definition {
+  Tensor x = w.placeholder("X", {row_count, row_length});
+  Reduce j = reduce_axis("j", row_length);
+  Tensor all = w.compute("all", {row_count}, {"i"}, [&](Expr i) { return moments_over(x(i, j), j); });
+  Tensor mean =
+      w.compute("mean", {row_count}, {"i"}, [&](Expr i) -> Definition { return part(all(i), "mean"); });
+  return w.output({mean, w.compute("Y", {row_count}, {"i"}, [&](Expr i) -> Definition {
                      return rsqrt(part(all(i), "squares") / part(all(i), "count") + 1e-5F);
                    })});
 }
 
 /// A product with an activation, rounded to f16, and conversions of all kinds.
-Program product(DType type) {
+Program activated_product(DType type) {
   Workload w("product");
   Tensor a = w.placeholder("A", {5, 17}, type), b = w.placeholder("B", {17, 9}, type),
          s = w.placeholder("S", {9}, DType::i32);
@@ -90,22 +92,22 @@ Program product(DType type) {
                    })});
 }
 
-struct Case {
+struct RoundedCase {
   const char *name;
   std::function<Program()> program;
 };
-const std::vector<Case> cases = {
-    {"softmax", [] { return softmax(); }},
-    {"softmax_f16", [] { return softmax(DType::f16); }},
+const std::vector<RoundedCase> rounded_cases = {
+    {"softmax", [] { return rounded_softmax(); }},
+    {"softmax_f16", [] { return rounded_softmax(DType::f16); }},
     {"online", [] { return online_softmax(); }},
-    {"variance", variance},
-    {"product", [] { return product(DType::f32); }},
-    {"product_f16", [] { return product(DType::f16); }},
-    {"product_bf16", [] { return product(DType::bf16); }},
+    {"variance", variance_of_rows},
+    {"product", [] { return activated_product(DType::f32); }},
+    {"product_f16", [] { return activated_product(DType::f16); }},
+    {"product_bf16", [] { return activated_product(DType::bf16); }},
 };
 
-class ResiduesOf : public testing::TestWithParam<Case> {};
-INSTANTIATE_TEST_SUITE_P(, ResiduesOf, testing::ValuesIn(cases),
+class ResiduesOf : public testing::TestWithParam<RoundedCase> {};
+INSTANTIATE_TEST_SUITE_P(, ResiduesOf, testing::ValuesIn(rounded_cases),
                          [](const auto &info) { return info.param.name; });
 
 TEST_P(ResiduesOf, AreTheSameInAllImplementations) {
@@ -156,33 +158,33 @@ TEST_P(ResiduesOf, AreComparedInFull) {
   }
 }
 
-CheckResult check_kernel(const Program &wanted, const Program &kernel) {
+CheckResult check_rounded(const Program &wanted, const Program &kernel) {
   SimExecutor simulator;
   return Checker().check(wanted, lower(Schedule(kernel)), simulator);
 }
 
 /// The quotient does not depend on what is subtracted, so only large numbers tell.
 TEST(AWrongMaximum, IsFoundByLargeNumbers) {
-  for (Mistake mistake : {Mistake::minimum, Mistake::first_tile}) {
-    CheckResult result = check_kernel(softmax(), softmax(DType::f32, mistake));
+  for (SoftmaxMistake mistake : {SoftmaxMistake::minimum, SoftmaxMistake::first_tile}) {
+    CheckResult result = check_rounded(rounded_softmax(), rounded_softmax(DType::f32, mistake));
     EXPECT_EQ(result.outcome(), CheckOutcome::wrong);
     EXPECT_TRUE(result.find(CheckRun::residue_ring)->passed);
     EXPECT_FALSE(result.find(CheckRun::steep_up)->passed);
     EXPECT_FALSE(result.find(CheckRun::scattered)->passed);
-    EXPECT_EQ(result.find(CheckRun::steep_down)->passed, mistake == Mistake::first_tile);
+    EXPECT_EQ(result.find(CheckRun::steep_down)->passed, mistake == SoftmaxMistake::first_tile);
   }
 }
 
 TEST(AForgottenRescaling, HasOtherResidues) {
-  CheckResult result = check_kernel(online_softmax(), online_softmax(Mistake::no_rescale));
+  CheckResult result = check_rounded(online_softmax(), online_softmax(SoftmaxMistake::no_rescale));
   EXPECT_EQ(result.outcome(), CheckOutcome::wrong);
   EXPECT_FALSE(result.find(CheckRun::residue_ring)->passed);
 }
 
 /// The bounds of a reducer that rounds in its own way are estimates, and the result says so.
 TEST(BoundsOfAnOwnReducer, AreEstimates) {
-  for (const Program &program : {online_softmax(), variance()}) {
-    CheckResult result = check_kernel(program, program);
+  for (const Program &program : {online_softmax(), variance_of_rows()}) {
+    CheckResult result = check_rounded(program, program);
     EXPECT_EQ(result.outcome(), CheckOutcome::right) << all_messages(result);
     auto note = std::ranges::find(result.skipped, "floating point", &SkippedRun::label);
     ASSERT_NE(note, result.skipped.end());
@@ -196,7 +198,7 @@ TEST(AProductThatRoundsNothing, HasItsExactRunOnIntegers) {
   Reduce k = reduce_axis("k", 17);
   Program program =
       w.output({w.compute("C", {5, 9}, {"i", "j"}, [&](Expr i, Expr j) { return sum(a(i, k) * b(k, j), k); })});
-  CheckResult result = check_kernel(program, program);
+  CheckResult result = check_rounded(program, program);
   EXPECT_EQ(result.find(CheckRun::residue_field), nullptr);
   EXPECT_NE(result.find(CheckRun::integers), nullptr);
 }
