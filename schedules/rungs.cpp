@@ -7,6 +7,7 @@
 #include "schedules/reductions/reductions.h"
 #include "schedules/rows/rows.h"
 #include "schedules/rung.h"
+#include "schedules/stencils/stencils.h"
 #include "schedules/tensor/rungs.h"
 #include "schedules/tensor/tiles.h"
 #include "schedules/tiling/rungs.h"
@@ -195,10 +196,50 @@ static std::vector<Rung> of_a_product_with_a_vector() {
   return rungs;
 }
 
+/// The rungs of the tutorial `stencil`.
+static std::vector<Rung> of_a_stencil() {
+  auto rung = [](const char *name, const char *summary, BuildFunction build, Shape tile,
+                 const char *against = "") -> Rung {
+    return {.tutorial = "stencil",
+            .name = name,
+            .summary = summary,
+            .build = std::move(build),
+            .tile = std::move(tile),
+            .default_shape = {256, 256},
+            .gpu_shape = {8192, 8192},
+            .dtypes = {rows::dtypes.begin(), rows::dtypes.end()},
+            .against = against};
+  };
+  auto fixed = [](auto way, Program (*workload)(const Shape &, DType) = stencil) {
+    return [=](const Shape &shape, DType dtype, const Target &target) {
+      return way(workload(shape, dtype), target);
+    };
+  };
+  auto with_knobs = [](auto way, Program (*workload)(const Shape &, DType) = stencil) {
+    return [=](const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
+      return way(workload(shape, dtype), target, knobs);
+    };
+  };
+  return {rung("naive", "one thread per element, in blocks of a part of a row: 3 blocks read each row of X",
+               fixed(stencils::by_rows), {1, 256}),
+          rung("blocks", "blocks of 8 x 32 elements, whose threads read the same rows from L1",
+               fixed(stencils::in_blocks), {8, 32}),
+          rung("shared", "the tile and its halo in shared memory: as many reads, and a barrier",
+               fixed(stencils::in_shared_tiles), {8, 32}),
+          rung("columns", "8 elements of a column per thread: a load into registers serves up to 3 of them",
+               with_knobs(stencils::in_columns), {64, 32}, "stencil/blocks"),
+          rung("edges", "blocks at no edge have code of their own, without masks",
+               with_knobs(stencils::with_edges), {64, 32}),
+          rung("steps", "the stencil of the stencil: two kernels, through global memory",
+               with_knobs(stencils::step_by_step, stencil_twice), {64, 32}),
+          rung("fused", "both steps in one kernel: the first one, with its halo, is in shared memory",
+               fixed(stencils::two_steps, stencil_twice), {32, 32})};
+}
+
 /// Adds these tutorials before the tutorial `fast`.
 static std::vector<Rung> with_rows(std::vector<Rung> rungs) {
   std::vector<Rung> added = of_a_sum();
-  for (auto *rungs_of : {of_a_transpose, of_a_product_with_a_vector})
+  for (auto *rungs_of : {of_a_transpose, of_a_product_with_a_vector, of_a_stencil})
     for (Rung &rung : rungs_of())
       added.push_back(std::move(rung));
   for (auto &[name, computation, workload] :

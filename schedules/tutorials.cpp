@@ -58,6 +58,10 @@ const std::vector<Tutorial> &builtin_tutorials() {
        "time, "
        "and the vector in registers for several rows; few rows are divided among blocks",
        "reduce, on the last block; softmax; ladder, where elements are used again"},
+      {"stencil", "a stencil of 3 x 3 elements", "nestsmith",
+       "a kernel that reads each element 9 times: caches serve most of these reads, so shared memory gains "
+       "nothing; registers do, and so do two steps in one kernel",
+       "principles/fused, on bytes that fusion saves; transpose, where shared memory does gain"},
       {"softmax", "softmax of rows", "nestsmith",
        "reductions across threads: by one thread, by the lanes of a warp, and by the warps of a block, which "
        "keeps "

@@ -292,6 +292,51 @@ Program gemv(const Shape &shape, DType dtype) {
   return w.output({y});
 }
 
+namespace {
+
+/// A step of the stencil of 3 x 3 elements. Returns an element of the result, from elements of `X`.
+class StencilStep {
+public:
+  StencilStep(Workload &w, DType dtype, Expr M, Expr N)
+      : dtype_(dtype), M_(std::move(M)), N_(std::move(N)), middle_(w.scalar("middle", result_type(dtype))),
+        side_(w.scalar("side", result_type(dtype))), corner_(w.scalar("corner", result_type(dtype))) {}
+
+  Expr operator()(const Tensor &X, const Expr &i, const Expr &j) const {
+    Expr upper = i >= 1, lower = i + 1 < M_, left = j >= 1, right = j + 1 < N_;
+    auto at = [&](const Expr &inside, int row, int column) {
+      return factor(dtype_, X.where(inside, i + row, j + column));
+    };
+    Expr sides = at(upper, -1, 0) + at(left, 0, -1) + at(right, 0, 1) + at(lower, 1, 0);
+    Expr corners = at(upper && left, -1, -1) + at(upper && right, -1, 1) + at(lower && left, 1, -1) +
+                   at(lower && right, 1, 1);
+    return cast(operand_type(dtype_), middle_ * factor(dtype_, X(i, j)) + side_ * sides + corner_ * corners);
+  }
+
+private:
+  DType dtype_;
+  Expr M_, N_, middle_, side_, corner_;
+};
+
+/// X after `steps` steps. All results but the last are the stage T.
+Program stencil_steps(const char *name, int steps, const Shape &shape, DType dtype) {
+  Workload w(name);
+  auto [M, N] = extents<2>(w, shape, "a stencil", "MxN", {"M", "N"});
+  Tensor X = w.placeholder("X", {M, N}, operand_type(dtype), rows(w, shape, "ldx"));
+  StencilStep step(w, dtype, M, N);
+  for (int n = steps; n > 0; --n)
+    X = w.compute(n == 1 ? "Y" : "T", {M, N}, {"i", "j"},
+                  [&](const Expr &i, const Expr &j) -> Definition { return step(X, i, j); });
+  return w.output({{X, rows(w, shape, "ldy")}});
+}
+
+} // namespace
+
+Program stencil(const Shape &shape, DType dtype) { return stencil_steps("stencil", 1, shape, dtype); }
+
+Program stencil_twice(const Shape &shape, DType dtype) {
+  return stencil_steps("stencil_twice", 2, shape, dtype);
+}
+
 std::optional<Program> find_workload(const std::string &name, const Shape &shape, DType dtype) {
   for (bool a : {false, true})
     for (bool b : {false, true})
@@ -309,7 +354,9 @@ std::optional<Program> find_workload(const std::string &name, const Shape &shape
       {"rmsnorm", rmsnorm},
       {"vector_sum", vector_sum},
       {"transpose", transpose},
-      {"gemv", gemv}};
+      {"gemv", gemv},
+      {"stencil", stencil},
+      {"stencil_twice", stencil_twice}};
   auto known = others.find(name);
   return known == others.end() ? std::nullopt : std::optional(known->second(shape, dtype));
 }

@@ -66,6 +66,13 @@ Program transpose(const Shape &shape, DType dtype);
 /// y = A*x with A: M x N and x: N elements, for a shape M, N. A and x are the operands.
 Program gemv(const Shape &shape, DType dtype);
 
+/// Y[i, j] = a weighted sum of the 3 x 3 elements of X around (i, j), for a shape M, N. Elements outside of X
+/// are 0. The weights are the scalars `middle`, `side` and `corner`. X and Y have the type `dtype`.
+Program stencil(const Shape &shape, DType dtype);
+
+/// The same twice: the stage T is the stencil of X, and Y is the stencil of T.
+Program stencil_twice(const Shape &shape, DType dtype);
+
 /// Returns the computation of this header whose program has this name, such as "gemm_nt". None for any other
 /// name, and for `alternate`, because it needs a condition. Throws UserError (usage) if the computation does
 /// not support the shape.

@@ -11,6 +11,8 @@
 ///   schedules of reductions   reductions::by_thread, by_tree, by_shuffles, by_blocks, in_vectors, in_one_pass
 ///   schedules of transposes   transposes::by_element, in_tiles, in_padded_tiles, in_swizzled_tiles, in_vectors
 ///   schedules of products     matvecs::by_thread, by_warp, in_vectors, in_registers, in_parts
+///   schedules of stencils     stencils::by_rows, in_blocks, in_shared_tiles, in_columns, with_edges,
+///                             step_by_step, two_steps
 ///   the command line          Rung, cli_main
 ///   errors                    UserError, ScheduleError
 
@@ -31,5 +33,6 @@
 #include "schedules/reductions/reductions.h"
 #include "schedules/rows/rows.h"
 #include "schedules/rung.h"
+#include "schedules/stencils/stencils.h"
 #include "schedules/transposes/transposes.h"
 #include "tools/cli.h"

@@ -212,7 +212,8 @@ TEST(Rungs, OfMatricesRefuseShapesOfOtherRanks) {
                                                     {"layernorm", "a layer norm of rows"},
                                                     {"rmsnorm", "an RMS norm of rows"},
                                                     {"transpose", "a transpose"},
-                                                    {"gemv", "a product of a matrix and a vector"}};
+                                                    {"gemv", "a product of a matrix and a vector"},
+                                                    {"stencil", "a stencil"}};
   for (const Rung &rung : builtin_rungs())
     if (rung.tile.size() == 2) {
       auto build = [&](const Shape &shape) { return rung.build(shape, rung.dtype(), Target{}); };
