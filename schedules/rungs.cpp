@@ -84,6 +84,23 @@ static std::vector<Rung> of_rows(const char *tutorial, const char *computation,
   return rungs;
 }
 
+/// A rung with another computation of the same results, which reads a row once less than `vectors`. It gains
+/// where the row is too long for registers.
+static Rung in_one_pass(const std::vector<Rung> &rungs, const char *name, const char *summary,
+                        Program (*workload)(const Shape &, DType)) {
+  Rung rung = *std::ranges::find(rungs, "vectors", &Rung::name);
+  rung.name = name;
+  rung.summary = summary;
+  rung.build = [=](const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
+    return rows::in_vectors(workload(shape, dtype), shape, target, knobs);
+  };
+  rung.gpu_shape = {256, 65536};
+  rung.lesson = Lesson{"H100", {256, 65536}};
+  rung.against = rung.tutorial + "/vectors";
+  std::erase(rung.dtypes, DType::u32); // its reducer combines f32
+  return rung;
+}
+
 /// The rungs of the tutorial `reduce`.
 static std::vector<Rung> of_a_sum() {
   auto rung = [](const char *name, const char *summary, BuildFunction build, std::int64_t tile,
@@ -244,9 +261,19 @@ static std::vector<Rung> with_rows(std::vector<Rung> rungs) {
       added.push_back(std::move(rung));
   for (auto &[name, computation, workload] :
        {std::tuple("softmax", "softmax", &softmax), std::tuple("layernorm", "layer norm", &layernorm),
-        std::tuple("rmsnorm", "RMS norm", &rmsnorm)})
-    for (Rung &rung : of_rows(name, computation, workload))
+        std::tuple("rmsnorm", "RMS norm", &rmsnorm)}) {
+    std::vector<Rung> rungs_of = of_rows(name, computation, workload);
+    if (workload == &softmax)
+      rungs_of.push_back(in_one_pass(rungs_of, "online",
+                                     "a row too long for registers: its maximum and its sum from one pass",
+                                     &online_softmax));
+    if (workload == &layernorm)
+      rungs_of.push_back(in_one_pass(rungs_of, "welford",
+                                     "a row too long for registers: its mean and its variance from one pass",
+                                     &welford_layernorm));
+    for (Rung &rung : rungs_of)
       added.push_back(std::move(rung));
+  }
   rungs.insert(std::ranges::find(rungs, "fast", &Rung::tutorial), std::make_move_iterator(added.begin()),
                std::make_move_iterator(added.end()));
   return rungs;

@@ -63,12 +63,12 @@ const std::vector<Tutorial> &builtin_tutorials() {
        "nothing; registers do, and so do two steps in one kernel",
        "principles/fused, on bytes that fusion saves; transpose, where shared memory does gain"},
       {"softmax", "softmax of rows", "nestsmith",
-       "reductions across threads: by one thread, by the lanes of a warp, and by the warps of a block, which "
-       "keeps "
-       "its rows in registers",
+       "reductions across threads: by one thread, by the lanes of a warp, and by the warps of a block; "
+       "rows in registers; and two results from one pass over a row that is too long for them",
        "principles/fused, on bytes that fusion saves; the guide, on reductions of your own"},
       {"layernorm", "layer norm of rows", "nestsmith",
-       "the same steps for a mean and a variance, which a row in registers computes from one read",
+       "the same steps for a mean and a variance, from one pass by Welford's method, and from a row in "
+       "registers",
        "rmsnorm; softmax, on the reductions"},
       {"rmsnorm", "RMS norm of rows", "nestsmith", "the same steps for a mean square",
        "tune rmsnorm/registers, which searches the threads of a row"},

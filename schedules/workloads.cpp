@@ -212,6 +212,30 @@ Program softmax(const Shape &shape, DType dtype) {
   return w.output({Y});
 }
 
+/// A reducer of f32 has no ring mode.
+static void require_float(const char *computation, DType dtype) {
+  if (!is_float(dtype))
+    throw UserError(ExitCode::usage,
+                    fmt::format("{} in one pass combines f32, and so has no {} form; choose f32, f16 "
+                                "or bf16",
+                                computation, name(dtype)));
+}
+
+Program online_softmax(const Shape &shape, DType dtype) {
+  require_float("a softmax", dtype);
+  Workload w("online_softmax");
+  auto [M, N] = extents<2>(w, shape, "a softmax of rows", "MxN", {"M", "N"});
+  DType stored = operand_type(dtype);
+  Tensor X = w.placeholder("X", {M, N}, stored, rows(w, shape, "ldx"));
+  Reduce j = reduce_axis("j", N);
+  Tensor total =
+      w.compute("total", {M}, {"i"}, [&](const Expr &i) { return sum_of_exp_over(factor(dtype, X(i, j)), j); });
+  Tensor Y = w.compute("Y", {M, N}, {"i", "j"}, [&](const Expr &i, const Expr &j) -> Definition {
+    return cast(stored, exp(factor(dtype, X(i, j)) - part(total(i), "largest")) / part(total(i), "sum"));
+  });
+  return w.output({Y});
+}
+
 /// A norm adds this number to the mean square. With it, the factor of a row of zeros is finite. In u32, it
 /// is 1.
 static Expr epsilon(DType result) { return result == DType::f32 ? Expr(1e-5F) : cast(result, Expr(1)); }
@@ -238,6 +262,26 @@ Program layernorm(const Shape &shape, DType dtype) {
   });
   Tensor Y = w.compute("Y", {M, N}, {"i", "j"}, [&](const Expr &i, const Expr &j) -> Definition {
     return cast(stored, centered(i, j) * scale(i) * factor(dtype, gamma(j)) + factor(dtype, beta(j)));
+  });
+  return w.output({Y});
+}
+
+Program welford_layernorm(const Shape &shape, DType dtype) {
+  require_float("a layer norm", dtype);
+  Workload w("welford_layernorm");
+  auto [M, N] = extents<2>(w, shape, "a layer norm of rows", "MxN", {"M", "N"});
+  DType stored = operand_type(dtype);
+  Tensor X = w.placeholder("X", {M, N}, stored, rows(w, shape, "ldx"));
+  Tensor gamma = w.placeholder("gamma", {N}, stored), beta = w.placeholder("beta", {N}, stored);
+  Reduce j = reduce_axis("j", N);
+  Tensor moments =
+      w.compute("moments", {M}, {"i"}, [&](const Expr &i) { return moments_over(factor(dtype, X(i, j)), j); });
+  Tensor scale = w.compute("scale", {M}, {"i"}, [&](const Expr &i) -> Definition {
+    return rsqrt(part(moments(i), "squares") / part(moments(i), "count") + epsilon(DType::f32));
+  });
+  Tensor Y = w.compute("Y", {M, N}, {"i", "j"}, [&](const Expr &i, const Expr &j) -> Definition {
+    Expr centered = factor(dtype, X(i, j)) - part(moments(i), "mean");
+    return cast(stored, centered * scale(i) * factor(dtype, gamma(j)) + factor(dtype, beta(j)));
   });
   return w.output({Y});
 }
@@ -350,7 +394,9 @@ std::optional<Program> find_workload(const std::string &name, const Shape &shape
       {"shifted_relu", shifted_relu},
       {"relu_steps", relu_steps},
       {"softmax", softmax},
+      {"online_softmax", online_softmax},
       {"layernorm", layernorm},
+      {"welford_layernorm", welford_layernorm},
       {"rmsnorm", rmsnorm},
       {"vector_sum", vector_sum},
       {"transpose", transpose},

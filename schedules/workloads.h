@@ -49,10 +49,17 @@ Program relu_steps(const Shape &shape, DType dtype);
 /// sum. X and Y have the type `dtype`, and everything between them has the type of the results above.
 Program softmax(const Shape &shape, DType dtype);
 
+/// The same with one reduction: the stage `total` has the largest element of the row and the sum of the
+/// exponentials
+/// (`sum_of_exp` in dsl/ir/reducer.h). There is no ring mode.
+Program online_softmax(const Shape &shape, DType dtype);
+
 /// Y = (X - mean) * rsqrt(variance + 1e-5) * gamma + beta for each row of X, for a shape M, N: the layer norm.
 /// The mean and the variance are those of the row, gamma and beta have N elements. The types are those of
 /// `softmax`; gamma and beta have the type of X.
 Program layernorm(const Shape &shape, DType dtype);
+/// The same with one reduction, by Welford's method (`moments` in dsl/ir/reducer.h). There is no ring mode.
+Program welford_layernorm(const Shape &shape, DType dtype);
 
 /// Y = X * rsqrt(mean square + 1e-5) * gamma for each row of X: the RMS norm, with the types of `layernorm`.
 Program rmsnorm(const Shape &shape, DType dtype);

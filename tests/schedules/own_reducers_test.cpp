@@ -262,6 +262,73 @@ TEST(OwnReducers, ACheckFindsTheLastOfEqualElements) {
   EXPECT_EQ(result.outcome(), CheckOutcome::wrong);
 }
 
+/// One pass over a row for two results: the largest element and the sum of the exponentials, or the mean and
+/// the variance.
+Program one_pass(bool mean, std::int64_t m, std::int64_t n) {
+  Workload w("one_pass");
+  Tensor x = w.placeholder("X", {m, n});
+  Reduce k = reduce_axis("k", n);
+  Tensor both = w.compute("best", {m}, {"i"}, [&](Expr i) {
+    return mean ? moments_over(x(i, k), k) : sum_of_exp_over(x(i, k), k);
+  });
+  auto result = [&](const char *name, const char *of_mean, const char *of_sum) {
+    return w.compute(name, {m}, {"i"},
+                     [&](Expr i) -> Definition { return part(both(i), mean ? of_mean : of_sum); });
+  };
+  Tensor value = result("value", "mean", "largest");
+  return w.output({value, result("index", "squares", "sum")});
+}
+
+TEST(OwnReducers, ThatRoundAreRightInEachWay) {
+  for (bool mean : {false, true})
+    for (const Way &way : ways()) {
+      SCOPED_TRACE(way.name);
+      Schedule s(one_pass(mean, 5, 70));
+      way.schedule(s);
+      expect_right(s);
+    }
+}
+
+/// Lanes exchange each part. Of two lanes, each combines its own element with that of the other, so all take
+/// the result of lane 0 if the order may round in another way.
+TEST(OwnReducers, CombineTheLanesOfAWarpByShuffles) {
+  for (Axis axis : {Axis::lane, Axis::thread_x}) {
+    Schedule exact(argmax_rows(5, 200));
+    across(exact, axis, axis == Axis::lane ? 32 : 64, Scope::local);
+    std::string text = cuda_kernels(lower(exact));
+    EXPECT_THAT(text, AllOf(HasSubstr("shuffle_xor_16(&best_own_value[0], &best_other_value[0]);"),
+                            HasSubstr("shuffle_xor_1(&best_own_index[0], &best_other_index[0]);"),
+                            Not(HasSubstr("shuffle_first"))));
+    Schedule rounds(one_pass(true, 5, 200));
+    across(rounds, axis, axis == Axis::lane ? 32 : 64, Scope::local);
+    EXPECT_THAT(cuda_kernels(lower(rounds)),
+                HasSubstr("shuffle_first(&best_own_mean[0], &best_other_mean[0]);"));
+  }
+}
+
+/// No shuffle moves a boolean.
+TEST(OwnReducers, OfBooleansAreCombinedInSharedMemory) {
+  Reducer any =
+      define_reducer("any_of_rows", tuple({{"found", boolean(false)}, {"count", constant(DType::i32, 0)}}),
+                     [](const Expr &a, const Expr &b) {
+                       return tuple({{"found", part(a, "found") || part(b, "found")},
+                                     {"count", part(a, "count") + part(b, "count")}});
+                     });
+  Workload w("any");
+  Tensor x = w.placeholder("X", {5, 70}, DType::i32);
+  Reduce k = reduce_axis("k", 70);
+  Tensor found = w.compute("best", {5}, {"i"}, [&](Expr i) {
+    return reduce(any, tuple({{"found", x(i, k) > 7}, {"count", cast(DType::i32, x(i, k) > 7)}}), k);
+  });
+  Tensor value = w.compute("value", {5}, {"i"}, [&](Expr i) -> Definition { return part(found(i), "count"); });
+  Schedule s(w.output({value, w.compute("index", {5}, {"i"}, [&](Expr i) -> Definition {
+                         return cast(DType::i32, part(found(i), "found"));
+                       })}));
+  across(s, Axis::thread_x, 32, Scope::shared);
+  EXPECT_THAT(cuda_kernels(lower(s)), Not(HasSubstr("shuffle")));
+  expect_right(s);
+}
+
 /// A step that changes the result is named.
 TEST(OwnReducers, EachStepIsRight) {
   Schedule s(argmax_rows(5, 70));

@@ -10,10 +10,19 @@ namespace nestsmith {
 
 namespace {
 
+/// Whether the lanes access different elements.
+bool differs_between_lanes(const std::vector<Expr> &indices, const For &loop, const Block &block) {
+  return std::ranges::any_of(block.iters, [&](const IterVar &iter) {
+    return uses(iter.binding, loop.var) &&
+           std::ranges::any_of(indices, [&](const Expr &index) { return uses(index, iter.var); });
+  });
+}
+
 void check_numbers(const Schedule::Edit &edit, const For &loop, const Block &block) {
   std::vector<Buffer> accessed = {block.body.buffer};
   for (const Load *access : loads_of(block))
-    accessed.push_back(access->buffer);
+    if (differs_between_lanes(access->indices, loop, block))
+      accessed.push_back(access->buffer);
   for (const Buffer &buffer : accessed)
     if (is_tuple(buffer->dtype))
       edit.refuse(

@@ -14,8 +14,9 @@ namespace nestsmith::primitives {
 /// 4
 ///   or 8 lanes. This applies to the elements that the block writes, and to those that it reads in vectors.
 /// Requires [vectorize.innermost]: there is one block below v, and no other loop with more than one iteration.
-/// Requires [vectorize.numbers]: the block accesses no tuples.
-/// Requires [vectorize.spatial]: each iteration writes a different element, and reads no element that another
+/// Requires [vectorize.numbers]: the block writes no tuples, and of those that it reads, all lanes read the
+/// same one. Requires [vectorize.spatial]: each iteration writes a different element, and reads no element that
+/// another
 ///   iteration writes.
 /// Requires [vectorize.contiguous]: along v, the offset of every access to a parameter advances by one element
 ///   or is constant.
