@@ -23,7 +23,7 @@ void count_and_follow(benchmark::State &state, const Rung &rung) {
     shape[0] = 4;
   Schedule schedule = rung.build(shape, rung.dtype(), Target{});
   kernel::Plan plan = lower(schedule);
-  std::vector<Scalar> scalars = {Scalar::from_double(DType::f32, 1), Scalar::from_double(DType::f32, 1)};
+  std::vector<Scalar> scalars(3, Scalar::from_double(DType::f32, 1));
   double bytes = 0;
   for (auto _ : state) {
     bytes = 0;

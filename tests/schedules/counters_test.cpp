@@ -69,8 +69,12 @@ TEST_P(RungCounts, AreCountedByAFewBlocksAsByAll) {
         EXPECT_TRUE(wraps) << "only such a grid is estimated";
       else
         // Each block of a softmax or a norm has rows of its own, which start anywhere in a line of 128 bytes. A
-        // sample of fewer than 32 blocks lacks some of these positions.
-        model::expect_equal(some, all, true, at.size() == 2 ? 0.01 : 0.001);
+        // sample of fewer than 32 blocks lacks some of these positions. A block of a stencil that has one row
+        // reads neighbours in more lines.
+        model::expect_equal(some, all, true,
+                            at.size() != 2                                        ? 0.001
+                            : rung().tutorial == "stencil" && rung().tile[0] == 1 ? 0.06
+                                                                                  : 0.01);
     }
   }
 }

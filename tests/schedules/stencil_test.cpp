@@ -3,6 +3,7 @@
 #include "codegen/emit.h"
 #include "dsl/expr/math.h"
 #include "dsl/ir/tensor.h"
+#include "runtime/model/analyse.h"
 #include "runtime/model/count.h"
 #include "schedules/stencils/stencils.h"
 #include "schedules/workloads.h"
@@ -32,7 +33,7 @@ double loads_per_result(const std::string &rung, Scope scope) {
   const Shape shape = {512, 512};
   double requests = 0;
   for (const kernel::Kernel &kernel : plan_of(rung, shape).kernels)
-    requests += static_cast<double>(model::count(kernel, {}).total(scope, false).requests);
+    requests += static_cast<double>(model::count(kernel, ones(kernel)).total(scope, false).requests);
   return requests / (512.0 * 512 / 32);
 }
 
@@ -68,7 +69,7 @@ TEST(Stencil, TwoStepsInOneKernelStoreOneResult) {
   auto stores = [](const std::string &rung) {
     std::uint64_t requests = 0;
     for (const kernel::Kernel &kernel : plan_of(rung, {256, 256}).kernels)
-      requests += model::count(kernel, {}).total(Scope::global, true).requests;
+      requests += model::count(kernel, ones(kernel)).total(Scope::global, true).requests;
     return requests;
   };
   EXPECT_EQ(plan_of("steps", {256, 256}).kernels.size(), 2U);
@@ -147,7 +148,7 @@ TEST(Stencils, AreRefusedForOtherComputations) {
       },
       ExitCode::usage, "stencil has 1 stage, expected two steps of a stencil");
   test::expect_user_error([] { stencils::in_blocks(vector_sum({8}, DType::f32), target); },
-                          ExitCode::illegal_schedule, "block y reduces over column_thread");
+                          ExitCode::illegal_schedule, "block y reduces over column_block");
 }
 
 } // namespace
