@@ -1,4 +1,5 @@
 #include "schedules/deep_dive/rungs.h"
+#include "schedules/convolutions/convolutions.h"
 #include "schedules/fast/rungs.h"
 #include "schedules/gemm/rungs.h"
 #include "schedules/ladder/rungs.h"
@@ -253,10 +254,53 @@ static std::vector<Rung> of_a_stencil() {
                fixed(stencils::two_steps, stencil_twice), {32, 32})};
 }
 
+/// The rungs of the tutorial `conv`.
+static std::vector<Rung> of_a_convolution() {
+  auto rung = [](const char *name, const char *summary, BuildFunction build, Shape tile,
+                 std::optional<Variant> (*variant)(const Shape &, DType) = nullptr) -> Rung {
+    return {.tutorial = "conv",
+            .name = name,
+            .summary = summary,
+            .build = std::move(build),
+            .tile = std::move(tile),
+            .default_shape = {1, 16, 16, 16, 32},
+            .gpu_shape = {32, 56, 64, 64, 64},
+            .variant = variant,
+            .dtypes = {rows::dtypes.begin(), rows::dtypes.end()}};
+  };
+  auto fixed = [](auto way) {
+    return
+        [=](const Shape &shape, DType dtype, const Target &target) { return way(conv(shape, dtype), target); };
+  };
+  auto at_shape = [](auto way) {
+    return [=](const Shape &shape, DType dtype, const Target &target) {
+      return way(conv(shape, dtype), shape, target);
+    };
+  };
+  std::vector<Rung> rungs = {
+      rung("naive", "one thread per element; a warp computes 32 channels of a pixel",
+           fixed(convolutions::by_element), {1, 1, 8, 1, 32}),
+      rung("shared", "pixels with their halo, and filters, in shared memory", fixed(convolutions::in_tiles),
+           {1, 4, 8, 8, 16}),
+      rung("registers", "8 pixels of a row x 4 channels per thread: operands in registers are used again",
+           fixed(convolutions::in_registers), {1, 8, 16, 8, 64}),
+      rung("vectors", "16 bytes at a time: 4 channels of a filter in one load",
+           at_shape(convolutions::in_vectors), {1, 8, 16, 8, 64}, convolutions::vector_variant),
+      rung("tensor", "implicit GEMM by matrix units: 64 pixels x 32 channels per warp, tap by tap",
+           at_shape(convolutions::on_matrix_units), {1, 8, 16, 16, 64}, convolutions::tensor_variant),
+      rung("async", "the next tiles are copied asynchronously", at_shape(convolutions::with_async_copies),
+           {1, 8, 16, 16, 64}, convolutions::tensor_variant)};
+  for (std::size_t n = 4; n < rungs.size(); ++n) {
+    rungs[n].dtypes = {DType::f16, DType::bf16, DType::u32};
+    rungs[n].needs = n == 4 ? Feature::mma_f16 : Feature::cp_async;
+  }
+  return rungs;
+}
+
 /// Adds these tutorials before the tutorial `fast`.
 static std::vector<Rung> with_rows(std::vector<Rung> rungs) {
   std::vector<Rung> added = of_a_sum();
-  for (auto *rungs_of : {of_a_transpose, of_a_product_with_a_vector, of_a_stencil})
+  for (auto *rungs_of : {of_a_transpose, of_a_product_with_a_vector, of_a_stencil, of_a_convolution})
     for (Rung &rung : rungs_of())
       added.push_back(std::move(rung));
   for (auto &[name, computation, workload] :

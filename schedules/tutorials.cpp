@@ -62,6 +62,10 @@ const std::vector<Tutorial> &builtin_tutorials() {
        "a kernel that reads each element 9 times: caches serve most of these reads, so shared memory gains "
        "nothing; registers do, and so do two steps in one kernel",
        "principles/fused, on bytes that fusion saves; transpose, where shared memory does gain"},
+      {"conv", "a convolution of images by 3 x 3 filters", "nestsmith",
+       "pixels with their halo and filters in shared memory, and several pixels and channels per thread; with "
+       "matrix units, the convolution is a product of matrices that is never stored",
+       "tensor, on matrix units; stencil, with one channel"},
       {"softmax", "softmax of rows", "nestsmith",
        "reductions across threads: by one thread, by the lanes of a warp, and by the warps of a block; "
        "rows in registers; and two results from one pass over a row that is too long for them",

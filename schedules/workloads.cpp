@@ -27,8 +27,8 @@ std::array<Expr, n> extents(Workload &w, const Shape &shape, const char *what, c
   std::array<Expr, n> result;
   for (std::size_t d = 0; d < n; ++d) {
     Size stated = shape.stated.value_or(Size{});
-    if (n == 4 && d == 0)
-      stated.multiple_of = 1; // a batch may have any size
+    if ((n == 4 && d == 0) || (n == 5 && d < 2))
+      stated.multiple_of = 1; // a batch may have any size, and images any height
     result[d] = shape.stated ? w.size(names[d], stated) : Expr(shape[d]);
   }
   return result;
@@ -381,6 +381,25 @@ Program stencil_twice(const Shape &shape, DType dtype) {
   return stencil_steps("stencil_twice", 2, shape, dtype);
 }
 
+Program conv(const Shape &given, DType dtype) {
+  Workload w("conv");
+  Shape shape = given;
+  if (shape.stated) // so that the number of elements fits in 64 bits
+    shape.stated->max = std::min(shape.stated->max, std::int64_t{16384});
+  auto [N, H, W, C, K] = extents<5>(w, shape, "a convolution", "NxHxWxCxK", {"images", "H", "W", "C", "K"});
+  Tensor X = w.placeholder("X", {N, H, W, C}, operand_type(dtype));
+  Tensor F = w.placeholder("F", {3, 3, C, K}, operand_type(dtype));
+  Reduce r = reduce_axis("r", 3), s = reduce_axis("s", 3), c = reduce_axis("c", C);
+  Tensor Y = w.compute(
+      "Y", {N, H, W, K}, {"n", "h", "w", "k"}, [&, &H = H, &W = W](const std::vector<Expr> &at) -> Definition {
+        Expr row = at[1] + r - 1, column = at[2] + s - 1;
+        Expr inside = 0 <= row && row < H && 0 <= column && column < W;
+        return sum(factor(dtype, X.where(inside, at[0], row, column, c)) * factor(dtype, F(r, s, c, at[3])),
+                   {r, s, c});
+      });
+  return w.output({Y});
+}
+
 std::optional<Program> find_workload(const std::string &name, const Shape &shape, DType dtype) {
   for (bool a : {false, true})
     for (bool b : {false, true})
@@ -402,7 +421,8 @@ std::optional<Program> find_workload(const std::string &name, const Shape &shape
       {"transpose", transpose},
       {"gemv", gemv},
       {"stencil", stencil},
-      {"stencil_twice", stencil_twice}};
+      {"stencil_twice", stencil_twice},
+      {"conv", conv}};
   auto known = others.find(name);
   return known == others.end() ? std::nullopt : std::optional(known->second(shape, dtype));
 }

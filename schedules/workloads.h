@@ -80,6 +80,11 @@ Program stencil(const Shape &shape, DType dtype);
 /// The same twice: the stage T is the stencil of X, and Y is the stencil of T.
 Program stencil_twice(const Shape &shape, DType dtype);
 
+/// A convolution: Y[n, h, w, k] = the sum over r, s < 3 and c < C of X[n, h + r - 1, w + s - 1, c]*F[r, s, c,
+/// k], where pixels outside of X are 0. For a shape N, H, W, C, K: N images of H x W pixels with C channels,
+/// and K channels of Y. X and F are the operands.
+Program conv(const Shape &shape, DType dtype);
+
 /// Returns the computation of this header whose program has this name, such as "gemm_nt". None for any other
 /// name, and for `alternate`, because it needs a condition. Throws UserError (usage) if the computation does
 /// not support the shape.

@@ -13,6 +13,8 @@
 ///   schedules of products     matvecs::by_thread, by_warp, in_vectors, in_registers, in_parts
 ///   schedules of stencils     stencils::by_rows, in_blocks, in_shared_tiles, in_columns, with_edges,
 ///                             step_by_step, two_steps
+///   schedules of convolutions convolutions::by_element, in_tiles, in_registers, in_vectors, on_matrix_units,
+///                             with_async_copies
 ///   the command line          Rung, cli_main
 ///   errors                    UserError, ScheduleError
 
@@ -29,6 +31,7 @@
 #include "lowering/lower.h"
 #include "runtime/check/check.h"
 #include "runtime/check/sim_executor.h"
+#include "schedules/convolutions/convolutions.h"
 #include "schedules/matvecs/matvecs.h"
 #include "schedules/reductions/reductions.h"
 #include "schedules/rows/rows.h"

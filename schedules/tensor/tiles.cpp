@@ -42,18 +42,6 @@ void fetch(Schedule &s, BlockRef tile, Loop at, std::int64_t threads, std::int64
   by_vectors(s, {round, element}, true);
 }
 
-/// Permutes groups of 16 bytes so that 8 consecutive rows of the tile start in different banks.
-void swizzle_rows(Schedule &s, BlockRef tile, std::int64_t columns, std::int64_t bytes) {
-  auto bits_of = [](std::int64_t n) {
-    return static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(n))) - 1;
-  };
-  std::int64_t base = bits_of(16 / bytes), chunks = bits_of(columns * bytes / 16),
-               bits = std::min<std::int64_t>(chunks, 3);
-  // 8 groups fill all banks, so rows shorter than that share them.
-  if (bits > 0)
-    s.swizzle(tile, bits, base, std::max<std::int64_t>(chunks, 3));
-}
-
 /// Loads the operand of the instructions of one step to the registers of the warp.
 void load_fragment(Schedule &s, BlockRef fragment, char operand, Loop k_step, const Tiles &tiles,
                    const Instruction &instruction) {
@@ -111,6 +99,17 @@ std::vector<Loop> to_lanes(Schedule &s, Loop row, Loop column, std::int64_t widt
   s.reorder({row_lane, column_lane, row_tile, column_tile, element});
   s.bind(s.fuse(row_lane, column_lane), Axis::lane);
   return {row_tile, column_tile, element};
+}
+
+void swizzle_rows(Schedule &s, BlockRef tile, std::int64_t columns, std::int64_t bytes) {
+  auto bits_of = [](std::int64_t n) {
+    return static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(n))) - 1;
+  };
+  std::int64_t base = bits_of(16 / bytes), chunks = bits_of(columns * bytes / 16),
+               bits = std::min<std::int64_t>(chunks, 3);
+  // 8 groups fill all banks, so rows shorter than that share them.
+  if (bits > 0)
+    s.swizzle(tile, bits, base, std::max<std::int64_t>(chunks, 3));
 }
 
 std::optional<Variant> variant_nt(const Shape &shape, DType dtype) {

@@ -30,6 +30,10 @@ Instruction instruction_for(DType dtype);
 /// `width` consecutive columns. Returns the other loops, outermost first; the last one is over these columns.
 std::vector<Loop> to_lanes(Schedule &s, Loop row, Loop column, std::int64_t width);
 
+/// Permutes groups of 16 bytes so that 8 consecutive rows of the tile start in different banks. A row has
+/// `columns` elements of `bytes` bytes.
+void swizzle_rows(Schedule &s, BlockRef tile, std::int64_t columns, std::int64_t bytes);
+
 /// The source of the operands of a warp.
 enum class Source : std::uint8_t {
   global,  ///< loads of each lane from global memory

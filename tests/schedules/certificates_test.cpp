@@ -22,9 +22,7 @@ TEST_P(Certificates, AreWhatTheSimulatorReportsWithoutTheBarrier) {
     for (bool waits : {false, true})
       cases.emplace_back(more, waits);
   for (auto [more, waits] : test::sample(rung, cases, 1, others)) {
-    Shape shape = rung.tile;
-    for (std::int64_t &extent : shape)
-      extent += more;
+    Shape shape = test::near_tile(rung, more);
     if (rung.tile.size() == 3) { // one block at an edge of M or of N, which the name of the rung chooses
       shape[2] += 2 * rung.tile[2];
       shape[test::seed_of(rung) % 2] -= more;

@@ -9,6 +9,7 @@
 #include "tests/runtime/model/equal_counters.h"
 #include "tests/schedules/sample.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 
 namespace nestsmith {
@@ -29,6 +30,8 @@ struct RungCounts : testing::TestWithParam<test::Part> {
   }
   Shape shape(std::int64_t tiles, std::int64_t more) const {
     Shape result = rung().tile;
+    if (result.size() == 5) // 6 tiles in each dimension are too many
+      tiles = std::min<std::int64_t>(tiles, 2), more = std::min<std::int64_t>(more, 1);
     for (std::int64_t &extent : result)
       extent = extent * tiles + more;
     return result;
@@ -64,7 +67,8 @@ TEST_P(RungCounts, AreCountedByAFewBlocksAsByAll) {
       EXPECT_TRUE(some.sampled());
       // If the rows are not a multiple of the threads, the blocks of a one-dimensional grid start anywhere in a
       // row.
-      bool wraps = kernel.grid()[0] > 1 && kernel.grid()[1] == 1 && at.size() > 1;
+      // Those of a convolution start anywhere in an image.
+      bool wraps = kernel.grid()[0] > 1 && at.size() > 1 && (kernel.grid()[1] == 1 || at.size() == 5);
       if (some.estimated)
         EXPECT_TRUE(wraps) << "only such a grid is estimated";
       else

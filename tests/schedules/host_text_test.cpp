@@ -19,7 +19,7 @@ namespace {
 
 /// Returns a shape with several tiles in each dimension, and different numbers of them.
 Shape whole_tiles(const Rung &rung) {
-  constexpr std::int64_t tiles[] = {3, 2, 1, 2}; // starting from the last extent
+  constexpr std::int64_t tiles[] = {3, 2, 1, 2, 1}; // starting from the last extent
   Shape shape = rung.tile;
   for (std::size_t n = 0; n < shape.size(); ++n)
     shape[shape.size() - 1 - n] *= tiles[n];

@@ -23,6 +23,8 @@ std::vector<Shape> shapes_of(const Rung &rung) {
     return {{4096, 4096}, {127, 1131}};
   case 4:
     return {{16, 256, 256, 256}, {3, 127, 129, 131}};
+  case 5:
+    return {{4, 64, 64, 64, 128}, {3, 31, 33, 17, 65}};
   default:
     return {{1024, 1024, 1024}, {127, 129, 131}};
   }

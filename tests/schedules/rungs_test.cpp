@@ -31,6 +31,8 @@ std::vector<Shape> hostile_shapes(const Rung &rung) {
     return {{1}, {31}, {257}, {4096}};
   if (rung.tile.size() == 2)
     return {{1, 1}, {65, 33}, {31, 300}, {5, 1030}};
+  if (rung.tile.size() == 5)
+    return {{1, 1, 1, 1, 1}, {2, 5, 17, 3, 5}, {1, 9, 7, 12, 33}, {2, 4, 16, 16, 8}};
   if (rung.tile.size() == 4)
     return {{1, 1, 1, 1}, {3, 65, 33, 17}, {2, 64, 64, 64}, {5, 31, 67, 13}};
   return {{1, 1, 1}, {65, 33, 17}, {64, 64, 64}, {127, 129, 131}};
@@ -39,7 +41,8 @@ std::vector<Shape> hostile_shapes(const Rung &rung) {
 /// Returns a shape that no tile divides, and that is small enough for the interpreter.
 Shape ragged_shape(const Rung &rung) {
   std::size_t rank = rung.tile.size();
-  return rank == 1 ? Shape{263} : rank == 2 ? Shape{9, 33} : rank == 4 ? Shape{3, 9, 33, 7} : Shape{9, 33, 7};
+  const Shape shapes[] = {{263}, {9, 33}, {9, 33, 7}, {3, 9, 33, 7}, {1, 3, 5, 4, 6}};
+  return shapes[rank - 1];
 }
 
 bool is_product(const Rung &rung) { return rung.tile.size() == 3; }
@@ -49,10 +52,7 @@ bool is_product(const Rung &rung) { return rung.tile.size() == 3; }
 std::vector<Case> cases(bool others) {
   std::vector<Case> all;
   for (const Rung &rung : builtin_rungs()) {
-    Shape ragged = rung.tile;
-    for (std::int64_t &extent : ragged)
-      ++extent;
-    std::set<Shape> shapes = {rung.tile, ragged};
+    std::set<Shape> shapes = {rung.tile, test::near_tile(rung, 1)};
     for (const Shape &shape : hostile_shapes(rung))
       shapes.insert(shape);
     for (const Shape &shape : test::sample(rung, std::vector<Shape>(shapes.begin(), shapes.end()), 3, others))

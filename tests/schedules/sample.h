@@ -35,6 +35,17 @@ std::vector<Value> sample(const Rung &rung, const std::vector<Value> &all, std::
   return result;
 }
 
+/// The tile of the rung, and `by` more in each dimension. A convolution, which has five, gets one image and one
+/// tile of channels at most, so that it has few tiles.
+inline Shape near_tile(const Rung &rung, std::int64_t by) {
+  Shape shape = rung.tile;
+  for (std::int64_t &extent : shape)
+    extent = std::max<std::int64_t>(extent + by, 1);
+  if (shape.size() == 5)
+    shape.front() = 1, shape.back() = std::max<std::int64_t>(rung.tile.back() - std::abs(by), 1);
+  return shape;
+}
+
 inline std::vector<std::string> architectures() {
   return {"sm_75", "sm_80",  "sm_86",  "sm_87",  "sm_88",  "sm_89",
           "sm_90", "sm_100", "sm_103", "sm_110", "sm_120", "sm_121"};

@@ -44,9 +44,7 @@ TEST_P(NarrowRung, IsRightOnBytesInTheSimulator) {
     for (DType dtype : {DType::i8, DType::u8})
       all.emplace_back(dtype, by);
   for (auto [dtype, by] : test::sample(*rung, all, 2, others)) {
-    Shape shape = rung->tile;
-    for (std::int64_t &extent : shape)
-      extent = std::max<std::int64_t>(extent + by, 1);
+    Shape shape = test::near_tile(*rung, by);
     if (test::rounds(*rung, DType::f32) && dtype == DType::i8) {
       test::expect_user_error([&] { rung->build(shape, dtype, Target{}); }, ExitCode::usage,
                               std::string(rung->tutorial == "softmax" ? "exp" : "rsqrt") +
@@ -63,9 +61,7 @@ TEST_P(NarrowRung, IsRightOnBytesInTheSimulator) {
 /// One tile, and one more in each dimension, so that there is a tail everywhere.
 TEST_P(NarrowRung, IsRightInTheSimulator) {
   const auto &[rung, others] = GetParam();
-  Shape shape = rung->tile;
-  for (std::int64_t &extent : shape)
-    ++extent;
+  Shape shape = test::near_tile(*rung, 1);
   for (DType dtype : test::sample(*rung, std::vector<DType>{DType::f16, DType::bf16, DType::tf32}, 1, others)) {
     if (rung->dtype(dtype) != dtype)
       continue;

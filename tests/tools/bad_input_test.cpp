@@ -36,7 +36,7 @@ TEST(BadInput, UnknownRungNamesTheNearest) {
   expect_refused(nestsmith("show naive"), 2,
                  "'naive' is the name of several rungs; say 'ladder/naive', 'deep_dive/naive', "
                  "'transposed/naive', 'tiling/naive', 'reduce/naive', 'transpose/naive', 'gemv/naive', "
-                 "'stencil/naive', "
+                 "'stencil/naive', 'conv/naive', "
                  "'softmax/naive', 'layernorm/naive' or 'rmsnorm/naive'");
   expect_refused(nestsmith("emit zzz"), 2, "unknown rung 'zzz'; `nestsmith list` shows them");
   expect_refused(nestsmith("show deep_dive"), 2, "'deep_dive' is a tutorial, expected one rung");
