@@ -15,16 +15,15 @@ namespace {
 
 using test::contains;
 using test::expect_right;
+using test::target;
 
-const Target target;
-
-kernel::Plan plan_of(const std::string &rung, const Shape &shape, DType dtype = DType::f32) {
+kernel::Plan plan_of_conv(const std::string &rung, const Shape &shape, DType dtype = DType::f32) {
   return lower(test::rung("conv/" + rung).build(shape, dtype, target));
 }
 
 /// The requests of all warps for loads, per multiply-add of a warp.
 double loads_per_product(const std::string &rung, Scope scope, DType dtype = DType::f32) {
-  kernel::Plan plan = plan_of(rung, {1, 16, 32, 16, 64}, dtype);
+  kernel::Plan plan = plan_of_conv(rung, {1, 16, 32, 16, 64}, dtype);
   double requests = static_cast<double>(model::count(plan.kernels.at(0), {}).total(scope, false).requests);
   return requests / (16.0 * 32 * 16 * 64 * 9 / 32);
 }
@@ -39,14 +38,15 @@ TEST(Conv, EachRungLoadsLess) {
 }
 
 TEST(Conv, ThePixelsHaveTheirHalo) {
-  EXPECT_EQ(plan_of("registers", {1, 16, 32, 16, 64}).kernels[0].shared_bytes, (10 * 18 * 8 + 9 * 8 * 64) * 4);
-  EXPECT_TRUE(contains(emit(EmitInfo{}, plan_of("tensor", {1, 16, 32, 16, 64}, DType::f16)),
+  EXPECT_EQ(plan_of_conv("registers", {1, 16, 32, 16, 64}).kernels[0].shared_bytes,
+            (10 * 18 * 8 + 9 * 8 * 64) * 4);
+  EXPECT_TRUE(contains(emit(EmitInfo{}, plan_of_conv("tensor", {1, 16, 32, 16, 64}, DType::f16)),
                        "__half X_shared[10 * 18 * 16];  // 1 x 10 x 18 x 16 tile of X, swizzled\n"));
 }
 
 TEST(Conv, FragmentsHaveNoBankConflicts) {
   for (bool stores : {false, true})
-    EXPECT_EQ(model::count(plan_of("tensor", {1, 16, 32, 16, 64}, DType::f16).kernels[0], {})
+    EXPECT_EQ(model::count(plan_of_conv("tensor", {1, 16, 32, 16, 64}, DType::f16).kernels[0], {})
                   .total(Scope::shared, stores)
                   .conflicts,
               0U);

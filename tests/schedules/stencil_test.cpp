@@ -17,22 +17,21 @@ namespace {
 
 using test::contains;
 using test::expect_right;
+using test::target;
 
-const Target target;
-
-kernel::Plan plan_of(const std::string &rung, const Shape &shape, DType dtype = DType::f32) {
+kernel::Plan plan_of_stencil(const std::string &rung, const Shape &shape, DType dtype = DType::f32) {
   return lower(test::rung("stencil/" + rung).build(shape, dtype, target));
 }
 
 std::string text_of(const std::string &rung, const Shape &shape) {
-  return emit(EmitInfo{}, plan_of(rung, shape));
+  return emit(EmitInfo{}, plan_of_stencil(rung, shape));
 }
 
 /// The requests of all warps for loads, per 32 results.
 double loads_per_result(const std::string &rung, Scope scope) {
   const Shape shape = {512, 512};
   double requests = 0;
-  for (const kernel::Kernel &kernel : plan_of(rung, shape).kernels)
+  for (const kernel::Kernel &kernel : plan_of_stencil(rung, shape).kernels)
     requests += static_cast<double>(model::count(kernel, ones(kernel)).total(scope, false).requests);
   return requests / (512.0 * 512 / 32);
 }
@@ -51,7 +50,7 @@ TEST(Stencil, AColumnReadsAnElementOnce) {
 }
 
 TEST(Stencil, ATileHasItsHalo) {
-  EXPECT_EQ(plan_of("shared", {64, 64}).kernels[0].shared_bytes, 10 * 34 * 4);
+  EXPECT_EQ(plan_of_stencil("shared", {64, 64}).kernels[0].shared_bytes, 10 * 34 * 4);
   EXPECT_TRUE(
       contains(text_of("shared", {64, 64}), "__shared__ float X_shared[10 * 34];  // 10 x 34 tile of X\n"));
 }
@@ -68,12 +67,12 @@ TEST(Stencil, BlocksInTheMiddleHaveNoMasks) {
 TEST(Stencil, TwoStepsInOneKernelStoreOneResult) {
   auto stores = [](const std::string &rung) {
     std::uint64_t requests = 0;
-    for (const kernel::Kernel &kernel : plan_of(rung, {256, 256}).kernels)
+    for (const kernel::Kernel &kernel : plan_of_stencil(rung, {256, 256}).kernels)
       requests += model::count(kernel, ones(kernel)).total(Scope::global, true).requests;
     return requests;
   };
-  EXPECT_EQ(plan_of("steps", {256, 256}).kernels.size(), 2U);
-  EXPECT_EQ(plan_of("fused", {256, 256}).kernels.size(), 1U);
+  EXPECT_EQ(plan_of_stencil("steps", {256, 256}).kernels.size(), 2U);
+  EXPECT_EQ(plan_of_stencil("fused", {256, 256}).kernels.size(), 1U);
   EXPECT_EQ(stores("steps"), 2 * stores("fused"));
 }
 
