@@ -98,7 +98,6 @@ static Rung in_one_pass(const std::vector<Rung> &rungs, const char *name, const 
   rung.gpu_shape = {256, 65536};
   rung.lesson = Lesson{"H100", {256, 65536}};
   rung.against = rung.tutorial + "/vectors";
-  std::erase(rung.dtypes, DType::u32); // its reducer combines f32
   return rung;
 }
 

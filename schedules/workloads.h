@@ -51,14 +51,15 @@ Program softmax(const Shape &shape, DType dtype);
 
 /// The same with one reduction: the stage `total` has the largest element of the row and the sum of the
 /// exponentials
-/// (`sum_of_exp` in dsl/ir/reducer.h). There is no ring mode.
+/// (`sum_of_exp` in dsl/ir/reducer.h). Its reducer combines f32, so in u32 it is `softmax`.
 Program online_softmax(const Shape &shape, DType dtype);
 
 /// Y = (X - mean) * rsqrt(variance + 1e-5) * gamma + beta for each row of X, for a shape M, N: the layer norm.
 /// The mean and the variance are those of the row, gamma and beta have N elements. The types are those of
 /// `softmax`; gamma and beta have the type of X.
 Program layernorm(const Shape &shape, DType dtype);
-/// The same with one reduction, by Welford's method (`moments` in dsl/ir/reducer.h). There is no ring mode.
+/// The same with one reduction, by Welford's method (`moments` in dsl/ir/reducer.h). Its reducer combines f32,
+/// so in u32 it is `layernorm`.
 Program welford_layernorm(const Shape &shape, DType dtype);
 
 /// Y = X * rsqrt(mean square + 1e-5) * gamma for each row of X: the RMS norm, with the types of `layernorm`.

@@ -19,8 +19,8 @@ const Intrinsic &register_intrinsic(Intrinsic intrinsic);
 
 /// The table, in the order of registration.
 std::vector<const Intrinsic *> all_intrinsics();
-/// The intrinsics of this name whose result has this dtype. "warp_NAME" is also the reduction over the lanes by the
-/// reducer NAME of the program (dsl/hardware/lane_reductions.h), which is not in the table.
+/// The intrinsics of this name whose result has this dtype. "warp_NAME" is also the reduction over the lanes by
+/// the reducer NAME of the program (dsl/hardware/lane_reductions.h), which is not in the table.
 std::vector<const Intrinsic *> find_intrinsics(std::string_view name, DType result);
 bool is_intrinsic(std::string_view name);
 /// The signatures of up to three intrinsics whose names are most like `name`. Of equal names, those whose

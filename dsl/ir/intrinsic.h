@@ -79,7 +79,7 @@ struct Intrinsic {
   /// The error of floating-point sums: a sum of T terms counts as up to `rounding_scale`*(T + 2) roundings of
   /// 2^-24, relative to the sum of the magnitudes of its terms. 1: each addition rounds to nearest.
   std::int64_t rounding_scale = 1;
-  std::string prelude = {}; ///< definition of the function in CUDA C++; empty: CUDA has it
+  std::string prelude = {};             ///< definition of the function in CUDA C++; empty: CUDA has it
   const OwnReducer *combines = nullptr; ///< of a `lane_reduction` (dsl/hardware/lane_reductions.h)
   /// Group thread: the function with its meaning as an expression. `register_intrinsic` sets it.
   Function function = {};

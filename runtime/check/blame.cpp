@@ -347,6 +347,7 @@ std::vector<std::vector<std::int64_t>> hostile_shapes(const std::vector<std::int
   using Extents = std::vector<std::int64_t>;
   static constexpr std::int64_t primes[] = {13, 7, 5, 3, 2};
   std::size_t rank = tile.size();
+  const bool many = rank > 4; // so many extents take long, so fewer of them have more than one tile
   Extents ragged = tile, ones(rank, 1), prime(rank), over = tile, under = tile, fours = tile, odd = tile;
   for (std::size_t n = 0; n < rank; ++n) {
     ragged[n] = n == 0 || n + 1 == rank ? tile[n] + 1 : std::min<std::int64_t>(tile[n], 7);
@@ -354,11 +355,11 @@ std::vector<std::vector<std::int64_t>> hostile_shapes(const std::vector<std::int
     over[n] = n % 2 == 0 ? tile[n] - 1 : tile[n] + 1;
     under[n] = n % 2 == 0 ? tile[n] + 1 : 1;
     std::size_t from_last = rank - 1 - n; // of a product: k, j, i, and what there may be before them
-    odd[n] = from_last == 0 ? 3 * tile[n] + 1 : tile[n] - static_cast<std::int64_t>(from_last);
-    fours[n] = from_last == 0   ? 3 * tile[n] + 4
-               : from_last == 1 ? 2 * tile[n] - 4
+    odd[n] = from_last == 0 ? (many ? 1 : 3) * tile[n] + 1 : tile[n] - static_cast<std::int64_t>(from_last);
+    fours[n] = from_last == 0   ? (many ? 1 : 3) * tile[n] + 4
+               : from_last == 1 ? (many ? 1 : 2) * tile[n] - 4
                : from_last == 2 ? tile[n] - 4
-                                : tile[n] + 1;
+                                : tile[n] + (many ? 0 : 1);
     if (from_last <= 2)
       fours[n] = (std::max<std::int64_t>(fours[n], 1) + 3) / 4 * 4;
   }

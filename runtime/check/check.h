@@ -52,7 +52,7 @@ struct CheckResult {
   CheckOutcome outcome() const;
   const RunResult *find(CheckRun run) const;
   /// Whether all bits were equal in every run on integers in which they are defined. None if there was no such
-  /// run.
+  /// run. A run on residues is none: it says nothing of the roundings.
   std::optional<bool> exact() const;
   /// The messages of all runs, each with the label of its run, and the outputs that were not compared in full.
   std::vector<std::string> messages() const;

@@ -290,7 +290,7 @@ Schedule by_products(const Program &program, const Shape &shape, const Target &t
   s.tensorize(pixel, instruction.name);
   unroll_all(s, {t, row, k_tile});
   if (async) {
-    for (BlockRef copy : copies)
+    for (const BlockRef &copy : copies)
       s.async_copy(copy);
     s.double_buffer(c_block);
   }

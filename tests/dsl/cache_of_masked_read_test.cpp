@@ -11,6 +11,7 @@ namespace nestsmith {
 namespace {
 
 using test::contains;
+using test::expect_refused;
 using test::same_meaning;
 
 using Element = std::function<Definition(const Tensor &, Expr)>;

@@ -11,12 +11,10 @@ namespace nestsmith::primitives {
 ///
 /// Requires [vectorize.serial]: v is a serial loop.
 /// Requires [vectorize.width]: all lanes together have 4, 8 or 16 bytes: for f32, 2 or 4 lanes, and for f16, 2,
-/// 4
-///   or 8 lanes. This applies to the elements that the block writes, and to those that it reads in vectors.
+///   4 or 8 lanes. This applies to the elements that the block writes, and to those that it reads in vectors.
 /// Requires [vectorize.innermost]: there is one block below v, and no other loop with more than one iteration.
-/// Requires [vectorize.numbers]: the block writes no tuples, and of those that it reads, all lanes read the
-/// same one. Requires [vectorize.spatial]: each iteration writes a different element, and reads no element that
-/// another
+/// Requires [vectorize.numbers]: the block writes no tuples, and reads one only if all lanes read the same.
+/// Requires [vectorize.spatial]: each iteration writes a different element, and reads no element that another
 ///   iteration writes.
 /// Requires [vectorize.contiguous]: along v, the offset of every access to a parameter advances by one element
 ///   or is constant.

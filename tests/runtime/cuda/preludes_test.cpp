@@ -62,6 +62,10 @@ const char *cuda_type(DType type) {
     return "unsigned int";
   case DType::i32:
     return "int";
+  case DType::i64:
+    return "long long";
+  case DType::u64:
+    return "unsigned long long";
   case DType::f16:
     return "__half";
   case DType::bf16:
@@ -294,9 +298,12 @@ void expect_declared(const Intrinsic &intrinsic, const std::string &ptx, const s
                   (real ? 0 : count(flow.mnemonics, "mul.lo.")),
               4);
   } else if (intrinsic.name.starts_with("warp_")) {
+    bool wide = byte_size(sum) == 8; // two words
+    if (wide)
+      type = sum == DType::u64 ? "u64" : "s64";
     std::string of = sum == DType::f32 ? "f32" : type, reducer = intrinsic.name.substr(5);
     std::string op = reducer == "sum" ? "add." : reducer == "product" ? "mul." : reducer + "." + of;
-    EXPECT_EQ(count(flow.mnemonics, "shfl.sync.bfly.b32"), 5);
+    EXPECT_EQ(count(flow.mnemonics, "shfl.sync.bfly.b32"), wide ? 10 : 5);
     EXPECT_EQ(count(flow.mnemonics, op), 6);
   } else { // a product by shuffles
     std::int64_t k = *as_int(intrinsic.operands[1].formal->shape[1]);
