@@ -146,7 +146,8 @@ TEST_P(ResiduesOf, AreComparedInFull) {
   Schedule s(GetParam().program());
   CheckResult result = check(s, lower(s), simulator);
   EXPECT_EQ(result.outcome(), CheckOutcome::right) << all_messages(result);
-  EXPECT_EQ(result.exact(), std::nullopt);
+  for (const Coverage &output : result.outputs) // residues say nothing of overflow
+    EXPECT_THAT(output.run, testing::Not(HasSubstr("residues"))) << output.buffer;
   bool ring = result.find(CheckRun::residue_ring) != nullptr,
        field = result.find(CheckRun::residue_field) != nullptr;
   EXPECT_NE(ring, field);
