@@ -3,6 +3,7 @@
 #include "dsl/expr/error.h"
 #include "dsl/expr/expr_limits.h"
 #include "dsl/expr/identifier.h"
+#include "dsl/expr/math_functions.h"
 #include "dsl/expr/simplify.h"
 #include "dsl/ir/printer.h"
 
@@ -134,9 +135,13 @@ static Definition arg_over(Reducer (*reducer)(DType), Expr value, const Reduce &
 Definition argmax_over(Expr value, const Reduce &axis) { return arg_over(argmax, std::move(value), axis); }
 Definition argmin_over(Expr value, const Reduce &axis) { return arg_over(argmin, std::move(value), axis); }
 Definition moments_over(Expr value, const Reduce &axis) {
+  if (value.dtype() != DType::f32)
+    refuse_type("moments_over", value.dtype());
   return reduce(moments(), tuple({{"count", 1.0F}, {"mean", std::move(value)}, {"squares", 0.0F}}), axis);
 }
 Definition sum_of_exp_over(Expr value, const Reduce &axis) {
+  if (value.dtype() != DType::f32)
+    refuse_type("sum_of_exp_over", value.dtype());
   return reduce(sum_of_exp(), tuple({{"largest", std::move(value)}, {"sum", 1.0F}}), axis);
 }
 

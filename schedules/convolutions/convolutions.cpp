@@ -54,8 +54,8 @@ void unroll_all(Schedule &s, const std::vector<Loop> &loops) {
       s.unroll(loop);
 }
 
-/// Of a thread that fills a tile: more would take too many registers.
-constexpr std::int64_t loads_in_flight = 6;
+/// Of a thread that fills a tile: with 4, some shapes spill registers on sm_90.
+constexpr std::int64_t loads_in_flight = 2;
 
 /// All threads copy what the block reads in each iteration of `at`, `width` neighbouring channels at a time.
 void share_out(Schedule &s, BlockRef copy, Loop at, std::int64_t threads, std::int64_t width) {

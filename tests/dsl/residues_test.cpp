@@ -4,6 +4,8 @@
 #include "dsl/expr/math_functions.h"
 #include "dsl/ir/reducer.h"
 #include "dsl/ir/reducer_laws.h"
+#include "dsl/ir/tensor.h"
+#include "tests/dsl/support.h"
 
 #include <gmock/gmock.h>
 #include <limits>
@@ -130,6 +132,15 @@ TEST(Field, HasTrueQuotients) {
   }
   EXPECT_EQ(FieldResidue::constant(0.25) * FieldResidue{4}, FieldResidue{1});
   EXPECT_EQ(FieldResidue{3} / FieldResidue{8}, FieldResidue::constant(0.375));
+}
+
+TEST(ReducersOfF32, RefuseOtherTerms) {
+  Reduce k = reduce_axis("k", 7);
+  Expr integer = constant(DType::i32, 1);
+  test::expect_user_error([&] { moments_over(integer, k); }, ExitCode::usage,
+                          "moments_over takes f32, got i32; convert the operand with cast(DType::f32, …)");
+  test::expect_user_error([&] { sum_of_exp_over(integer, k); }, ExitCode::usage,
+                          "sum_of_exp_over takes f32, got i32; convert the operand with cast(DType::f32, …)");
 }
 
 /// The merge of two means needs quotients, and a rescaled sum needs exp.
