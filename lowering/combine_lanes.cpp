@@ -22,7 +22,7 @@ public:
   }
 
 private:
-  /// What a lane has combined so far, and what it got from another lane.
+  /// `own` is the element that a lane has combined so far. `other` is that of another lane.
   struct Registers {
     Buffer own, other;
   };

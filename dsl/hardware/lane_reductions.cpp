@@ -1,28 +1,16 @@
 #include "dsl/hardware/lane_reductions.h"
 
-#include "dsl/expr/error.h"
 #include "dsl/expr/expr.h"
+#include "dsl/hardware/intrinsic_table.h"
 
-#include <algorithm>
 #include <fmt/format.h>
 #include <map>
 #include <mutex>
-#include <tuple>
 #include <utility>
 
 namespace nestsmith {
 
 namespace {
-
-/// The types of the parts of a tuple that shuffles move.
-const std::map<DType, std::string_view> &cuda_types() {
-  using enum DType;
-  static const std::map<DType, std::string_view> names = {
-      {i8, "signed char"},     {i32, "int"},          {i64, "long long"},          {u8, "unsigned char"},
-      {u16, "unsigned short"}, {u32, "unsigned int"}, {u64, "unsigned long long"}, {f16, "__half"},
-      {bf16, "__nv_bfloat16"}, {f32, "float"}};
-  return names;
-}
 
 Intrinsic shuffle(DType dtype, const std::string &name, const std::string &comment, const std::string &value,
                   std::int64_t elements, IndexMap from, IndexMap to) {

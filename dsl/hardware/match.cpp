@@ -34,6 +34,7 @@ std::optional<Nest> nest_below(const For &loop, const Bounds &bounds) {
 
 namespace {
 
+/// The access with simplified indices.
 Expr simplify_indices(const Expr &access, const Bounds &bounds) {
   return map_children(access, [&](const Expr &x) { return is_index(x.dtype()) ? simplify(x, bounds) : x; });
 }
@@ -99,7 +100,7 @@ private:
     if (!placed.exists())
       placed = rebuild(e, [&](const Expr &node) {
         const auto *access = node.as<Load>();
-        return access ? map_children(node, [&](const Expr &x) { return simplified(x); }) : node;
+        return access ? simplify_indices(node, bounds_) : node;
       });
     bool by_value = intrinsic_.operand(formal.buffer).as<ByValue>() && formal.buffer != stored();
     if (!by_value && !placed.as<Load>())
@@ -113,7 +114,6 @@ private:
     result.operands[formal.buffer] = e;
     return true;
   }
-  Expr simplified(const Expr &e) const { return is_index(e.dtype()) ? simplify(e, bounds_) : e; }
   const Buffer &stored() const { return intrinsic_.meaning.body.buffer; }
 
   bool differ(const Expr &meaning, const Expr &e) {
@@ -149,9 +149,9 @@ std::optional<Match> match_lanes(const Intrinsic &intrinsic, const Nest &nest, c
   const Var &loop = nest.loops.front().var;
   const Expr element = load(nest.body.buffer, nest.body.indices), &value = nest.body.value;
   Expr term;
-  const auto *combination = value.as<Call>();
-  if (combination && combination->function == &intrinsic.combines->combine) {
-    if (combination->arguments[1].as<Load>() && combination->arguments[0].as<Load>())
+  if (const auto *combination = value.as<Call>()) {
+    bool fits = combination->function == &intrinsic.combines->combine;
+    if (fits && combination->arguments[0].as<Load>() && combination->arguments[1].as<Load>())
       term = combination->arguments[1];
   } else {
     walk(value, [&](const Expr &e) {
@@ -160,8 +160,7 @@ std::optional<Match> match_lanes(const Intrinsic &intrinsic, const Nest &nest, c
         term = e;
     });
   }
-  bool fits = !combination || combination->function == &intrinsic.combines->combine;
-  if (!fits || !term.exists() || uses(simplify_indices(element, bounds), loop)) {
+  if (!term.exists() || uses(simplify_indices(element, bounds), loop)) {
     if (difference)
       *difference = {value, intrinsic.meaning.body.value};
     return std::nullopt;

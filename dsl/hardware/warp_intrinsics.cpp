@@ -225,6 +225,15 @@ Intrinsic warp_reduction(Reducer reducer, DType dtype, std::string_view type) {
 
 } // namespace
 
+const std::map<DType, std::string_view> &cuda_types() {
+  using enum DType;
+  static const std::map<DType, std::string_view> names = {
+      {i8, "signed char"},     {i32, "int"},          {i64, "long long"},          {u8, "unsigned char"},
+      {u16, "unsigned short"}, {u32, "unsigned int"}, {u64, "unsigned long long"}, {f16, "__half"},
+      {bf16, "__nv_bfloat16"}, {f32, "float"}};
+  return names;
+}
+
 std::vector<Intrinsic> warp_intrinsics() {
   using enum DType;
   std::vector<Intrinsic> all = {
@@ -236,18 +245,13 @@ std::vector<Intrinsic> warp_intrinsics() {
       mma({u16, "unsigned short", "", u32, "unsigned int", 16, 2, {}}),
       mma({u32, "unsigned int", "", u32, "unsigned int", 8, 1, {}}),
   };
-  const std::pair<DType, std::string_view> reduced[] = {
-      {f32, "float"}, {i32, "int"}, {u32, "unsigned int"}, {i64, "long long"}, {u64, "unsigned long long"}};
   for (Reducer reducer : reducers)
-    for (const auto &[dtype, type] : reduced)
-      all.push_back(warp_reduction(reducer, dtype, type));
-  const std::pair<DType, std::string_view> loaded[] = {
-      {f16, "__half"},       {bf16, "__nv_bfloat16"}, {f32, "float"},       {i8, "signed char"},
-      {u8, "unsigned char"}, {u16, "unsigned short"}, {u32, "unsigned int"}};
-  for (const auto &[dtype, type] : loaded) {
+    for (DType dtype : {f32, i32, u32, i64, u64})
+      all.push_back(warp_reduction(reducer, dtype, cuda_types().at(dtype)));
+  for (DType dtype : {f16, bf16, f32, i8, u8, u16, u32}) {
     Var lane = make_var("lane");
     for (const Matrices &x : matrices(4 / byte_size(dtype), lane))
-      all.push_back(ldmatrix(x, lane, dtype, type));
+      all.push_back(ldmatrix(x, lane, dtype, cuda_types().at(dtype)));
   }
   return all;
 }

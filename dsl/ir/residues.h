@@ -164,24 +164,15 @@ template <Arithmetic kind> constexpr Residue<kind> from_element(DType type, std:
   }
 }
 
-/// An arithmetic operator.
+/// An arithmetic operator, by the operators above as for other numbers (dsl/expr/ops.h). Floor division is a
+/// hash.
 template <BinaryOp op, Arithmetic kind> constexpr Residue<kind> arithmetic(Residue<kind> a, Residue<kind> b) {
-  if constexpr (op == BinaryOp::add)
-    return a + b;
-  else if constexpr (op == BinaryOp::sub)
-    return a - b;
-  else if constexpr (op == BinaryOp::mul)
-    return a * b;
-  else if constexpr (op == BinaryOp::div)
-    return a / b;
-  else if constexpr (op == BinaryOp::min)
-    return a < b ? a : b;
-  else if constexpr (op == BinaryOp::max)
-    return a < b ? b : a;
-  else if constexpr (op == BinaryOp::floordiv)
+  if constexpr (op == BinaryOp::floordiv)
     return Residue<kind>::hash(1, a, b);
+  else if constexpr (op == BinaryOp::floormod)
+    return a - b * Residue<kind>::hash(1, a, b);
   else
-    return a - b * Residue<kind>::hash(1, a, b); // floor modulo
+    return arithmetic<op, Residue<kind>>(a, b);
 }
 /// The operators that `arithmetic` and `compare` have.
 constexpr bool is_defined_on_residues(BinaryOp op) {

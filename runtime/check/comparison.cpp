@@ -45,7 +45,7 @@ public:
       : expected_(expected), before_(before), got_(got), useful_(expected), result_(result) {}
 
   void run() {
-    bool real = is_float(got_.dtype()) && expected_.integer.empty();
+    bool real = expected_.is_real();
     ComparedOutput compared{expected_.buffer->name, got_.size(), 0};
     for (std::int64_t n = 0; n < got_.size(); ++n) {
       double bound = expected_.error_at(n);
@@ -139,7 +139,7 @@ private:
 } // namespace
 
 UsefulBound::UsefulBound(const ReferenceOutput &expected) : expected_(expected) {
-  if (!is_float(expected.buffer->dtype) || !expected.integer.empty()) {
+  if (!expected.is_real()) {
     auto [least, most] = std::ranges::minmax(expected.value);
     widest_ = std::max(most - least, 1.0);
     return;
@@ -155,7 +155,7 @@ bool UsefulBound::operator()(std::int64_t position) const {
   double error = expected_.error_at(position);
   if (error == 0 || !(error < no_bound))
     return error == 0;
-  if (is_float(expected_.buffer->dtype) && expected_.integer.empty())
+  if (expected_.is_real())
     return error <= widest_;
   auto at = static_cast<std::size_t>(position);
   return expected_.highest[at] - expected_.lowest[at] < widest_;

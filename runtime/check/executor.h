@@ -1,6 +1,7 @@
 #pragma once
 /// Executors of lowered schedules: the simulator or a GPU.
 
+#include "dsl/expr/error.h"
 #include "dsl/ir/array.h"
 #include "dsl/ir/residues.h"
 #include "lowering/plan.h"
@@ -30,9 +31,9 @@ public:
   virtual bool has_residues() const { return false; } ///< whether it has `run_residues`
   /// The same with residues in the place of floating-point numbers (dsl/ir/residues.h), in the arrays and
   /// scalars too.
-  virtual Execution run_residues(Arithmetic /*arithmetic*/, const kernel::Plan &plan, std::span<Array> arrays,
-                                 std::span<const Scalar> scalars) {
-    return run(plan, arrays, scalars);
+  virtual Execution run_residues(Arithmetic /*arithmetic*/, const kernel::Plan & /*plan*/,
+                                 std::span<Array> /*arrays*/, std::span<const Scalar> /*scalars*/) {
+    internal_error("the executor has floating-point numbers only");
   }
 };
 

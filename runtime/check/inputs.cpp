@@ -132,11 +132,11 @@ void randomize_in_range(Array &array, CheckRun run, std::size_t parameter, Rando
 void randomize_steeply(Array &array, CheckRun run, Random &random) {
   constexpr double golden = 0.6180339887498949; // multiples of it are spread evenly over [0, 1) in any number
   for (std::int64_t n = 0; n < array.size(); ++n) {
-    double place = 0, scattered = 0, rest = static_cast<double>(array.shape().size());
+    double place = 0, scattered = 0, rank = static_cast<double>(array.shape().size());
     std::int64_t position = n;
     for (std::size_t d = array.shape().size(); d-- > 0; position /= array.shape()[d]) {
       auto index = static_cast<double>(position % array.shape()[d]);
-      place += (index + 0.5) / static_cast<double>(array.shape()[d]) / rest;
+      place += (index + 0.5) / static_cast<double>(array.shape()[d]) / rank;
       scattered += index * golden * static_cast<double>(d + 1);
     }
     if (run == CheckRun::scattered)

@@ -85,7 +85,7 @@ bool rounds_to_narrow(const Program &source);
 inline bool is_floating_point(CheckRun run) {
   return run == CheckRun::random || (run >= CheckRun::positive && run <= CheckRun::rising) || is_steep(run);
 }
-/// What stands for floating-point numbers.
+/// The arithmetic of a run.
 inline Arithmetic arithmetic_of(CheckRun run) {
   return run == CheckRun::residue_ring    ? Arithmetic::ring
          : run == CheckRun::residue_field ? Arithmetic::field

@@ -36,6 +36,7 @@ struct ReferenceOutput {
   bool estimated = false;
   std::vector<double> lowest = {}, highest = {}; ///< for integer dtypes, if `error` is not empty
 
+  bool is_real() const { return integer.empty(); } ///< the elements are numbers in `value`, not in `integer`
   double error_at(std::int64_t n) const { return error.empty() ? 0 : error[static_cast<std::size_t>(n)]; }
 };
 

@@ -83,7 +83,7 @@ struct Options {
   RunObserver *observer = nullptr; ///< measures the run; may be null
   /// Use only the compiler's default instruction set for the host. The results have the same bits.
   bool baseline = false;
-  /// What computes floating-point elements. Arrays and scalars have residues in them if it is not `floating`.
+  /// The arithmetic of floating-point elements. If it is not `floating`, arrays and scalars contain residues.
   Arithmetic arithmetic = Arithmetic::floating;
   WeakArrivals weak = {}; ///< for tests of these checks
 };

@@ -67,7 +67,7 @@ TEST_P(RungCounts, AreCountedByAFewBlocksAsByAll) {
       EXPECT_TRUE(some.sampled());
       // If the rows are not a multiple of the threads, the blocks of a one-dimensional grid start anywhere in a
       // row.
-      // Those of a convolution start anywhere in an image.
+      // The tile of a block of a convolution starts anywhere in an image.
       bool wraps = kernel.grid()[0] > 1 && at.size() > 1 && (kernel.grid()[1] == 1 || at.size() == 5);
       if (some.estimated)
         EXPECT_TRUE(wraps) << "only such a grid is estimated";

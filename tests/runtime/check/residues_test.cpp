@@ -20,7 +20,7 @@ using testing::HasSubstr;
 
 constexpr std::int64_t row_count = 6, row_length = 37;
 
-/// What a mistake changes in a softmax.
+/// A mistake in a softmax.
 enum class SoftmaxMistake : std::uint8_t { none, minimum, first_tile, no_rescale };
 
 Program rounded_softmax(DType type = DType::f32, SoftmaxMistake mistake = SoftmaxMistake::none) {
