@@ -108,7 +108,9 @@ private:
   bool is_declared(const Expr &e) {
     const Node &node = nodes_[e.get()];
     const auto *access = e.as<Load>();
-    bool is_worth_it = node.uses > 1 && (e.node().size >= 3 || access) && e.lanes() == 1 &&
+    if (is_tuple(e.dtype())) // its parts are read one by one
+      return false;
+    bool is_worth_it = node.uses > 1 && (e.node().size >= 3 || access || e.as<Part>()) && e.lanes() == 1 &&
                        (!of_parts_ || (e.node().data && (!access || !in_registers(access->buffer->scope))));
     return is_worth_it && (node.in_selects || !node.loads) && (node.outside || !node.divides);
   }

@@ -57,6 +57,10 @@ void unroll_all(Schedule &s, const std::vector<Loop> &loops) {
 /// Of a thread that fills a tile: with 4, some shapes spill registers on sm_90.
 constexpr std::int64_t loads_in_flight = 2;
 
+/// On a multiprocessor. If the number is not stated, NVRTC 13.5 spills registers on sm_90 to make room for
+/// more.
+constexpr std::int64_t blocks_at_once = 2;
+
 /// All threads copy what the block reads in each iteration of `at`, `width` neighbouring channels at a time.
 void share_out(Schedule &s, BlockRef copy, Loop at, std::int64_t threads, std::int64_t width) {
   s.compute_at(copy, at);
@@ -127,6 +131,7 @@ Schedule by_register_tiles(const Program &program, const Target &target, Widths 
     stored.pop_back();
   }
   unroll_all(s, stored);
+  s.launch_bounds(blocks_at_once);
   return s;
 }
 
@@ -163,6 +168,7 @@ Schedule in_tiles(const Program &program, const Target &target) {
   for (const std::string &operand : {stage.X, stage.F})
     share_out(s, s.cache_read(Y, operand, Scope::shared), c_block, 4 * 8 * 16, 1);
   s.unroll(c_step);
+  s.launch_bounds(blocks_at_once);
   return s;
 }
 

