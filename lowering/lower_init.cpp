@@ -2,20 +2,19 @@
 #include "dsl/schedule/primitives/decompose_reduction.h"
 #include "lowering/unit.h"
 
+#include <algorithm>
+
 namespace nestsmith {
 
-/// The loop before which the init is placed: the outermost reduction loop of the block. If there is none, each
-/// element has one update, and the init is placed before the vectorized or tensorized loop, because such a loop
-/// can enclose only one block. Null if there is no such loop either: the init is placed directly before the
-/// block.
+/// The loop before which the init is placed: the outermost reduction loop of the block, or the vectorized or
+/// tensorized loop outside of it, because such a loop can enclose only one block. A vectorized loop encloses no
+/// reduction loops but those of one iteration. Null if there is no such loop: the init is placed directly
+/// before the block.
 static Var place_of_init(const Stmt &root, const Block &block) {
-  auto loops = loops_of(path_to(root, block.id));
-  for (const For *loop : loops)
-    for (const IterVar &iter : block.iters)
-      if (sums_over(block, iter, loop->var))
-        return loop->var;
-  for (const For *loop : loops)
-    if (loop->over_lanes())
+  for (const For *loop : loops_of(path_to(root, block.id)))
+    if (loop->over_lanes() || std::ranges::any_of(block.iters, [&](const IterVar &iter) {
+          return sums_over(block, iter, loop->var);
+        }))
       return loop->var;
   return nullptr;
 }

@@ -180,7 +180,8 @@ std::vector<const Intrinsic *> find_intrinsics(std::string_view name, DType resu
   std::vector<const Intrinsic *> found = all_intrinsics();
   std::erase_if(found,
                 [&](const Intrinsic *x) { return x->name != name || x->meaning.body.buffer->dtype != result; });
-  if (const OwnReducer *reducer = found.empty() ? find_own_reducer(reducer_of_lanes(name), result) : nullptr)
+  if (const OwnReducer *reducer = found.empty() ? find_own_reducer(reducer_of_lanes(name), result) : nullptr;
+      reducer && reducer->commutative) // shuffles exchange the results of any two lanes
     if (const Intrinsic *lanes = lane_reduction(*reducer))
       found.push_back(lanes);
   return found;

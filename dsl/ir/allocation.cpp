@@ -214,13 +214,15 @@ private:
   }
 
   bool is_bound(const Var &var) const {
-    return std::ranges::any_of(result_.loops, [&](const For *x) { return x->var == var && x->axis(); });
+    return renamed_.contains(var) ||
+           std::ranges::any_of(result_.loops, [&](const For *x) { return x->var == var && x->axis(); });
   }
 
   bool all_reads_have(const IterVar &guard) const {
     return std::ranges::all_of(accesses_, [&](const PlacedAccess &access) {
       return access.write || std::ranges::any_of(access.user->block->iters, [&](const IterVar &iter) {
-               return iter.guarded && same(iter.binding, guard.binding) && same(iter.extent, guard.extent);
+               return iter.guarded && same(in_thread(iter.binding), in_thread(guard.binding)) &&
+                      same(iter.extent, guard.extent);
              });
     });
   }

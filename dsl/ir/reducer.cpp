@@ -70,7 +70,8 @@ bool are_alike(const OwnReducer &a, const OwnReducer &b) {
   std::map<Var, Expr> renamed;
   for (std::size_t n = 0; n < 2; ++n)
     renamed[b.combine.parameters[n]] = Expr(a.combine.parameters[n]);
-  return same(a.identity, b.identity) && same(a.combine.meaning, substitute(b.combine.meaning, renamed));
+  return a.commutative == b.commutative && same(a.identity, b.identity) &&
+         same(a.combine.meaning, substitute(b.combine.meaning, renamed));
 }
 
 void check_meaning(const OwnReducer &reducer) {
@@ -140,7 +141,7 @@ Reducer arg_best(const char *name, DType dtype, Reducer best) {
 } // namespace
 
 Reducer define_reducer(std::string name, const Expr &identity,
-                       const std::function<Expr(Expr a, Expr b)> &combine) {
+                       const std::function<Expr(Expr a, Expr b)> &combine, ReducerLaws laws) {
   check_identifier(name, "a reducer's name");
   if (parse_reducer(name))
     refuse(name, "has a name that is taken; give it another one");
@@ -149,7 +150,7 @@ Reducer define_reducer(std::string name, const Expr &identity,
                              to_string(identity)));
   DType dtype = identity.dtype();
   Var a = make_data("a", dtype), b = make_data("b", dtype);
-  OwnReducer made{name, identity, Function{name, dtype, {a, b}, combine(a, b), ""}};
+  OwnReducer made{name, identity, Function{name, dtype, {a, b}, combine(a, b), ""}, laws.commutative};
   check_meaning(made);
   auto find = [&](const OwnReducers &known) {
     return std::ranges::find_if(known.all, [&](const OwnReducer &other) {
@@ -242,6 +243,11 @@ std::vector<OrderEffect> order_effects(Reducer reducer, DType dtype) {
       if (effects[n] != OrderEffect::unknown && reads_rounded(n))
         effects[n] = OrderEffect::unknown;
   return effects;
+}
+
+bool is_commutative(Reducer reducer) {
+  const OwnReducer *own = reducer.definition();
+  return !own || own->commutative;
 }
 
 std::string_view name(Reducer reducer) {

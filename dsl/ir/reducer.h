@@ -3,9 +3,10 @@
 ///
 ///   element = identity;  for each k: element = combine(element, term(k))
 ///
-/// Each reducer is associative and commutative on the values that an element can have, so that a schedule may
-/// split the axes, reorder them, and combine partial results. This holds up to roundings of floating-point sums
-/// and products, and up to the sign of a zero of `max` and `min`.
+/// Each reducer is associative on the values that an element can have, so that a schedule may split the axes
+/// and combine partial results of contiguous ranges. Each is commutative, too, so that a schedule may reorder
+/// the axes, except a reducer that the program declares as not commutative. This holds up to roundings of
+/// floating-point sums and products, and up to the sign of a zero of `max` and `min`.
 ///
 /// `max` and `min` of floating-point numbers ignore a term that is NaN, as fmaxf and fminf do: the element
 /// begins at an infinity, and a comparison with NaN is false. `max(element, term)` is `element < term ? term :
@@ -35,6 +36,7 @@ struct OwnReducer {
   std::string name;
   Expr identity;    ///< a constant, or a tuple of constants; it has the dtype of the elements
   Function combine; ///< of two elements; `combine(a, b)` is a call of it
+  bool commutative = true;
 };
 
 class Reducer {
@@ -63,14 +65,22 @@ inline constexpr std::array reducers = {Reducer::sum, Reducer::product, Reducer:
 ///
 ///   combine(a, t) = combine(a, combine(identity, t))
 ///   combine(identity, a) = a
-///   combine(a, b) = combine(b, a)
+///   combine(a, identity) = a
+///   combine(a, b) = combine(b, a)                           unless `laws` says that it does not hold
 ///   combine(combine(a, b), c) = combine(a, combine(b, c))
+///
+/// A reducer that is not commutative, such as a product of matrices or a composition of functions, combines the
+/// terms in the order of the axes: the last axis varies fastest, as in nested loops. Each directive that would
+/// change this order is refused with [any.order].
 ///
 /// The laws are tested for terms whose parts have ties, zeros of both signs, infinities, NaN and the ends of
 /// their ranges. Values count as equal if both are NaN, if both are zeros, or up to a rounding error. A test on
 /// some values is no proof: that the laws hold for all others is the user's promise.
+struct ReducerLaws {
+  bool commutative = true;
+};
 Reducer define_reducer(std::string name, const Expr &identity,
-                       const std::function<Expr(Expr a, Expr b)> &combine);
+                       const std::function<Expr(Expr a, Expr b)> &combine, ReducerLaws laws = {});
 
 /// The reducer that the program has defined with this name, of this dtype of the identity; null if there is
 /// none.
@@ -104,6 +114,9 @@ enum class OrderEffect : std::uint8_t {
 };
 /// For each part of an element of this dtype. Comparisons and selections do not round.
 std::vector<OrderEffect> order_effects(Reducer reducer, DType dtype);
+
+/// Whether a schedule may change the order of the terms.
+bool is_commutative(Reducer reducer);
 
 std::string_view name(Reducer reducer); ///< "sum"
 /// One of `reducers`; none for any other name.

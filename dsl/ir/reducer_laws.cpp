@@ -80,7 +80,7 @@ bool are_equal(const Scalar &a, const Scalar &b, Arithmetic arithmetic) {
 class Laws {
 public:
   Laws(const OwnReducer &reducer, Arithmetic arithmetic)
-      : arithmetic_(arithmetic), identity_(parts_of(reducer.identity)) {
+      : arithmetic_(arithmetic), commutative_(reducer.commutative), identity_(parts_of(reducer.identity)) {
     std::vector<Expr> operands;
     for (const Var &parameter : reducer.combine.parameters) {
       std::vector<Expr> parts;
@@ -107,6 +107,10 @@ public:
         return fmt::format("does not keep {}: combined with the identity {}, it is {}", text(a), text(none),
                            text(got));
     for (std::size_t a : tested)
+      if (auto got = combined(a, none); !commutative_ && !equal(got, a))
+        return fmt::format("does not keep {}: with the identity {} as the second operand, it is {}", text(a),
+                           text(none), text(got));
+    for (std::size_t a : tested)
       for (std::size_t t : terms)
         if (std::size_t made = combined(none, t); !equal(combined(a, t), combined(a, made)))
           return fmt::format(
@@ -115,10 +119,10 @@ public:
               text(t), text(made), text(a), text(combined(a, t)), text(combined(a, made)));
     for (std::size_t a : tested)
       for (std::size_t b : tested)
-        if (!equal(combined(a, b), combined(b, a)))
+        if (commutative_ && !equal(combined(a, b), combined(b, a)))
           return fmt::format(
-              "is not commutative: of {0} and {1} it makes {2}, and of {1} and {0} it makes {3}; a "
-              "schedule combines terms in any order",
+              "is not commutative: of {0} and {1} it makes {2}, and of {1} and {0} it makes {3}; declare "
+              "it with {{.commutative = false}}, so that a schedule keeps the order of the terms",
               text(a), text(b), text(combined(a, b)), text(combined(b, a)));
     for (std::size_t a : tested)
       for (std::size_t b : tested)
@@ -174,6 +178,7 @@ private:
   }
 
   Arithmetic arithmetic_;
+  bool commutative_;
   std::vector<Expr> identity_, combined_;
   std::vector<Var> vars_; ///< the parts of both operands
   std::vector<Element> elements_;

@@ -59,6 +59,8 @@ json::Value reducer_text(const OwnReducer &reducer) {
                       {"combine", write(combination)}};
   if (!write.values.empty())
     object["values"] = std::move(write.values);
+  if (!reducer.commutative)
+    object["commutative"] = false;
   return object;
 }
 
@@ -274,7 +276,15 @@ private:
                                  object->getArray("values") ? *object->getArray("values") : json::Array{})
                               read.values.push_back(read(part));
                             return read(*combination);
-                          });
+                          },
+                          {.commutative = is_commutative(*object, stage)});
+  }
+
+  static bool is_commutative(const json::Object &reducer, const std::string &stage) {
+    const json::Value *value = reducer.get("commutative");
+    if (value && !value->getAsBoolean())
+      refuse(fmt::format("'commutative' of the reducer of the stage '{}' is neither true nor false", stage));
+    return !value || *value->getAsBoolean();
   }
 
   Definition read_element(const json::Object &object, const std::string &name,

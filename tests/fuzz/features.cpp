@@ -145,6 +145,12 @@ const std::vector<Feature> &features() {
          return std::ranges::any_of(blocks_of(p.body),
                                     [](const Block *block) { return is_tuple(block->body.buffer->dtype); });
        }},
+      {"reducers whose order counts",
+       [](P p) {
+         return std::ranges::any_of(blocks_of(p.body), [](const Block *block) {
+           return block->reduces() && !is_commutative(block->reducer);
+         });
+       }},
       {"functions", [](P p) { return any_expr(p, [](const Expr &e) { return e.as<Call>() != nullptr; }); }},
       {"scalars", [](P p) { return !p.scalars.empty(); }},
       {"sizes", [](P p) { return !p.sizes.empty(); }},

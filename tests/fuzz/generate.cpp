@@ -3,6 +3,7 @@
 #include "tests/fuzz/generator.h"
 
 #include "dsl/expr/math.h"
+#include "tests/dsl/affine_rows.h"
 #include "tests/fuzz/user_intrinsics.h"
 
 #include <algorithm>
@@ -296,7 +297,7 @@ void Generator::add_stage() {
   if (wanted_.empty() && chance(15))
     return add_stage_of_intrinsic();
   if (wanted_.empty() && chance(5))
-    return add_stage_of_best();
+    return add_stage_of_tuples();
   std::vector<Extent> shape = any_shape();
   bool is_mask = chance(5);
   open(shape, !is_mask && chance(tangled_ ? 20 : 40));
@@ -312,24 +313,30 @@ void Generator::add_tensor(const std::vector<Extent> &shape, const Value &value)
   sources_.push_back(stages_.back());
 }
 
-/// A stage of tuples, the best of its terms and the last index of the best, and two stages with the parts.
-void Generator::add_stage_of_best() {
+/// A stage of tuples, and two stages with the parts: the best of its terms and the last index of the best, or a
+/// composition of functions, whose order counts.
+void Generator::add_stage_of_tuples() {
   std::vector<Extent> shape = any_shape();
   open(shape, true);
-  DType type = is_narrow(main_) ? DType::u32 : main_;
+  bool composes = chance(40);
+  DType type = composes || is_narrow(main_) ? DType::u32 : main_;
   Value term = read(type, true);
-  Reducer best = chance(50) ? argmax(type) : argmin(type);
+  Reducer reducer = composes ? test::composed() : chance(50) ? argmax(type) : argmin(type);
+  std::vector<TuplePart> parts = parts_of(identity_of(reducer, type).dtype());
   std::vector<std::string> names(axis_names.begin(),
                                  axis_names.begin() + static_cast<std::ptrdiff_t>(shape.size()));
   Tensor tuples = work_.compute(fresh("T"), sizes_of(shape), names, [&](const std::vector<Expr> &indices) {
     Expr value = definition(term, indices).value;
-    return reduce(best, tuple({{"value", value}, {"index", cast(DType::i32, sums_.back())}}), sums_);
+    Expr last = cast(parts[1].dtype, sums_.back());
+    return reduce(reducer, tuple({{parts[0].name, value}, {parts[1].name, last}}), sums_);
   });
   read_.insert(tuples.buffer());
-  Value index{Expr(0), static_cast<double>(places_.back().extent.value), 0, true};
-  for (const auto &[name, of] : {std::pair("value", term), std::pair("index", index)}) {
+  Value second{Expr(0), static_cast<double>(places_.back().extent.value), 0, true};
+  if (composes)
+    term = second = {Expr(0), all_of_64_bits, 0, true};
+  for (const auto &[n, of] : {std::pair(0, term), std::pair(1, second)}) {
     Tensor part_of = work_.compute(fresh("T"), sizes_of(shape), names, [&](const std::vector<Expr> &indices) {
-      return part(load(tuples.buffer(), indices), std::string_view(name));
+      return part(load(tuples.buffer(), indices), static_cast<std::size_t>(n));
     });
     stages_.push_back({part_of, shape, of.magnitude, of.bits, of.given});
     sources_.push_back(stages_.back());

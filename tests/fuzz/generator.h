@@ -89,7 +89,7 @@ private:
   void add_stage();
   /// Adds a sum whose terms are those of a user's intrinsic. Its vectors are rows of inputs.
   void add_stage_of_intrinsic();
-  void add_stage_of_best();
+  void add_stage_of_tuples();
   /// Adds the tensor of the current stage.
   void add_tensor(const std::vector<Extent> &shape, const Value &value);
   /// T reads the inout tensor, and then an update overwrites that tensor. A later stage reads T, or the update

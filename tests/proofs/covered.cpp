@@ -101,12 +101,17 @@ public:
     readers_.erase(readers_.begin(), readers);
     for (const For *loop : inner_)
       at_.define(*loop);
+    if (access.mask.exists()) // which excludes elements that the load does not read
+      at_.prover.assume(at_.condition(access.mask));
     written_ = in_loops(writer.body.indices, writer);
     read_ = in_loops(access.indices, reader);
     base_ = without(written_, inner_);
     tile_ = without(written_, outer_);
+    Indices first = without(tile_, inner_);        // the constant in the indices is a part of the base
     for (std::size_t d = 0; d < tile_.size(); ++d) // the tile has one element in this dimension
-      tile_[d] = same(base_[d], written_[d]) ? Expr(0) : without_zeros_divided(tile_[d]);
+      tile_[d] = same(base_[d], written_[d])
+                     ? Expr(0)
+                     : without_zeros_divided(tile_[d]) - without_zeros_divided(first[d]);
   }
 
   Proof run() {

@@ -213,6 +213,9 @@ private:
   }
 
   void check_access(const Buffer &buffer, const std::vector<Expr> &indices, int lanes) {
+    ask();
+    Prover::Scope scope(prover_);
+    bool element = flat_ && buffer->scope == Scope::global && is_element(*buffer, indices.front(), lanes);
     for (const Expr &index : indices)
       check(index);
     if (!flat_)
@@ -223,10 +226,8 @@ private:
     std::string text = fmt::format("{}[{}]", buffer->name, nestsmith::to_string(indices.front()));
     if (lanes > 1)
       text.insert(text.size() - 1, fmt::format(" +: {}", lanes));
-    ask();
-    Prover::Scope scope(prover_);
     Formula bounds = all({at_least_0(offset), less_equal(offset + Poly(lanes), translator_.integer(elements))});
-    if (buffer->scope == Scope::global && is_element(*buffer, indices.front(), lanes))
+    if (element)
       bounds = truth(true);
     else if (buffer->scope == Scope::global)
       assume_rows(*buffer, indices.front());
@@ -248,11 +249,12 @@ private:
 
   /// Whether the offset is written as ((i*J + j)*K + k) and each index is proved to be in its dimension. Then
   /// the offset is in the array. Used for three dimensions or more, because products of several sizes are too
-  /// hard for Z3.
+  /// hard for Z3. Then also assumes the bounds of i, of i*J + j and so on, which follow.
   bool is_element(const BufferNode &buffer, const Expr &offset, int lanes) {
     if (buffer.shape.size() < 3 || buffer.strides)
       return false;
     std::vector<Formula> exist;
+    std::vector<Poly> indices_of;      // of the dimensions, the last one first
     std::vector<Expr> left = {offset}; // a sum
     for (std::size_t d = buffer.shape.size(); d-- > 0;) {
       Poly extent = translator_.integer(buffer.shape[d]), index;
@@ -261,9 +263,20 @@ private:
         divide(part, extent, d > 0, rows, index);
       bool last = d + 1 == buffer.shape.size();
       exist.push_back(all({at_least_0(index), less_equal(index + Poly(last ? lanes : 1), extent)}));
+      indices_of.push_back(index);
       left = rows;
     }
-    return prover_.prove(all(exist)).proved();
+    if (!prover_.prove(all(exist)).proved())
+      return false;
+    Poly rows = indices_of.back(), count = translator_.integer(buffer.shape[0]);
+    for (std::size_t d = 1; d < buffer.shape.size(); ++d) {
+      Poly extent = translator_.integer(buffer.shape[d]);
+      prover_.assume(all({at_least_0(rows * extent), less_equal(rows * extent, count * extent - extent)}));
+      rows = rows * extent + indices_of[buffer.shape.size() - 1 - d];
+      count = count * extent;
+      prover_.assume(all({at_least_0(rows), less(rows, count)}));
+    }
+    return true;
   }
 
   /// Adds the terms x*extent of a sum to `rows`, as x, and the others to `rest`.

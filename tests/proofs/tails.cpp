@@ -145,9 +145,12 @@ private:
       claim(at, Claim::tails, iff(at.condition(access->mask), was_read(at, was)), now,
             "masked where it was not");
     for (const Load *access : loads_of(now))
-      if (counts_.count(access->buffer))
-        claim(at, Claim::tails, counts(at, access->buffer, access->indices), now,
-              "reads past the end of " + access->buffer->name);
+      if (counts_.count(access->buffer)) {
+        Formula exists = counts(at, access->buffer, access->indices);
+        if (access->mask.exists()) // which excludes elements that the load does not read
+          exists = any({negate(at.condition(access->mask)), exists});
+        claim(at, Claim::tails, exists, now, "reads past the end of " + access->buffer->name);
+      }
   }
 
   /// Whether the copy read an element instead of the fill.

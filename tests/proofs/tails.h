@@ -12,7 +12,8 @@ namespace nestsmith::proofs {
 ///
 /// The proof is an induction over the order of execution. It proves that every element that counts keeps its
 /// value, and that all other written elements of the buffers in `zero` are 0:
-///   - if all guards of `before` hold, a block reads only elements that count, and its new mask is true;
+///   - if all guards of `before` hold, a block reads only elements that count, or whose mask is false, and its
+///     new mask is true;
 ///   - if a guard of `before` on a spatial axis does not hold, the block writes no element that counts;
 ///   - if a guard on a reduction axis does not hold, each factor of the term is an element of a buffer in
 ///     `zero` that does not count;

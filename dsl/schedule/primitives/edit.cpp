@@ -7,6 +7,7 @@
 #include "dsl/ir/pipeline.h"
 #include "dsl/ir/printer.h"
 #include "dsl/ir/snake.h"
+#include "dsl/ir/term_order.h"
 #include "dsl/schedule/primitives/loop_names.h"
 
 #include <algorithm>
@@ -110,6 +111,13 @@ void Schedule::Edit::commit(Program next, std::vector<std::string> results) {
         {lanes->var->name});
   if (auto breach = find_breach(next, &program()))
     internal_error(fmt::format("after {}: {}\n{}", to_cpp(primitive_, directive_), *breach, print(next)));
+  if (auto breach = find_order_breach(next))
+    refuse("any.order",
+           fmt::format(
+               "block {0} combines its terms by {1}, which is not commutative, in the order of {2}; with "
+               "{3} inside of {4} another order results; keep {3} outside of {4}",
+               breach->block->name, breach->reducer, breach->axes, breach->outer->name, breach->inner->name),
+           {breach->block->name, breach->outer->name, breach->inner->name});
   if (auto breach = find_pipeline_breach(next))
     refuse(breach->requirement, breach->message, breach->culprits);
   if (auto breach = find_snake_breach(next, schedule_.trace_.empty() ? nullptr : &program()))

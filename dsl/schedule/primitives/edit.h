@@ -18,6 +18,8 @@ namespace nestsmith {
 /// Requires [any.handle]: a handle names a loop or a block of the current program of the schedule.
 /// Requires [any.lanes]: a vectorized loop still contains exactly one block and no other loop, and a tensorized
 ///   loop exactly one block and the serial loops of its nest.
+/// Requires [any.order]: a reducer that is not commutative combines its terms in the order of its axes, which
+///   the loops keep: a loop of a more significant digit is outside of the others.
 /// Requires [any.named]: there is one name for each result, or none; each is an identifier that nothing in the
 ///   program has.
 class Schedule::Edit {

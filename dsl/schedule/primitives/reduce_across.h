@@ -18,8 +18,9 @@ namespace nestsmith::primitives {
 ///
 /// On the axis `lane`, the 32 lanes of each warp combine their results by shuffles. On threadIdx.x, with a
 /// multiple of 32 threads and no loop on threadIdx.y or .z, the results of the warps are then combined through
-/// shared memory. On any other thread axis, with another number of threads, and of booleans, which no shuffle
-/// moves, the results of all threads are combined through shared memory: each thread combines all of them.
+/// shared memory. On any other thread axis, with another number of threads, of booleans, which no shuffle
+/// moves, and of a reducer that is not commutative, the results of all threads are combined through shared
+/// memory: each thread combines all of them, in the order of the threads.
 ///
 /// If the result is in registers (the scope `local` or `warp`), each thread gets a copy of it: each lane of the
 /// warp on the axis `lane`, each thread of the block otherwise. If it is in shared or global memory, the first

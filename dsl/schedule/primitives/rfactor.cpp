@@ -107,6 +107,22 @@ void check_alone(const Schedule::Edit &edit, const Block &sum) {
                   {other->id->name, sum.id->name});
 }
 
+/// Parts of a reducer that is not commutative are contiguous ranges of the terms.
+void check_ranges(const Schedule::Edit &edit, const Block &sum, const For &loop) {
+  if (is_commutative(sum.reducer))
+    return;
+  for (const For *other : edit.loops_around(sum.id))
+    if (other->var == loop.var)
+      return;
+    else if (as_int(other->extent) != 1 && is_loop_of_sum(sum, other->var))
+      edit.refuse("rfactor.order",
+                  fmt::format("{0} is not commutative and block {1} also reduces over {2}, which is outside of "
+                              "{3}, so the terms of one iteration of {3} are no contiguous range; use rfactor "
+                              "on {2}, or split {2} into contiguous ranges",
+                              name(sum.reducer), sum.id->name, other->var->name, loop.var->name),
+                  {other->var->name, loop.var->name, sum.id->name});
+}
+
 /// The block that computes the partial sums: the sum with the loop as a new spatial axis in front.
 Block partial_sums(const Schedule::Edit &edit, const Block &sum, const For &loop, const Buffer &parts,
                    const BlockId &id) {
@@ -159,6 +175,7 @@ BlockRef Schedule::rfactor(Loop handle, Caller caller) {
   const Block &sum = find_sum(edit, loop);
   edit.require_serial("rfactor.serial", loop);
   check_alone(edit, sum);
+  check_ranges(edit, sum, loop);
   require_whole(edit, "rfactor.whole", sum);
 
   const Buffer &buffer = sum.body.buffer;

@@ -22,6 +22,9 @@ namespace nestsmith::primitives {
 /// Requires [rfactor.alone]: no other block of the nest uses the buffer of the sum.
 /// Requires [rfactor.whole]: the loops compute all elements of the buffer of the sum. After `compute_at`, they
 ///   may compute only the elements that the readers need.
+/// Requires [rfactor.order]: if the reducer is not commutative, k is outside of the other loops of the
+/// reduction,
+///   so that the partial results are those of contiguous ranges.
 /// Ensures: the results are the same sums, added in another order.
 extern const Primitive rfactor;
 
