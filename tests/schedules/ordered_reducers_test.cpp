@@ -49,6 +49,22 @@ TEST(OrderedReducers, CombineRangesOfThreads) {
       }
 }
 
+/// The last block combines the ranges of the blocks in their order, although they arrive in another one.
+TEST(OrderedReducers, CombineRangesOfBlocks) {
+  for (auto [m, n] : {std::pair(3, 130), std::pair(2, 1), std::pair(4, 31)}) {
+    Schedule s(affine_rows(m, n));
+    BlockRef all = s.block("all");
+    s.bind(s.loops(all)[0], Axis::block_y);
+    Loop row = s.loops(all)[0], part = s.split<2>(s.loops(all).back(), {4, infer})[0];
+    s.rfactor(part);
+    s.bind(part, Axis::block_x);
+    s.reverse_compute_at(all, row);
+    s.last_block(part);
+    EXPECT_TRUE(same_meaning(s));
+    expect_right(s);
+  }
+}
+
 TEST(OrderedReducers, RefuseInterleavedThreadsAndShuffles) {
   Schedule s(affine_rows(5, 128));
   BlockRef all = s.block("all");
