@@ -4,7 +4,9 @@
 #include "dsl/ir/region.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <optional>
 
 namespace nestsmith {
 
@@ -13,8 +15,68 @@ namespace {
 /// A dimension of a temporary that is padded past its shape.
 struct Padding {
   Expr extent; ///< the elements that exist and have been written
-  bool zero;   ///< whether the elements past the shape are 0
+  bool filled; ///< whether the elements past the shape have the fill of the buffer
 };
+
+/// A load, or one below conversions; null for any other expression.
+const Load *load_below_casts(const Expr &e) {
+  const Expr *inside = &e;
+  while (const auto *conversion = inside->as<Cast>())
+    inside = &conversion->a;
+  return inside->as<Load>();
+}
+
+/// The factors of a product.
+void collect_factors(const Expr &e, std::vector<Expr> &factors) {
+  const auto *product = e.as<Binary>();
+  if (!product || product->op != BinaryOp::mul)
+    return factors.push_back(e);
+  collect_factors(product->a, factors);
+  collect_factors(product->b, factors);
+}
+
+/// Whether each conversion keeps the value: 0, 1, or an infinity between floating-point types.
+bool survives_casts(const Expr &value, DType from) {
+  if (const auto *real = value.as<FloatImm>())
+    return real->value == 0 || real->value == 1 || (std::isinf(real->value) && is_float(from));
+  auto integer = as_int(value);
+  return integer && (*integer == 0 || *integer == 1);
+}
+
+/// A load of a term, and the value of it with which the term is the identity of the reducer.
+struct NeededFill {
+  const Load *access;
+  Expr fill;
+};
+/// For a term x*y*… of a sum or a product, and a term x of a maximum or a minimum, where each factor is a load,
+/// possibly converted: what to load past the end of an axis, so that the term changes nothing. One zero factor
+/// is not sufficient, because 0*NaN is not 0. None for any other term.
+std::optional<std::vector<NeededFill>> needed_fills(const Block &block) {
+  auto term = term_of(block);
+  if (!term || block.reducer.definition())
+    return std::nullopt;
+  const Expr identity = identity_of(block.reducer, term->dtype());
+  std::vector<Expr> factors;
+  if (block.reducer == Reducer::sum || block.reducer == Reducer::product)
+    collect_factors(*term, factors);
+  else
+    factors = {*term};
+  std::vector<NeededFill> needed;
+  for (const Expr &factor : factors) {
+    const Load *access = load_below_casts(factor);
+    if (!access || access->mask.exists())
+      return std::nullopt;
+    DType dtype = access->buffer->dtype;
+    if (factor.as<Load>())
+      needed.push_back({access, identity});
+    else if (survives_casts(identity, dtype))
+      needed.push_back({access, is_float(identity.dtype()) ? constant(dtype, identity.as<FloatImm>()->value)
+                                                           : constant(dtype, *as_int(identity))});
+    else
+      return std::nullopt;
+  }
+  return needed;
+}
 
 class Filler {
 public:
@@ -25,6 +87,7 @@ public:
     if (!any_guard()) // all tiles are full
       return program_;
     find_conditions();
+    find_fills();
     // An init may precede the caches that its update reads, so repeat this until nothing is added.
     for (std::size_t known = ~std::size_t{0}; known != padding_.size();) {
       known = padding_.size();
@@ -58,6 +121,33 @@ private:
           conditions_[block->body.buffer].push_back(iter.binding);
   }
 
+  /// Collects the fills that reductions need past the ends of their axes, and passes them on from the copies of
+  /// a buffer to the buffer. If the readers of a buffer need several, those that need 0 get it.
+  void find_fills() {
+    for (const Block *block : blocks_of(program_.body))
+      if (std::ranges::any_of(block->iters, [](const IterVar &x) { return x.guarded && x.is_summed(); }))
+        for (const NeededFill &needed : needed_fills(*block).value_or(std::vector<NeededFill>()))
+          agree(needed.access->buffer, needed.fill);
+    for (std::size_t known = ~std::size_t{0}; known != fills_.size();) {
+      known = fills_.size();
+      for (const Block *block : blocks_of(program_.body))
+        if (const auto *source = block->body.value.as<Load>(); source && fills_.contains(block->body.buffer))
+          agree(source->buffer, fills_.at(block->body.buffer));
+    }
+  }
+
+  void agree(const Buffer &buffer, const Expr &fill) {
+    Expr &known = fills_.try_emplace(buffer, fill).first->second;
+    if (!same(known, fill))
+      known = constant(buffer->dtype, 0);
+  }
+
+  /// The value of elements past the shape of a cache.
+  Expr fill_of(const Buffer &buffer) const {
+    auto known = fills_.find(buffer);
+    return known == fills_.end() ? constant(buffer->dtype, 0) : known->second;
+  }
+
   /// Whether a condition of a writer of the buffer depends on a loop of the axis. Then the guard of the axis
   /// may be the only guard of the reader under which the condition holds.
   bool written_under_guard(const Buffer &buffer, const IterVar &iter) const {
@@ -82,10 +172,10 @@ private:
     auto pure = [](const Expr &e) { return !e.exists() || !reads_memory(e); };
     return access && pure(access->mask) && pure(access->fill) && access->buffer->scope == Scope::global;
   }
-  /// Whether the copy stores 0 where its mask is false.
-  static bool fills_zeros(const Block &copy) {
+  /// Whether the copy stores the fill of its buffer where its mask is false.
+  bool fills(const Block &copy) const {
     const auto &access = *copy.body.value.as<Load>();
-    return !access.mask.exists() || same(access.fill, constant(access.buffer->dtype, 0));
+    return !access.mask.exists() || same(access.fill, fill_of(copy.body.buffer));
   }
 
   /// Whether the index is inside the dimension of this extent for all values of the block's axes. An axis whose
@@ -124,8 +214,8 @@ private:
   }
 
   /// Whether the block may load without the guard of this axis: every load exists and has been written. Each
-  /// load that the axis indexes exists up to `extent` and, unless `end` is null, is 0 from `end` on. A buffer
-  /// that is longer than `end` has elements of its source there.
+  /// load that the axis indexes exists up to `extent` and, unless `end` is null, is the fill of its buffer from
+  /// `end` on. A buffer that is longer than `end` has elements of its source there.
   bool loads_reach(const Block &block, const IterVar &iter, const Expr &extent, const Expr &end) const {
     for (const Load *access : loads_of(block)) {
       if (access->buffer == block.body.buffer)
@@ -145,7 +235,7 @@ private:
         }
         if (!holds(extent <= it->second.extent))
           return false;
-        if (end.exists() && !(it->second.zero && holds(access->buffer->shape[d] <= end)))
+        if (end.exists() && !(it->second.filled && holds(access->buffer->shape[d] <= end)))
           return false;
       }
     }
@@ -189,7 +279,7 @@ private:
       if (cut[d]) // a padded array would be larger
         continue;
       Expr extent = buffer->shape[d], begun; // the end of the first writer, which may be an init
-      bool possible = true, zero = true;
+      bool possible = true, filled = true;
       for (const Block *writer : writers) {
         const IterVar *iter = axis_at(*writer, d);
         if (!iter || !only_ends(*writer)) {
@@ -207,39 +297,27 @@ private:
         const IterVar &iter = *axis_at(*writer, d);
         possible = is_copy(*writer) || loads_reach(*writer, iter, extent, {});
         const auto *source = writer->body.value.as<Load>();
-        bool copies = source && !source->mask.exists() && loads_reach(*writer, iter, extent, buffer->shape[d]);
-        zero = zero && ((is_copy(*writer) && fills_zeros(*writer)) || copies);
+        bool copies = source && !source->mask.exists() && same(fill_of(source->buffer), fill_of(buffer)) &&
+                      loads_reach(*writer, iter, extent, buffer->shape[d]);
+        filled = filled && ((is_copy(*writer) && fills(*writer)) || copies);
       }
       if (possible)
-        padding_[{buffer, d}] = {extent, zero};
+        padding_[{buffer, d}] = {extent, filled};
     }
   }
 
-  /// Whether the term of a sum is x*y*…, where each factor is a load that is zero past the end of the axis. A
-  /// factor may be converted. Zero is the identity of a sum only.
-  bool sum_ignores(const Block &block, const IterVar &iter) const {
-    auto term = term_of_sum(block);
-    if (!term)
-      return false;
-    std::vector<Expr> factors{*term};
-    while (!factors.empty()) {
-      Expr factor = factors.back();
-      factors.pop_back();
-      if (const auto *product = factor.as<Binary>(); product && product->op == BinaryOp::mul) {
-        factors.push_back(product->a);
-        factors.push_back(product->b);
-        continue;
-      }
-      while (const auto *conversion = factor.as<Cast>()) // a conversion of 0 is 0
-        factor = conversion->a;
-      const auto *access = factor.as<Load>();
-      bool indexed = access && !access->mask.exists() &&
-                     std::any_of(access->indices.begin(), access->indices.end(),
-                                 [&](const Expr &index) { return uses(index, iter.var); });
-      if (!indexed)
-        return false;
-    }
-    return loads_reach(block, iter, reach(iter), iter.extent);
+  /// Whether the term is the identity of the reducer past the end of the axis.
+  bool term_vanishes(const Block &block, const IterVar &iter) const {
+    auto needed = needed_fills(block);
+    return needed &&
+           std::ranges::all_of(*needed,
+                               [&](const NeededFill &x) {
+                                 return same(fill_of(x.access->buffer), x.fill) &&
+                                        std::ranges::any_of(x.access->indices, [&](const Expr &index) {
+                                          return uses(index, iter.var);
+                                        });
+                               }) &&
+           loads_reach(block, iter, reach(iter), iter.extent);
   }
 
   Stmt rewrite(const Stmt &stmt) {
@@ -262,7 +340,7 @@ private:
       const auto *access = copy.body.value.as<Load>();
       bool masked = access->mask.exists();
       copy.body.value = load(access->buffer, access->indices, masked ? access->mask && mask : mask,
-                             masked ? access->fill : constant(access->buffer->dtype, 0));
+                             masked ? access->fill : fill_of(block->body.buffer));
     }
     return make_block(std::move(copy));
   }
@@ -271,7 +349,7 @@ private:
     if (!holds(Expr(0) <= iter.binding))
       return false;
     if (iter.kind == IterKind::reduction)
-      return sum_ignores(block, iter);
+      return term_vanishes(block, iter);
     bool padded = false;
     for (std::size_t d = 0; d < block.body.indices.size(); ++d) {
       if (!uses(block.body.indices[d], iter.var))
@@ -302,6 +380,7 @@ private:
   Bounds bounds_;
   Placements placements_;
   std::map<std::pair<Buffer, std::size_t>, Padding> padding_;
+  std::map<Buffer, Expr> fills_;                   ///< of buffers that reductions read past the end
   std::map<Buffer, std::vector<Expr>> conditions_; ///< bindings of guards that are no end of the buffer
 };
 

@@ -2,12 +2,13 @@
 
 #include "tests/proofs/tails.h"
 
+#include "dsl/ir/interpret.h"
 #include "dsl/ir/printer.h"
 #include "tests/proofs/instance.h"
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <set>
+#include <map>
 
 namespace nestsmith::proofs {
 
@@ -20,31 +21,42 @@ const IterVar *guard_that_went(const Block &was, const IterVar &now) {
   return nullptr;
 }
 
-/// Whether the masked elements are 0.
-bool fills_zeros(const Load &access) {
-  return access.mask.exists() && same(access.fill, constant(access.buffer->dtype, 0));
-}
+/// A factor of a term without conversions, and the value with which the term is the identity of its reducer.
+struct Factor {
+  Expr expr, value;
+};
 
-/// Returns the factors of the term of a sum without conversions, or none if the block is not a sum.
-std::vector<Expr> factors_of(const Block &block) {
-  const auto *sum = block.body.value.as<Binary>();
-  const auto *old = sum && sum->op == BinaryOp::add ? sum->a.as<Load>() : nullptr;
-  bool own = old && !old->mask.exists() && old->buffer == block.body.buffer;
-  if (!own || !std::equal(old->indices.begin(), old->indices.end(), block.body.indices.begin(), same))
+/// Returns the factors of the term of a sum or a product, or the term of a maximum or a minimum; none if the
+/// block reduces by another reducer.
+std::vector<Factor> factors_of(const Block &block) {
+  auto term = term_of(block);
+  if (!block.reduces() || !term || block.reducer.definition())
     return {};
-  std::vector<Expr> factors{sum->b};
+  bool multiplies = block.reducer == Reducer::sum || block.reducer == Reducer::product;
+  Expr identity = identity_of(block.reducer, term->dtype());
+  std::vector<Factor> factors{{*term, identity}};
   for (std::size_t n = 0; n < factors.size();) {
-    Expr factor = factors[n];
-    if (const auto *product = factor.as<Binary>(); product && product->op == BinaryOp::mul) {
-      factors[n] = product->a;
-      factors.push_back(product->b);
+    Expr factor = factors[n].expr;
+    if (const auto *product = factor.as<Binary>(); multiplies && product && product->op == BinaryOp::mul) {
+      factors[n].expr = product->a;
+      factors.push_back({product->b, identity});
     } else if (const auto *conversion = factor.as<Cast>()) {
-      factors[n] = conversion->a;
+      factors[n].expr = conversion->a;
     } else {
       ++n;
     }
   }
+  for (Factor &factor : factors) // the value whose conversion is the identity
+    if (DType dtype = factor.expr.dtype(); dtype != identity.dtype())
+      factor.value = is_float(identity.dtype()) ? constant(dtype, identity.as<FloatImm>()->value)
+                                                : constant(dtype, as_int(identity).value_or(0));
   return factors;
+}
+
+/// Whether a conversion of the value is the same number again.
+bool is_kept_by_conversions(const Factor &factor, const Block &block) {
+  Expr identity = identity_of(block.reducer, term_of(block)->dtype());
+  return evaluate(cast(identity.dtype(), factor.value), {}) == evaluate(identity, {});
 }
 
 class Tails {
@@ -63,9 +75,9 @@ public:
       check_reads(*was_[n], *now_[n]);
       check_guards(*was_[n], *now_[n]);
     }
-    while (!zero_left_.empty()) {
-      Buffer buffer = zero_left_.back();
-      zero_left_.pop_back();
+    while (!filled_left_.empty()) {
+      Buffer buffer = filled_left_.back();
+      filled_left_.pop_back();
       for (const Block *block : now_)
         if (block->body.buffer == buffer)
           check_zero(*block);
@@ -125,14 +137,14 @@ private:
     return false;
   }
 
-  /// Returns the load of a copy to which the pass has added a mask, or null. If the copy had no mask before,
-  /// the fill must be 0.
+  /// Returns the load of a copy to which the pass has added a mask, or null. If the copy had a mask before, the
+  /// fill must be the same.
   static const Load *new_mask(const Block &was, const Block &now) {
     const auto *old = was.body.value.as<Load>(), *access = now.body.value.as<Load>();
     if (!old || !access || !access->mask.exists() || same(was.body.value, now.body.value) ||
         old->buffer != access->buffer || !std::ranges::equal(old->indices, access->indices, same))
       return nullptr;
-    return (old->mask.exists() ? same(old->fill, access->fill) : fills_zeros(*access)) ? access : nullptr;
+    return !old->mask.exists() || same(old->fill, access->fill) ? access : nullptr;
   }
 
   /// Makes the claims for the iterations that the old guards include.
@@ -181,42 +193,53 @@ private:
   }
 
   void check_sum(Instance &at, const Block &sum, const IterVar &axis) {
-    std::vector<Expr> factors = factors_of(sum);
+    std::vector<Factor> factors = factors_of(sum);
     if (factors.empty())
       fail(sum, fmt::format("the guard of {} went from what is no sum", axis.var->name));
-    for (const Expr &factor : factors)
-      check_value(at, sum, factor, fmt::format("where {} is past its end", axis.var->name));
+    for (const Factor &factor : factors)
+      if (is_kept_by_conversions(factor, sum))
+        check_value(at, sum, factor.expr, factor.value,
+                    fmt::format("where {} is past its end", axis.var->name));
+      else
+        fail(sum, fmt::format("a conversion changes {}", to_string(factor.value)));
   }
 
-  /// Makes the claim for a block that writes to a buffer in `zero`.
+  /// Makes the claim for a block that writes to a buffer in `filled`.
   void check_zero(const Block &block) {
     Instance at(after_, block);
     at.prover.assume(negate(counts(at, block.body.buffer, block.body.indices)));
-    check_value(at, block, block.body.value, fmt::format("past the end of {}", block.body.buffer->name));
+    check_value(at, block, block.body.value, filled_.at(block.body.buffer),
+                fmt::format("past the end of {}", block.body.buffer->name));
   }
 
-  /// Claims that the value is 0.
-  void check_value(Instance &at, const Block &block, const Expr &value, const std::string &where) {
-    if (same(value, constant(value.dtype(), 0)))
+  /// Claims that the value is `expected`, a constant.
+  void check_value(Instance &at, const Block &block, const Expr &value, const Expr &expected,
+                   const std::string &where) {
+    if (same(value, expected))
       return;
     const auto *access = value.as<Load>();
     if (!access)
-      return fail(block, fmt::format("{} is not known to be 0 {}", to_string(value), where));
-    std::string what = fmt::format("{} is not 0 {}", to_string(value), where);
-    if (fills_zeros(*access))
+      return fail(block,
+                  fmt::format("{} is not known to be {} {}", to_string(value), to_string(expected), where));
+    std::string what = fmt::format("{} is not {} {}", to_string(value), to_string(expected), where);
+    bool masked = access->mask.exists();
+    if (masked && same(access->fill, expected))
       return claim(at, Claim::tails, negate(at.condition(access->mask)), block, what);
-    if (bool masked = access->mask.exists(); masked || !is_cache(access->buffer))
+    if (masked || !is_cache(access->buffer))
       return fail(block, what);
-    if (zero_.insert(access->buffer).second)
-      zero_left_.push_back(access->buffer);
+    auto [known, fresh] = filled_.try_emplace(access->buffer, expected);
+    if (!same(known->second, expected))
+      return fail(block, what);
+    if (fresh)
+      filled_left_.push_back(access->buffer);
     claim(at, Claim::tails, negate(counts(at, access->buffer, access->indices)), block, what);
   }
 
   const Program &before_, &after_;
   std::vector<const Block *> was_, now_;
   std::map<Buffer, Buffer> counts_; ///< padded temporaries, with their old buffers
-  std::set<Buffer> zero_;
-  std::vector<Buffer> zero_left_; ///< buffers in `zero` whose writers are not yet checked
+  std::map<Buffer, Expr> filled_;   ///< buffers with a known value past their shapes
+  std::vector<Buffer> filled_left_; ///< those whose writers are not yet checked
   Proof result_;
 };
 

@@ -5,9 +5,11 @@
 #include "tests/schedules/rung.h"
 
 #include "dsl/ir/fill_tails.h"
+#include "dsl/ir/printer.h"
 #include "dsl/ir/tensor.h"
 #include "dsl/schedule/schedule.h"
 #include "schedules/workloads.h"
+#include "tests/dsl/rows.h"
 #include "tests/proofs/covered.h"
 #include "tests/proofs/rungs.h"
 #include "tests/triangle.h"
@@ -96,7 +98,7 @@ TEST(TailsThatAreWrong, CopyThatFillsItsTailWithOnes) {
       const Load &access = *block.body.value.as<Load>();
       block.body.value = load(access.buffer, access.indices, access.mask, constant(DType::f32, 1));
     });
-  EXPECT_THAT(prove_tails(before, wrong).failures, Contains(HasSubstr("is not 0 past the end of A_shared")));
+  EXPECT_THAT(prove_tails(before, wrong).failures, Contains(HasSubstr("is not 0.0 past the end of A_shared")));
 }
 
 TEST(TailsThatAreWrong, MaskOneElementTooWide) {
@@ -106,7 +108,7 @@ TEST(TailsThatAreWrong, MaskOneElementTooWide) {
   });
   EXPECT_THAT(
       prove_tails(rung.before, wrong).failures,
-      Contains(testing::AllOf(HasSubstr("is not 0 past the end of A_shared"), HasSubstr("refuted by"))));
+      Contains(testing::AllOf(HasSubstr("is not 0.0 past the end of A_shared"), HasSubstr("refuted by"))));
 }
 
 TEST(TailsThatAreWrong, MaskOneElementTooNarrow) {
@@ -125,14 +127,49 @@ TEST(TailsThatAreWrong, MaskThatFillsOnes) {
     block.body.value = load(access.buffer, access.indices, access.mask, constant(DType::f32, 1));
   });
   EXPECT_THAT(prove_tails(rung.before, wrong).failures,
-              Contains(HasSubstr("more than guards, masks and paddings")));
+              Contains(HasSubstr("is not 0.0 past the end of A_shared")));
+}
+
+/// The maxima of rows, whose tile in shared memory is filled with -infinity past the end of a row.
+Program rows_in_tiles(Reducer reducer) {
+  Schedule s(test::rows(reducer, 5, 70));
+  auto [outer, inner] = s.split<2>(s.loop("k"), {infer, 32});
+  BlockRef tile = s.cache_read(s.block("Y"), "X", Scope::shared);
+  s.compute_at(tile, outer);
+  return s.program();
+}
+
+TEST(Tails, OfEachReducerAreProved) {
+  for (Reducer reducer : reducers) {
+    Program before = rows_in_tiles(reducer), after = with_filled_tails(before);
+    EXPECT_NE(print(before), print(after));
+    Proof proof = prove_tails(before, after);
+    EXPECT_THAT(proof.failures, IsEmpty()) << print(after);
+    EXPECT_GE(proof.proved_of(Claim::tails), 3);
+    for (const Block *block : blocks_of(after.body))
+      EXPECT_TRUE(std::ranges::none_of(block->iters, &IterVar::guarded)) << print(after);
+  }
+}
+
+/// The fill of a sum is no identity of a maximum.
+TEST(TailsThatAreWrong, FillOfAnotherReducer) {
+  for (auto [reducer, message] :
+       {std::pair(Reducer::max, "is not -inf past the end of X_shared"),
+        std::pair(Reducer::min, "is not inf past"), std::pair(Reducer::product, "is not 1.0 past")}) {
+    Program before = rows_in_tiles(reducer);
+    Program wrong = changed(with_filled_tails(before), "X_shared", [](Block &block) {
+      const Load &access = *block.body.value.as<Load>();
+      block.body.value = load(access.buffer, access.indices, access.mask, constant(DType::f32, 0));
+    });
+    EXPECT_THAT(prove_tails(before, wrong).failures, Contains(HasSubstr(message)));
+  }
 }
 
 TEST(TailsThatAreWrong, NoMask) {
   Lowered rung = shared();
   Program wrong = masked(rung.after, "B_shared", [](const Load &) { return Expr(); });
   EXPECT_THAT(prove_tails(rung.before, wrong).failures,
-              Contains(HasSubstr("is not 0 past the end of B_shared")));
+              Contains(HasSubstr("is not 0.0 past the end of B_shared")));
 }
 
 TEST(TailsThatAreWrong, GuardOfWhatTheCallerSees) {
@@ -174,7 +211,7 @@ TEST(TailsThatAreWrong, FactorThatAMaskFillsWithOnes) {
     block.body.value = sum->a + filled * product->b;
   };
   Program before = changed(rung.before, "AB", ones), wrong = changed(rung.after, "AB", ones);
-  EXPECT_THAT(prove_tails(before, wrong).failures, Contains(HasSubstr("is not 0 where k is past its end")));
+  EXPECT_THAT(prove_tails(before, wrong).failures, Contains(HasSubstr("is not 0.0 where k is past its end")));
 }
 
 TEST(TailsThatAreWrong, SumThatTakesAnotherElement) {
@@ -200,7 +237,7 @@ TEST(TailsThatAreWrong, SumWithOneFactorThatIsNotFilled) {
   Program before = s.program(), after = with_filled_tails(before);
   EXPECT_THAT(prove_tails(before, after).failures, IsEmpty());
   Program wrong = changed(after, "AB", [](Block &block) { axis(block, "k").guarded = false; });
-  EXPECT_THAT(prove_tails(before, wrong).failures, Contains(HasSubstr("is not 0 where k is past its end")));
+  EXPECT_THAT(prove_tails(before, wrong).failures, Contains(HasSubstr("is not 0.0 where k is past its end")));
 }
 
 /// Reduces the extent of the innermost loop around the first block of this name by one.

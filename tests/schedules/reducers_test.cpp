@@ -112,15 +112,51 @@ TEST(Reducers, ArePrintedWithTheirIdentity) {
   EXPECT_THAT(print(rows(Reducer::product, 4, 5)), HasSubstr("Y[i] = Y[i]*X[i, k]"));
 }
 
-/// A tile in shared memory is filled with zeros past the end. Zero is the identity of a sum only, so the other
-/// reductions keep their guard.
-TEST(Reducers, KeepTheGuardOfATailOfATile) {
-  for (Reducer reducer : reducers) {
-    Schedule s(rows(reducer, 32, 13));
+bool has_guard(const kernel::Plan &plan) {
+  bool found = false;
+  for (const kernel::Kernel &kernel : plan.kernels)
+    kernel::walk(kernel.body,
+                 [&](const kernel::Stmt &stmt) { found = found || kernel::as<kernel::If>(stmt) != nullptr; });
+  return found;
+}
+
+/// A tile in shared memory is filled past the end with the identity of the reducer that reads it.
+TEST(Reducers, FillTheTailOfATileWithTheirIdentity) {
+  for (Reducer reducer : reducers)
+    for (DType dtype : {DType::f32, DType::u32, DType::i32}) {
+      Schedule s(rows(reducer, 32, 13, dtype));
+      schedules_of_rows()[3].schedule(s);
+      kernel::Plan plan = lower(s);
+      EXPECT_FALSE(has_guard(plan)) << name(reducer) << kernel::print(plan);
+      expect_right(s);
+    }
+}
+
+/// The fill is converted, as the elements are. A type that has no such value keeps the guard.
+TEST(Reducers, KeepTheGuardOfATailWithoutAFill) {
+  struct Case {
+    Reducer reducer;
+    DType stored, dtype;
+    bool guarded;
+  };
+  for (auto [reducer, stored, dtype, guarded] : {Case{Reducer::max, DType::f16, DType::f32, false},
+                                                 {Reducer::min, DType::bf16, DType::f32, false},
+                                                 {Reducer::product, DType::u8, DType::u32, false},
+                                                 {Reducer::max, DType::u8, DType::u32, false},
+                                                 {Reducer::sum, DType::i8, DType::f32, false},
+                                                 {Reducer::max, DType::i8, DType::i32, true},
+                                                 {Reducer::min, DType::u8, DType::u32, true},
+                                                 {Reducer::max, DType::i32, DType::f32, true}}) {
+    SCOPED_TRACE(fmt::format("{} of {}", name(reducer), name(stored)));
+    Workload w("converted");
+    Tensor x = w.placeholder("X", {32, 13}, stored);
+    Reduce k = reduce_axis("k", 13);
+    Schedule s(w.output(
+        {w.compute("Y", {32}, {"i"}, [&](Expr i) { return reduce(reducer, cast(dtype, x(i, k)), {k}); })}));
     schedules_of_rows()[3].schedule(s);
-    kernel::Plan plan = lower(s);
-    EXPECT_EQ(testing::Value(kernel::print(plan), HasSubstr("if")), reducer != Reducer::sum)
-        << name(reducer) << kernel::print(plan);
+    EXPECT_TRUE(same_meaning(s));
+    EXPECT_EQ(has_guard(lower(s)), guarded) << kernel::print(lower(s));
+    expect_right(s);
   }
 }
 
