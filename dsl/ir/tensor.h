@@ -124,7 +124,13 @@ public:
   }
   /// The element at `index` if `mask` is true, otherwise 0. If the mask is false, memory is not accessed.
   template <class... Index> Expr where(Expr mask, Index &&...index) const {
-    return load(buffer_, {Expr(std::forward<Index>(index))...}, std::move(mask), constant(buffer_->dtype, 0));
+    return where_else(std::move(mask), 0, std::forward<Index>(index)...);
+  }
+  /// The same with another value than 0 if the mask is false, such as -infinity for the terms of a maximum. It
+  /// is converted to the dtype of the tensor: integers are exact up to 2^53.
+  template <class... Index> Expr where_else(Expr mask, double fill, Index &&...index) const {
+    return load(buffer_, {Expr(std::forward<Index>(index))...}, std::move(mask),
+                constant(buffer_->dtype, fill));
   }
 
 private:
