@@ -234,12 +234,17 @@ private:
     return std::isnan(imm.value) ? "Real(NAN)" : fmt::format("Real({})", f32_literal(imm.value));
   }
   std::string cast(DType from, DType to, const Expr &operand) const override;
-  bool is_function(BinaryOp op, DType type) const override {
-    return is_floor_of_integers(op, type) || ExprSpeller::is_function(op, type);
+  bool is_function(const Binary &e) const override {
+    return is_floor_of_integers(e.op, e.a.dtype()) ||
+           (is_shift(e.op) && !shifts_within_width(e.a.dtype(), range_of(e.b, bounds_))) ||
+           ExprSpeller::is_function(e);
   }
+  /// The functions of kernels have other names.
   std::string function(BinaryOp op, DType type) const override {
     return is_floor_of_integers(op, type)
                ? fmt::format("{}_{}", op == BinaryOp::floordiv ? "floor_div" : "floor_mod", name(type))
+           : is_shift(op)
+               ? fmt::format("{}_{}", op == BinaryOp::shift_left ? "left_shift" : "right_shift", name(type))
                : ExprSpeller::function(op, type);
   }
   std::string function(const MathFunction &called) const override { return fmt::format("{}_f32", called.name); }
@@ -262,9 +267,9 @@ private:
   std::map<Buffer, std::string> arrays_; ///< results of the stages so far
   Buffer accumulated_;                   ///< the buffer whose element the current stage sums in `sum_`
   std::string sum_;
-  std::set<BinaryOp> used_;                     ///< operators on floating point
-  std::set<std::pair<BinaryOp, DType>> floors_; ///< divisions of integers
-  Bounds bounds_;                               ///< of the axes of the current stage
+  std::set<BinaryOp> used_;                    ///< operators on floating point
+  std::set<std::pair<BinaryOp, DType>> calls_; ///< divisions of integers, and shifts
+  Bounds bounds_;                              ///< of the axes of the current stage
   std::set<DType> rounded_to_;
   std::set<std::size_t> functions_; ///< rows of the functions of mathematics
   bool reals_ = false, negates_ = false;
@@ -303,7 +308,10 @@ void ReferenceWriter::note_operators(const Expr &e) {
     else if (binary && is_float(binary->a.dtype()))
       used_.insert(binary->op);
     if (const auto *binary = sub.as<Binary>(); binary && is_floor_of_integers(binary->op, binary->a.dtype()))
-      floors_.insert({binary->op, binary->a.dtype()});
+      calls_.insert({binary->op, binary->a.dtype()});
+    if (const auto *binary = sub.as<Binary>(); binary && is_shift(binary->op) && !as_int(binary->b))
+      calls_.insert({binary->op, binary->op == BinaryOp::shift_left ? unsigned_type(binary->a.dtype())
+                                                                    : binary->a.dtype()});
     if (const MathFunction *called = math_function(sub))
       functions_.insert(index_of(*called));
     const auto *cast = sub.as<Cast>();
@@ -318,8 +326,8 @@ void ReferenceWriter::note_operators(const Expr &e) {
 }
 
 void ReferenceWriter::operators() {
-  for (const auto &[op, type] : floors_)
-    out_.verbatim(division_text(op, type, "__host__ __device__ inline", function(op, type)));
+  for (const auto &[op, type] : calls_)
+    out_.verbatim(operation_text(op, type, "__host__ __device__ inline", function(op, type)));
   if (!reals_)
     return;
   out_.verbatim(real_definition);

@@ -175,9 +175,7 @@ template <BinaryOp op, Arithmetic kind> constexpr Residue<kind> arithmetic(Resid
     return arithmetic<op, Residue<kind>>(a, b);
 }
 /// The operators that `arithmetic` and `compare` have.
-constexpr bool is_defined_on_residues(BinaryOp op) {
-  return !is_logical(op) && op != BinaryOp::bit_xor && op != BinaryOp::shift_right;
-}
+constexpr bool is_defined_on_residues(BinaryOp op) { return !is_logical(op) && !is_bitwise(op); }
 
 /// The integer that a conversion from a residue gives, before it wraps around. NaN and the infinities give 0.
 template <Arithmetic kind> constexpr std::int64_t to_integer(Residue<kind> x) {

@@ -162,6 +162,21 @@ const std::vector<Feature> &features() {
        [](P p) {
          return index_has(p, {BinaryOp::floordiv, BinaryOp::floormod});
        }},
+      {"bits of indices",
+       [](P p) {
+         return index_has(p, {BinaryOp::bit_and, BinaryOp::bit_or, BinaryOp::bit_xor, BinaryOp::shift_left,
+                              BinaryOp::shift_right});
+       }},
+      {"operators on bits",
+       [](P p) {
+         return any_expr(p, [](const Expr &e) { return e.as<Binary>() && is_bitwise(e.as<Binary>()->op); });
+       }},
+      {"shifts by data",
+       [](P p) {
+         return any_expr(p, [](const Expr &e) {
+           return e.as<Binary>() && is_shift(e.as<Binary>()->op) && e.as<Binary>()->b.node().data;
+         });
+       }},
       {"clamped indices",
        [](P p) {
          return index_has(p, {BinaryOp::min, BinaryOp::max}) ||
