@@ -49,7 +49,7 @@ bool is_of_standalone(const std::string &name) {
       "Reference", "must",     "random_bits", "randomize", "same",      "value_of", "device_array",
       "read_back", "error_of", "narrowed",    "packed",    "spread_of", "result_of"};
   bool in_double = std::ranges::any_of(math_functions(), [&](const MathFunction &function) {
-    return name == fmt::format("{}_of", function.name);
+    return name == fmt::format("{}_of", function.name) || name == fmt::format("{}_error", function.name);
   });
   return in_double || words.count(name) != 0 || name.starts_with("reference_stage_");
 }

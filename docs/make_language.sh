@@ -98,7 +98,7 @@ printf '```\n'
 printf '\n## Functions\n\n'
 head_comment "$root/dsl/expr/math.h"
 printf '\n```cpp\n'
-sed -n '/^Expr [a-z0-9]*(/p' "$root/dsl/expr/math.h"
+sed -n '/^Expr \(fast_\)\{0,1\}[a-z0-9]*(/p' "$root/dsl/expr/math.h"
 printf '```\n'
 printf '\n## Programs\n\n'
 head_comment "$root/dsl/ir/program.h"

@@ -19,8 +19,8 @@
 ///
 /// The further operations are not those of numbers, but functions of their operands: a kernel that computes
 /// them from the same operands has the same result. They are floor division, conversions to narrower types,
-/// which keep the low bits, and the functions of mathematics other than abs, fma, exp and exp2. exp(x) is
-/// exp2(x * c), where c is log2(e) in f32.
+/// which keep the low bits, and the functions of mathematics other than abs, fma, exp, exp2, fast_exp and
+/// fast_divide. exp(x) is exp2(x * c), where c is log2(e) in f32.
 ///
 /// A constant that is no integer, such as 0.5, is m / 2^e with an integer m. In the field this is a quotient.
 /// In the ring, a fixed odd number stands for 1/2.

@@ -2,6 +2,8 @@
 
 #include "tests/fuzz/features.h"
 
+#include "dsl/expr/math_functions.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -146,6 +148,10 @@ const std::vector<Feature> &features() {
                                     [](const Block *block) { return is_tuple(block->body.buffer->dtype); });
        }},
       {"functions", [](P p) { return any_expr(p, [](const Expr &e) { return e.as<Call>() != nullptr; }); }},
+      {"fast functions",
+       [](P p) {
+         return any_expr(p, [](const Expr &e) { return math_function(e) && math_function(e)->own_error; });
+       }},
       {"scalars", [](P p) { return !p.scalars.empty(); }},
       {"sizes", [](P p) { return !p.sizes.empty(); }},
       {"leading dimensions",

@@ -133,6 +133,8 @@ Value Generator::any_function(const Value &a) {
   Value c = constant_of(DType::f32);
   if (2 * a.magnitude + c.magnitude < most_in_f32 && chance(15))
     return {fma(x, 2, c.expr), 2 * a.magnitude + c.magnitude, std::max(a.bits, c.bits), false};
+  if (chance(40))
+    return any_fast_function(a);
   switch (random_.below(16)) {
   case 0:
     return {abs(x), a.magnitude, a.bits, a.given};
@@ -166,6 +168,27 @@ Value Generator::any_function(const Value &a) {
     return {silu(small), 8, 0, false};
   default:
     return {gelu(x), a.magnitude, 0, false};
+  }
+}
+
+/// Where CUDA states an error.
+Value Generator::any_fast_function(const Value &a) {
+  Expr x = a.expr, size = abs(x) + 1, angle = max(min(x, 3), -3);
+  switch (random_.below(7)) {
+  case 0:
+    return {fast_exp(-abs(x)), 1, 0, false};
+  case 1:
+    return {chance(50) ? fast_log(size) : fast_log2(size), a.magnitude + 1, 0, false};
+  case 2:
+    return {fast_sin(angle), 1, 0, false};
+  case 3:
+    return {fast_cos(angle), 1, 0, false};
+  case 4:
+    return {fast_tanh(x), 1, 0, false};
+  case 5:
+    return {fast_pow(size, 0.5F), a.magnitude + 1, 0, false};
+  default:
+    return {fast_divide(x, size), 1, 0, false};
   }
 }
 

@@ -145,6 +145,7 @@ private:
   Value any_shift(const Value &a);
   /// Applies a function of mathematics where it has a number.
   Value any_function(const Value &a);
+  Value any_fast_function(const Value &a);
   Value any_choice(DType type, int depth);
   Expr condition(int depth);
   Expr index_condition();
