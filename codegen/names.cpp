@@ -49,7 +49,7 @@ bool is_of_standalone(const std::string &name) {
       "Reference", "must",     "random_bits", "randomize", "same",      "value_of", "device_array",
       "read_back", "error_of", "narrowed",    "packed",    "spread_of", "result_of"};
   bool in_double = std::ranges::any_of(math_functions(), [&](const MathFunction &function) {
-    return name == fmt::format("{}_of", function.name);
+    return name == fmt::format("{}_of", function.name) || name == fmt::format("{}_error", function.name);
   });
   return in_double || words.count(name) != 0 || name.starts_with("reference_stage_");
 }
@@ -99,7 +99,8 @@ bool is_math_function(std::string_view name) {
 bool is_taken(const std::string &name) {
   return is_cpp_keyword(name) || has_prefix_of_cuda(name) || reserved_words().count(name) ||
          names_a_vector(name) || is_intrinsic(name) || is_data_function(name) || is_math_function(name) ||
-         name.starts_with("floor_div_") || name.starts_with("floor_mod_") || looks_like_a_macro(name);
+         name.starts_with("floor_div_") || name.starts_with("floor_mod_") || name.starts_with("left_shift_") ||
+         name.starts_with("right_shift_") || looks_like_a_macro(name);
 }
 
 } // namespace

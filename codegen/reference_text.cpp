@@ -142,6 +142,10 @@ std::string_view carried_error(ErrorRule rule) {
     return R"(  double of_x = spread_of(x), of_y = spread_of(y);
   double carried = fabs(x.value) * of_y + fabs(y.value) * of_x + of_x * of_y + spread_of(z);
 )";
+  case ErrorRule::quotient:
+    return R"(  double of_x = spread_of(x), of_y = spread_of(y), least = fabs(y.value) - of_y;
+  double carried = least > 0 ? (of_x + fabs(value) * of_y) / least : INFINITY;
+)";
   case ErrorRule::power:
     break;
   }
@@ -156,7 +160,20 @@ std::string_view carried_error(ErrorRule rule) {
 )";
 }
 
-/// `Real exp_f32(const Real &x)`, and the function in double that it calls.
+/// The statements that define `own`: the largest error at the ends and in the middle of the operands'
+/// intervals.
+std::string own_error_text(const MathFunction &function) {
+  std::string text = "  double own = 0, highest = fabs(value) + carried;\n", place, indent = "  ";
+  for (int n = 0; n < function.operands; ++n) {
+    char name = "xyz"[n];
+    text += fmt::format("{0}for (int {1}_end = -1; {1}_end <= 1; ++{1}_end)\n", indent, name);
+    place += fmt::format("{0}.value + {0}_end * spread_of({0}), ", name);
+    indent += "  ";
+  }
+  return text + fmt::format("{}own = fmax(own, {}_error({}highest));\n", indent, function.name, place);
+}
+
+/// `Real exp_f32(const Real &x)`, and the functions in double that it calls.
 std::string real_function(const MathFunction &function) {
   std::vector<std::string> doubles, reals, values, names;
   for (int n = 0; n < function.operands; ++n) {
@@ -168,16 +185,27 @@ std::string real_function(const MathFunction &function) {
   std::string carried(carried_error(function.error));
   for (std::size_t at; (at = carried.find("NAME")) != std::string::npos;)
     carried.replace(at, 4, function.name);
+  std::string own, added = "carried";
+  if (function.own_error) {
+    own = fmt::format("__host__ __device__ inline double {}_error({}, double v) {{\n"
+                      "  const double not_stated = INFINITY;\n"
+                      "  return v < not_stated ? {} : not_stated;\n"
+                      "}}\n",
+                      function.name, fmt::join(doubles, ", "), function.own_error_in_cpp);
+    carried += own_error_text(function);
+    added = "carried + own";
+  }
   std::string in_double = function.in_cpp.empty() ? fmt::format("{}({})", function.name, fmt::join(names, ", "))
                                                   : std::string(function.in_cpp);
   return fmt::format("__host__ __device__ inline double {0}_of({1}) {{ return {2}; }}\n"
+                     "{7}"
                      "__host__ __device__ inline Real {0}_f32({3}) {{\n"
                      "  double value = {0}_of({4});\n"
                      "{5}"
-                     "  return result_of(value, carried, {6});\n"
+                     "  return result_of(value, {8}, {6});\n"
                      "}}\n",
                      function.name, fmt::join(doubles, ", "), in_double, fmt::join(reals, ", "),
-                     fmt::join(values, ", "), carried, 2 * function.ulps + 1);
+                     fmt::join(values, ", "), carried, 2 * function.ulps + 1, own, added);
 }
 
 /// The name of a part as a member of a struct.
@@ -234,12 +262,17 @@ private:
     return std::isnan(imm.value) ? "Real(NAN)" : fmt::format("Real({})", f32_literal(imm.value));
   }
   std::string cast(DType from, DType to, const Expr &operand) const override;
-  bool is_function(BinaryOp op, DType type) const override {
-    return is_floor_of_integers(op, type) || ExprSpeller::is_function(op, type);
+  bool is_function(const Binary &e) const override {
+    return is_floor_of_integers(e.op, e.a.dtype()) ||
+           (is_shift(e.op) && !shifts_within_width(e.a.dtype(), range_of(e.b, bounds_))) ||
+           ExprSpeller::is_function(e);
   }
+  /// The functions of kernels have other names.
   std::string function(BinaryOp op, DType type) const override {
     return is_floor_of_integers(op, type)
                ? fmt::format("{}_{}", op == BinaryOp::floordiv ? "floor_div" : "floor_mod", name(type))
+           : is_shift(op)
+               ? fmt::format("{}_{}", op == BinaryOp::shift_left ? "left_shift" : "right_shift", name(type))
                : ExprSpeller::function(op, type);
   }
   std::string function(const MathFunction &called) const override { return fmt::format("{}_f32", called.name); }
@@ -262,9 +295,9 @@ private:
   std::map<Buffer, std::string> arrays_; ///< results of the stages so far
   Buffer accumulated_;                   ///< the buffer whose element the current stage sums in `sum_`
   std::string sum_;
-  std::set<BinaryOp> used_;                     ///< operators on floating point
-  std::set<std::pair<BinaryOp, DType>> floors_; ///< divisions of integers
-  Bounds bounds_;                               ///< of the axes of the current stage
+  std::set<BinaryOp> used_;                    ///< operators on floating point
+  std::set<std::pair<BinaryOp, DType>> calls_; ///< divisions of integers, and shifts
+  Bounds bounds_;                              ///< of the axes of the current stage
   std::set<DType> rounded_to_;
   std::set<std::size_t> functions_; ///< rows of the functions of mathematics
   bool reals_ = false, negates_ = false;
@@ -303,7 +336,10 @@ void ReferenceWriter::note_operators(const Expr &e) {
     else if (binary && is_float(binary->a.dtype()))
       used_.insert(binary->op);
     if (const auto *binary = sub.as<Binary>(); binary && is_floor_of_integers(binary->op, binary->a.dtype()))
-      floors_.insert({binary->op, binary->a.dtype()});
+      calls_.insert({binary->op, binary->a.dtype()});
+    if (const auto *binary = sub.as<Binary>(); binary && is_shift(binary->op) && !as_int(binary->b))
+      calls_.insert({binary->op, binary->op == BinaryOp::shift_left ? unsigned_type(binary->a.dtype())
+                                                                    : binary->a.dtype()});
     if (const MathFunction *called = math_function(sub))
       functions_.insert(index_of(*called));
     const auto *cast = sub.as<Cast>();
@@ -318,8 +354,8 @@ void ReferenceWriter::note_operators(const Expr &e) {
 }
 
 void ReferenceWriter::operators() {
-  for (const auto &[op, type] : floors_)
-    out_.verbatim(division_text(op, type, "__host__ __device__ inline", function(op, type)));
+  for (const auto &[op, type] : calls_)
+    out_.verbatim(operation_text(op, type, "__host__ __device__ inline", function(op, type)));
   if (!reals_)
     return;
   out_.verbatim(real_definition);

@@ -19,7 +19,9 @@ enum Level {
   conditional_level,
   or_level,
   and_level,
-  xor_level,
+  bit_or_level,
+  bit_xor_level,
+  bit_and_level,
   equality,
   relation,
   shift,
@@ -63,8 +65,14 @@ Operator spelling(BinaryOp op) {
     return {"&&", and_level, and_level, true};
   case BinaryOp::logical_or:
     return {"||", or_level, equality, true};
+  case BinaryOp::bit_and:
+    return {"&", bit_and_level, prefix, false};
+  case BinaryOp::bit_or:
+    return {"|", bit_or_level, prefix, false};
   case BinaryOp::bit_xor:
-    return {"^", xor_level, prefix, false};
+    return {"^", bit_xor_level, prefix, false};
+  case BinaryOp::shift_left:
+    return {"<<", shift, prefix, false};
   case BinaryOp::shift_right:
     return {">>", shift, prefix, false};
   case BinaryOp::min:
@@ -240,9 +248,10 @@ std::string ExprSpeller::cast(DType from, DType to, const Expr &operand) const {
   return fmt::format("({}){}", c_type(to), prefix_operand(operand));
 }
 
-bool ExprSpeller::is_function(BinaryOp op, DType type) const {
+bool ExprSpeller::is_function(const Binary &operation) const {
+  BinaryOp op = operation.op;
   bool floors = op == BinaryOp::floordiv || op == BinaryOp::floormod;
-  return op == BinaryOp::min || op == BinaryOp::max || (floors && is_float(type));
+  return op == BinaryOp::min || op == BinaryOp::max || (floors && is_float(operation.a.dtype()));
 }
 
 std::string ExprSpeller::function(BinaryOp op, DType type) const {
@@ -280,17 +289,20 @@ std::string ExprSpeller::operand(const Expr &e, const Expr &sibling, int context
 
 std::string ExprSpeller::binary(const Binary &b, int context) const {
   DType type = b.a.dtype();
-  if (is_function(b.op, type))
+  if (is_function(b))
     return fmt::format("{}({}, {})", function(b.op, type), spell(b.a, whole), spell(b.b, whole));
   if (const Expr *negative = negated(b)) {
     const auto *again = negative->as<Binary>(); // -(-x)
     return in_parentheses_if(prefix < context,
                              "-" + spell(*negative, again && negated(*again) ? primary : prefix));
   }
+  if (const Expr *operand = complemented(b))
+    return in_parentheses_if(prefix < context, "~" + spell(*operand, prefix));
   Operator op = spelling(b.op);
   // || and && chain at their own level; other operands need a higher one.
   const Binary *first = b.a.as<Binary>();
-  std::string left = operand(b.a, b.b, first && first->op == b.op && op.chains ? op.level : op.context);
+  int level = first && first->op == b.op && op.chains ? op.level : op.context;
+  std::string left = is_shift(b.op) ? spell(b.a, level) : operand(b.a, b.b, level); // `a` alone has the type
   if (auto constant = negative(b.b); constant && b.op == BinaryOp::add)
     return in_parentheses_if(op.level < context, fmt::format("{} - {}", left, -*constant));
   // A floating-point sum keeps its order of evaluation. An index sum may be evaluated from the left: its terms

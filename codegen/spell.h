@@ -51,7 +51,7 @@ protected:
   /// `e` as the operand of a prefix operator, with parentheses if needed.
   std::string prefix_operand(const Expr &e) const;
   /// Whether the operation is a function call instead of an operator: min, max, and floating-point floors.
-  virtual bool is_function(BinaryOp op, DType type) const;
+  virtual bool is_function(const Binary &operation) const;
   /// The name of the function if `is_function` is true.
   virtual std::string function(BinaryOp op, DType type) const;
   /// The name of a function of mathematics.

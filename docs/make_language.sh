@@ -1,6 +1,6 @@
 #!/bin/sh
 # make_language.sh [ROOT]: generates docs/language.md from the headers and prints it: the grammars of dsl/expr/expr.h,
-# dsl/ir/program.h and lowering/kernel.h, the functions of dsl/expr/math.h, and for each primitive in dsl/schedule/primitives/list.inc its method, its picture, its
+# dsl/ir/program.h and lowering/kernel.h, the operators of dsl/expr/expr.h, the functions of dsl/expr/math.h, and for each primitive in dsl/schedule/primitives/list.inc its method, its picture, its
 # requirements and its guarantees. tests/docs_match.sh compares the output with the file.
 set -eu
 root=${1:-$(cd "$(dirname "$0")/.." && pwd)}
@@ -92,10 +92,13 @@ cat <<'HEAD'
 
 HEAD
 head_comment "$root/dsl/expr/expr.h"
+printf '\n```cpp\n'
+sed -n '/^\/\/\/ The operators of C++/,/^$/p' "$root/dsl/expr/expr.h" | sed '/^inline/d;/^$/d'
+printf '```\n'
 printf '\n## Functions\n\n'
 head_comment "$root/dsl/expr/math.h"
 printf '\n```cpp\n'
-sed -n '/^Expr [a-z0-9]*(/p' "$root/dsl/expr/math.h"
+sed -n '/^Expr \(fast_\)\{0,1\}[a-z0-9]*(/p' "$root/dsl/expr/math.h"
 printf '```\n'
 printf '\n## Programs\n\n'
 head_comment "$root/dsl/ir/program.h"

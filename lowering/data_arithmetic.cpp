@@ -2,6 +2,7 @@
 
 #include "dsl/expr/error.h"
 #include "dsl/expr/expr.h"
+#include "dsl/expr/spelling.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -39,6 +40,19 @@ constexpr std::string_view unsigned_modulo = R"(/// a % b. a % 0 is a.
 {specifiers} {type} {name}({type} a, {type} b) {{ return b == 0 ? a : a % b; }}
 )";
 
+constexpr std::string_view left_shift = R"(/// a << b, and 0 where b is {width} or more.
+{specifiers} {type} {name}({type} a, {type} b) {{ return b < {width} ? a << b : 0; }}
+)";
+constexpr std::string_view unsigned_right_shift = R"(/// a >> b, and 0 where b is {width} or more.
+{specifiers} {type} {name}({type} a, {type} b) {{ return b < {width} ? a >> b : 0; }}
+)";
+constexpr std::string_view signed_right_shift =
+    R"(/// a >> b, and 0 or -1 where b is negative, or {width} or more.
+{specifiers} {type} {name}({type} a, {type} b) {{
+  return a >> ((unsigned {type})b < {width} ? b : {width} - 1);
+}}
+)";
+
 std::string_view type_name(DType dtype) {
   return dtype == DType::i32   ? "int"
          : dtype == DType::i64 ? "long long"
@@ -48,25 +62,35 @@ std::string_view type_name(DType dtype) {
 
 constexpr std::string_view device_function = "static __device__ __forceinline__";
 
-Function division(BinaryOp op, DType dtype) {
+/// "floordiv_i32".
+Function operation(BinaryOp op, DType dtype) {
   Var a = make_var("a", dtype), b = make_var("b", dtype);
-  std::string function = fmt::format("{}_{}", op == BinaryOp::floordiv ? "floordiv" : "floormod", name(dtype));
+  std::string function = fmt::format("{}_{}", spelling(op), name(dtype));
   return {.name = function,
           .result = dtype,
           .parameters = {a, b},
           .meaning = binary(op, a, b),
-          .prelude = division_text(op, dtype, device_function, function)};
+          .prelude = operation_text(op, dtype, device_function, function)};
 }
 
-const std::vector<Function> &divisions() {
+/// The divisions and the shifts.
+const std::vector<Function> &operations() {
   static const std::vector<Function> table = [] {
     std::vector<Function> list;
     for (DType dtype : {DType::i32, DType::i64, DType::u32, DType::u64})
-      for (BinaryOp op : {BinaryOp::floordiv, BinaryOp::floormod})
-        list.push_back(division(op, dtype));
+      for (BinaryOp op : {BinaryOp::floordiv, BinaryOp::floormod, BinaryOp::shift_left, BinaryOp::shift_right})
+        if (op != BinaryOp::shift_left || unsigned_type(dtype) == dtype)
+          list.push_back(operation(op, dtype));
     return list;
   }();
   return table;
+}
+
+Expr call_operation(BinaryOp op, DType dtype, const Expr &a, const Expr &b) {
+  auto function = std::ranges::find_if(
+      operations(), [&](const Function &x) { return x.result == dtype && x.meaning.as<Binary>()->op == op; });
+  internal_check(function != operations().end(), "an operation of a dtype that has none");
+  return call(*function, {cast(dtype, a), cast(dtype, b)});
 }
 
 /// CUDA's __float2int_rz and __float2uint_rz are the instruction cvt.rzi, which saturates and gives 0 for NaN.
@@ -141,19 +165,37 @@ Expr as_unsigned(const Expr &e, DType dtype) {
 
 } // namespace
 
-Expr defined_for_all_operands(BinaryOp op, DType dtype, const Expr &a, const Expr &b) {
-  if (op == BinaryOp::floordiv || op == BinaryOp::floormod) {
-    auto function = std::ranges::find_if(
-        divisions(), [&](const Function &x) { return x.result == dtype && x.meaning.as<Binary>()->op == op; });
-    internal_check(function != divisions().end(), "a division of a dtype that has none");
-    return call(*function, {cast(dtype, a), cast(dtype, b)});
-  }
-  DType wrapping = dtype == DType::i32 ? DType::u32 : DType::u64;
-  return cast(dtype, binary(op, as_unsigned(a, wrapping), as_unsigned(b, wrapping)));
+Expr defined_for_all_operands(BinaryOp op, DType dtype, const Expr &a, const Expr &b, bool shifts_within) {
+  if (op == BinaryOp::floordiv || op == BinaryOp::floormod || (op == BinaryOp::shift_right && !shifts_within))
+    return call_operation(op, dtype, a, b);
+  if (op == BinaryOp::shift_right)
+    return binary(op, cast(dtype, a), cast(dtype, b));
+  DType wrapping = unsigned_type(dtype);
+  Expr x = as_unsigned(a, wrapping), y = as_unsigned(b, wrapping);
+  bool calls = op == BinaryOp::shift_left && !shifts_within;
+  return cast(dtype, calls ? call_operation(op, wrapping, x, y) : binary(op, x, y));
 }
 
-Expr wrap_on_data(const Expr &e, const Bounds &bounds, FunctionRef<Expr(const Expr &)> operand) {
+bool shifts_within_width(DType dtype, const std::optional<Range> &amount) {
+  return amount && amount->low >= 0 && amount->high < 8 * byte_size(dtype);
+}
+
+bool shifts_left_plainly(DType dtype, std::optional<Range> shifted, const std::optional<Range> &amount) {
+  return shifted && shifted->low >= 0 && shifts_within_width(dtype, amount) &&
+         range_of_bits(BinaryOp::shift_left, dtype, shifted, amount);
+}
+
+/// Without `calls_shifts`, a shift stays an operator.
+static Expr wrapped_on_data(const Expr &e, const Bounds &bounds, FunctionRef<Expr(const Expr &)> operand,
+                            bool calls_shifts) {
   const auto *op = e.as<Binary>();
+  if (op && op->op == BinaryOp::shift_left && is_index(e.dtype())) {
+    auto amount = range_of(op->b, bounds);
+    if (shifts_left_plainly(e.dtype(), range_of(op->a, bounds), amount))
+      return {};
+    return defined_for_all_operands(op->op, e.dtype(), operand(op->a), operand(op->b),
+                                    !calls_shifts || shifts_within_width(e.dtype(), amount));
+  }
   bool may_wrap = op && (op->op == BinaryOp::add || op->op == BinaryOp::sub || op->op == BinaryOp::mul) &&
                   is_index(e.dtype()) && (e.node().data || e.dtype() == DType::i32);
   // The value x - (x + 1) is -1, but the subtraction overflows where x + 1 wraps around.
@@ -162,7 +204,16 @@ Expr wrap_on_data(const Expr &e, const Bounds &bounds, FunctionRef<Expr(const Ex
   return defined_for_all_operands(op->op, e.dtype(), operand(op->a), operand(op->b));
 }
 
+Expr wrap_on_data(const Expr &e, const Bounds &bounds, FunctionRef<Expr(const Expr &)> operand) {
+  return wrapped_on_data(e, bounds, operand, false);
+}
+
 Expr define_on_data(const Expr &e, const Bounds &bounds, FunctionRef<Expr(const Expr &)> operand) {
+  if (const auto *op = e.as<Binary>();
+      op && is_shift(op->op) && (op->op == BinaryOp::shift_right || !is_index(e.dtype())))
+    return shifts_within_width(e.dtype(), range_of(op->b, bounds))
+               ? Expr()
+               : defined_for_all_operands(op->op, e.dtype(), operand(op->a), operand(op->b));
   if (const auto *op = e.as<Binary>();
       op && (op->op == BinaryOp::floordiv || op->op == BinaryOp::floormod) && !is_float(op->a.dtype())) {
     if (is_plain_division(*op, bounds))
@@ -174,20 +225,23 @@ Expr define_on_data(const Expr &e, const Bounds &bounds, FunctionRef<Expr(const 
         std::ranges::find_if(conversions(), [&](const Function &x) { return x.result == to->dtype; });
     return function == conversions().end() ? Expr() : call(*function, {operand(to->a)});
   }
-  return wrap_on_data(e, bounds, operand);
+  return wrapped_on_data(e, bounds, operand, true);
 }
 
-std::string division_text(BinaryOp op, DType dtype, std::string_view specifiers, std::string_view name) {
-  bool divides = op == BinaryOp::floordiv;
-  std::string_view text = is_index(dtype) ? (divides ? signed_division : signed_modulo)
-                                          : (divides ? unsigned_division : unsigned_modulo);
+std::string operation_text(BinaryOp op, DType dtype, std::string_view specifiers, std::string_view name) {
+  bool is_signed = is_index(dtype);
+  std::string_view text = op == BinaryOp::floordiv     ? (is_signed ? signed_division : unsigned_division)
+                          : op == BinaryOp::floormod   ? (is_signed ? signed_modulo : unsigned_modulo)
+                          : op == BinaryOp::shift_left ? left_shift
+                          : is_signed                  ? signed_right_shift
+                                                       : unsigned_right_shift;
   return fmt::format(fmt::runtime(text), "specifiers"_a = specifiers, "type"_a = type_name(dtype),
-                     "name"_a = name);
+                     "name"_a = name, "width"_a = 8 * byte_size(dtype));
 }
 
 bool is_data_function(std::string_view name) {
   auto has_it = [&](const Function &x) { return x.name == name; };
-  return std::ranges::any_of(divisions(), has_it) || std::ranges::any_of(conversions(), has_it);
+  return std::ranges::any_of(operations(), has_it) || std::ranges::any_of(conversions(), has_it);
 }
 
 } // namespace nestsmith

@@ -110,7 +110,7 @@ private:
       return rewrite(shifted, done);
     if (const auto *op = e.as<Binary>(); op && op->a.dtype() == DType::i64) {
       Expr a = rewrite(op->a, done), b = rewrite(op->b, done);
-      bool wide_shift = op->op == BinaryOp::shift_right && as_int(op->b).value_or(0) >= 32;
+      bool wide_shift = is_shift(op->op) && !shifts_within_width(DType::i32, range_of(op->b, bounds_));
       bool narrow = a.dtype() == DType::i32 && b.dtype() == DType::i32 && !wide_shift &&
                     (is_comparison(op->op) || fits(rough_range(e, bounds_)) || fits(range_of(e, bounds_)));
       return narrow ? binary(op->op, a, b) : binary(op->op, cast(DType::i64, a), cast(DType::i64, b));

@@ -18,15 +18,17 @@ bool is_in_i32(const std::optional<Range> &values) {
   return values && values->low >= range_of_i32.low && values->high <= range_of_i32.high;
 }
 
+bool is_unsigned_word(DType type) { return type == DType::u32 || type == DType::u64; }
+
 bool is_sum_or_product(const Expr &e) {
   const auto *op = e.as<Binary>();
   return op && (op->op == BinaryOp::add || op->op == BinaryOp::sub || op->op == BinaryOp::mul);
 }
 
-/// Whether the call is a division of two integers, which is index arithmetic if its operands are.
-bool is_division(const nestsmith::Call &made) {
+/// Whether the call is a division or a shift of integers, which is index arithmetic if its operands are.
+bool is_operation(const nestsmith::Call &made) {
   const auto *op = made.function->meaning.as<Binary>();
-  return op && (op->op == BinaryOp::floordiv || op->op == BinaryOp::floormod) &&
+  return op && (op->op == BinaryOp::floordiv || op->op == BinaryOp::floormod || is_shift(op->op)) &&
          is_index(made.function->result);
 }
 
@@ -56,6 +58,9 @@ void ValueRanges::define(const Declare &declare) {
   add(declare.var);
   if (is_data(declare.value))
     data_.insert(declare.var.get());
+  if (is_unsigned_word(declare.var->dtype))
+    if (auto values = range(declare.value))
+      bounds_.set(declare.var, *values);
   if (!is_index(declare.var->dtype))
     return;
   if (!is_data(declare.value))
@@ -89,7 +94,10 @@ Expr ValueRanges::widened(const Expr &e) const {
     bool of_vectors = made && takes_vectors(*made);
     if (made && !of_vectors && is_index(node.dtype()))
       return cast(DType::i64, in_place(*made));
-    bool value = of_vectors || node.as<Load>() || node.as<Lane>() || node.as<Cast>();
+    const auto *conversion = node.as<Cast>();
+    if (conversion && is_unsigned_word(node.dtype()) && is_index(conversion->a.dtype()))
+      return cast(node.dtype(), widened(conversion->a));
+    bool value = of_vectors || node.as<Load>() || node.as<Lane>() || conversion;
     return !value ? Expr() : is_index(node.dtype()) ? cast(DType::i64, node) : node;
   });
 }
@@ -119,7 +127,7 @@ bool ValueRanges::is_data(const Expr &e) const {
     const Var *var = node.as<Var>();
     const auto *conversion = node.as<Cast>();
     const auto *made = node.as<nestsmith::Call>();
-    return node.as<Load>() || node.as<Lane>() || (made && !is_division(*made)) ||
+    return node.as<Load>() || node.as<Lane>() || (made && !is_operation(*made)) ||
            (conversion && is_index(conversion->dtype) && !is_index(conversion->a.dtype())) ||
            (var && data_.contains(var->get()));
   });
@@ -145,8 +153,16 @@ bool ValueRanges::may_overflow(const Expr &e) const {
   return !values || (e.dtype() == DType::i32 && !is_in_i32(values));
 }
 
+bool ValueRanges::shifts_within(const Binary &op) const {
+  return shifts_within_width(op.a.dtype(), as_int(op.b) ? Range{*as_int(op.b), *as_int(op.b)} : range(op.b));
+}
+
 bool ValueRanges::is_other_in_cpp(const Expr &e) const {
   const auto *op = e.as<Binary>();
+  if (op && op->op == BinaryOp::shift_left && is_index(e.dtype()))
+    return !shifts_left_plainly(e.dtype(), range(op->a), range(op->b));
+  if (op && is_shift(op->op))
+    return !shifts_within(*op);
   if (!op || !is_index(op->a.dtype()) || (op->op != BinaryOp::floordiv && op->op != BinaryOp::floormod))
     return false;
   if (auto divisor = as_int(op->b); divisor && *divisor > 0) {
@@ -179,7 +195,8 @@ private:
       const auto *op = node.as<Binary>();
       bool exceeds = values_.may_exceed_i32(node);
       if (op && (exceeds || values_.may_overflow(node) || values_.is_other_in_cpp(node)))
-        return defined_for_all_operands(op->op, node.dtype(), op->a, op->b);
+        return defined_for_all_operands(op->op, node.dtype(), op->a, op->b,
+                                        is_shift(op->op) && values_.shifts_within(*op));
       return exceeds ? cast(DType::i32, cast(DType::u64, node.as<Cast>()->a)) : node; // keeps the low bits
     });
   }
@@ -189,14 +206,16 @@ private:
 
 } // namespace
 
-/// Whether the kernel has integers that are data, conversions, results of calls or choices. Otherwise, the pass
-/// narrow_indices has proved the ranges of all operations.
+/// Whether the kernel has integers that are data, conversions, results of calls or choices, or shifts of them.
+/// Otherwise, the pass narrow_indices has proved the ranges of all operations.
 static bool has_integer_data(const Kernel &kernel) {
   bool found = std::ranges::any_of(kernel.scalars, [](const Var &scalar) { return is_index(scalar->dtype); });
   walk_exprs(kernel.body, [&](const Expr &node) {
     bool chosen = node.as<Select>() && node.node().data; // by a boolean that is data
     bool data = chosen || node.as<Load>() || node.as<Lane>() || node.as<Cast>() || node.as<nestsmith::Call>();
-    found = found || (data && is_index(node.dtype()));
+    const auto *op = node.as<Binary>();
+    bool shifts = op && is_shift(op->op) && !as_int(op->b);
+    found = found || shifts || (data && is_index(node.dtype()));
   });
   return found;
 }

@@ -37,9 +37,11 @@ public:
   /// Whether `e` is a signed sum, difference or product of data that is not proved to stay in the range of its
   /// type.
   bool may_overflow(const Expr &e) const;
-  /// Whether `e` is a floor division or modulo of i32 or i64 whose operands are not proved to be those for
-  /// which C++ has the same result.
+  /// Whether `e` is a floor division or modulo of i32 or i64, or a shift, whose operands are not proved to be
+  /// those for which C++ has the same result.
   bool is_other_in_cpp(const Expr &e) const;
+  /// Whether the amount of a shift is proved to be from 0 to the width of the type, exclusively.
+  bool shifts_within(const Binary &op) const;
 
 private:
   void add(const Var &var);
@@ -54,7 +56,7 @@ private:
   Bounds bounds_;
 };
 
-/// The body of the kernel. Sums, products and divisions that are not proved to have the results of
+/// The body of the kernel. Sums, products, divisions and shifts that are not proved to have the results of
 /// dsl/expr/ops.h in C++ are expressed in terms that C++ defines for all values (lowering/data_arithmetic.h).
 /// Passes that rewrite expressions call this, because less is known of an operand that became a call, unsigned
 /// arithmetic or a variable.

@@ -83,7 +83,8 @@ private:
         for (const Expr &index : access->indices)
           check_width(index);
       if (finished_ && values_.is_other_in_cpp(node))
-        fail("{} has operands that may be negative", to_string(node));
+        fail("{} has operands that may be negative{}", to_string(node),
+             node.as<Binary>() && is_shift(node.as<Binary>()->op) ? ", or shifts by the width or more" : "");
     });
   }
 

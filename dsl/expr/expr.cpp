@@ -46,19 +46,38 @@ Expr fold(BinaryOp op, const IntImm &a, const IntImm &b) {
   }
 }
 
+std::int64_t width_of(DType dtype) { return 8 * byte_size(dtype); }
+
+bool is_shifted_out(std::int64_t amount, DType dtype) { return amount < 0 || amount >= width_of(dtype); }
+
+/// The result of a shift by the width or more.
+Expr shifted_out(BinaryOp op, const Expr &a) {
+  bool keeps_sign = op == BinaryOp::shift_right && is_index(a.dtype());
+  return keeps_sign ? binary(op, a, int_imm(width_of(a.dtype()) - 1, a.dtype())) : int_imm(0, a.dtype());
+}
+
 /// Simplifies integer operations and conditions with a neutral or absorbing operand, such as true && x. Returns
 /// null if no rule applies.
 /// [rule.identity.sum] x + 0 = x, 0 + x = x, x - 0 = x
 /// [rule.identity.product] x*1 = x, 1*x = x, x*0 = 0, 0*x = 0, x//1 = x, x % 1 = 0
-/// [rule.identity.bits] x ^ 0 = x, 0 ^ x = x, x >> 0 = x
+/// [rule.identity.bits] x & 0 = 0, 0 & x = 0, x & -1 = x, -1 & x = x, x | 0 = x, 0 | x = x, x | -1 = -1,
+///     -1 | x = -1, x ^ 0 = x, 0 ^ x = x
+/// [rule.identity.shift] x << 0 = x, x >> 0 = x, 0 << s = 0, 0 >> s = 0 where 0 <= s
 Expr identity(BinaryOp op, const Expr &a, const Expr &b) {
   auto x = as_int(a), y = as_int(b);
+  std::int64_t ones = wrapped(a.dtype(), -1);
   switch (op) {
   case BinaryOp::add:
   case BinaryOp::bit_xor:
     return x == 0 ? b : y == 0 ? a : Expr();
-  case BinaryOp::sub:
+  case BinaryOp::bit_and:
+    return x == 0 || y == ones ? a : y == 0 || x == ones ? b : Expr();
+  case BinaryOp::bit_or:
+    return x == 0 || y == ones ? b : y == 0 || x == ones ? a : Expr();
+  case BinaryOp::shift_left:
   case BinaryOp::shift_right:
+    return x == 0 || y == 0 ? a : y && is_shifted_out(*y, a.dtype()) ? shifted_out(op, a) : Expr();
+  case BinaryOp::sub:
     return y == 0 ? a : Expr();
   case BinaryOp::mul:
     return x == 1 || y == 0 ? b : y == 1 || x == 0 ? a : Expr();
@@ -120,8 +139,9 @@ std::string place_of(std::string_view op, const Expr &a, const Expr &b) {
   return fmt::format(fmt::runtime(is_name ? "in {1}({0}, {2}), " : "in {0} {1} {2}, "), shown(a), op, shown(b));
 }
 
-/// Constants take the other operand's dtype, so that `i + 1` and `x*0.5` read naturally. The dtypes differ.
-void unify(Expr &a, Expr &b, std::string_view op) {
+/// Constants take the other operand's dtype, so that `i + 1` and `x*0.5` read naturally. The amount of a shift
+/// takes the dtype of the operand that is shifted. The dtypes differ.
+void unify(Expr &a, Expr &b, std::string_view op, bool shifts = false) {
   auto adopt = [](Expr &constant_side, DType dtype) {
     const auto *whole = constant_side.as<IntImm>();
     const auto *real = constant_side.as<FloatImm>();
@@ -134,6 +154,8 @@ void unify(Expr &a, Expr &b, std::string_view op) {
   adopt(a, b.dtype());
   if (a.dtype() != b.dtype())
     adopt(b, a.dtype());
+  if (shifts && a.dtype() != b.dtype())
+    b = cast(a.dtype(), b);
   if (a.dtype() != b.dtype())
     refuse(fmt::format("{}the operands of an expression are {} and {}, expected one dtype; "
                        "convert one of them with cast(dtype, …)",
@@ -167,16 +189,20 @@ void check_operator(BinaryOp op, const Expr &a, const Expr &b) {
     if (is_narrow(type))
       refuse(fmt::format("{}{} is a storage type without arithmetic; convert with cast(DType::{}, …)",
                          place_of(spelling(op), a, b), name(type), name(arithmetic_type(type))));
-  bool bitwise = op == BinaryOp::bit_xor || op == BinaryOp::shift_right;
-  if (bitwise && is_float(a.dtype()))
-    refuse(fmt::format("{}bit_xor and shift_right work on integers, got {}; convert with cast(dtype, …)",
-                       place_of(spelling(op), a, b), name(a.dtype())));
-  if (op != BinaryOp::shift_right)
-    return;
-  std::int64_t width = 8 * byte_size(a.dtype());
-  if (auto bits = as_int(b); !bits || *bits < 0 || *bits >= width)
-    refuse(fmt::format("{} shifts by a constant from 0 to {}, got {}", name(a.dtype()), width - 1,
-                       bits ? std::to_string(*bits) : "an expression"));
+  for (DType type : {a.dtype(), b.dtype()})
+    if (is_bitwise(op) && is_float(type))
+      refuse(fmt::format("{}{} works on the bits of integers, got {}; convert with cast(dtype, …)",
+                         place_of(spelling(op), a, b), spelling(op), name(type)));
+}
+
+/// A shift that the user writes. Other shifts by a constant out of range come from substitutions.
+Expr written_shift(BinaryOp op, Expr a, Expr b) {
+  Expr result = binary(op, a, b);
+  DType type = result.dtype();
+  if (auto amount = as_int(b); amount && is_shifted_out(*amount, type))
+    refuse(fmt::format("{}{} shifts by a constant from 0 to {}, got {}", place_of(spelling(op), a, b),
+                       name(type), width_of(type) - 1, *amount));
+  return result;
 }
 
 Expr make_select(Expr condition, Expr when_true, Expr when_false, bool branches) {
@@ -197,9 +223,9 @@ Expr make_select(Expr condition, Expr when_true, Expr when_false, bool branches)
 } // namespace
 
 std::string_view spelling(BinaryOp op) {
-  constexpr std::array<std::string_view, 16> spellings = {
-      "+",       "-",           "*", "/",  "floordiv", "floormod", "min", "max",
-      "bit_xor", "shift_right", "<", "<=", "==",       "!=",       "&&",  "||"};
+  constexpr std::array<std::string_view, 19> spellings = {
+      "+",       "-",          "*",           "/", "floordiv", "floormod", "min", "max", "bit_and", "bit_or",
+      "bit_xor", "shift_left", "shift_right", "<", "<=",       "==",       "!=",  "&&",  "||"};
   return spellings[static_cast<std::size_t>(op)];
 }
 
@@ -311,10 +337,10 @@ Expr constant_of_bits(DType dtype, std::uint64_t value, bool negative) {
 
 Expr binary(BinaryOp op, Expr a, Expr b) {
   bool same_type = a.dtype() == b.dtype();
-  if (!same_type || !is_index(a.dtype()) || is_logical(op) || op == BinaryOp::shift_right)
+  if (!same_type || !is_index(a.dtype()) || is_logical(op))
     check_operator(op, a, b); // all others are defined on indices
   if (!same_type)
-    unify(a, b, spelling(op));
+    unify(a, b, spelling(op), is_shift(op));
   const auto *x = a.as<IntImm>();
   const auto *y = b.as<IntImm>();
   if (x && y)
@@ -482,14 +508,28 @@ Expr floormod(Expr a, Expr b) { return binary(BinaryOp::floormod, std::move(a), 
 Expr ceildiv(Expr a, Expr b) { return floordiv(std::move(a) + b - Expr(1), b); }
 Expr min(Expr a, Expr b) { return binary(BinaryOp::min, std::move(a), std::move(b)); }
 Expr max(Expr a, Expr b) { return binary(BinaryOp::max, std::move(a), std::move(b)); }
+Expr bit_and(Expr a, Expr b) { return binary(BinaryOp::bit_and, std::move(a), std::move(b)); }
+Expr bit_or(Expr a, Expr b) { return binary(BinaryOp::bit_or, std::move(a), std::move(b)); }
 Expr bit_xor(Expr a, Expr b) { return binary(BinaryOp::bit_xor, std::move(a), std::move(b)); }
-Expr shift_right(Expr a, int bits) { return binary(BinaryOp::shift_right, std::move(a), bits); }
+Expr bit_not(Expr a) { return bit_xor(std::move(a), Expr(-1)); }
+Expr shift_left(Expr a, Expr b) { return written_shift(BinaryOp::shift_left, std::move(a), std::move(b)); }
+Expr shift_right(Expr a, Expr b) { return written_shift(BinaryOp::shift_right, std::move(a), std::move(b)); }
+Expr operator&(Expr a, Expr b) { return bit_and(std::move(a), std::move(b)); }
+Expr operator|(Expr a, Expr b) { return bit_or(std::move(a), std::move(b)); }
+Expr operator^(Expr a, Expr b) { return bit_xor(std::move(a), std::move(b)); }
+Expr operator~(Expr a) { return bit_not(std::move(a)); }
+Expr operator<<(Expr a, Expr b) { return shift_left(std::move(a), std::move(b)); }
+Expr operator>>(Expr a, Expr b) { return shift_right(std::move(a), std::move(b)); }
 
 bool is_true(const Expr &e) { return !e.exists() || (e.dtype() == DType::boolean && as_int(e) == 1); }
 
 const Expr *negated(const Binary &e) {
   const auto *zero = e.a.as<FloatImm>();
   return e.op == BinaryOp::sub && zero && zero->value == 0 && std::signbit(zero->value) ? &e.b : nullptr;
+}
+
+const Expr *complemented(const Binary &e) {
+  return e.op == BinaryOp::bit_xor && as_int(e.b) == wrapped(e.a.dtype(), -1) ? &e.a : nullptr;
 }
 
 } // namespace nestsmith

@@ -364,6 +364,24 @@ inline Expr &operator+=(Expr &a, Expr b) { return a = a + std::move(b); }
 inline Expr &operator-=(Expr &a, Expr b) { return a = a - std::move(b); }
 inline Expr &operator*=(Expr &a, Expr b) { return a = a * std::move(b); }
 inline Expr &operator/=(Expr &a, Expr b) { return a = a / std::move(b); }
+/// The operators on bits are defined on i32, i64, u32 and u64. Signed integers have the bits of two's
+/// complement. << drops the high bits, so data wraps around; on index arithmetic, a << b is a * 2^b, which does
+/// not overflow. >> of a negative number rounds down: a >> b is a / 2^b. An amount of another type than `a` is
+/// converted to the type of `a`, which keeps its low bits. A shift by a negative amount, or by the width of the
+/// type or more, shifts out all bits: the result is 0, and -1 for >> of a negative number. Throws UserError
+/// (usage) for floating-point numbers and conditions, which have &&, || and !, and for a constant amount that
+/// is out of range.
+Expr operator&(Expr a, Expr b);
+Expr operator|(Expr a, Expr b);
+Expr operator^(Expr a, Expr b);
+Expr operator~(Expr a); ///< a ^ -1
+Expr operator<<(Expr a, Expr b);
+Expr operator>>(Expr a, Expr b);
+inline Expr &operator&=(Expr &a, Expr b) { return a = a & std::move(b); }
+inline Expr &operator|=(Expr &a, Expr b) { return a = a | std::move(b); }
+inline Expr &operator^=(Expr &a, Expr b) { return a = a ^ std::move(b); }
+inline Expr &operator<<=(Expr &a, Expr b) { return a = a << std::move(b); }
+inline Expr &operator>>=(Expr &a, Expr b) { return a = a >> std::move(b); }
 Expr operator<(Expr a, Expr b);
 Expr operator<=(Expr a, Expr b);
 Expr operator>(Expr a, Expr b);
@@ -377,8 +395,12 @@ Expr floormod(Expr a, Expr b);
 Expr ceildiv(Expr a, Expr b); ///< floordiv(a + b - 1, b)
 Expr min(Expr a, Expr b);
 Expr max(Expr a, Expr b);
-Expr bit_xor(Expr a, Expr b);       ///< defined on integers only
-Expr shift_right(Expr a, int bits); ///< defined on integers only; rounds down; 0 <= bits < width of the type
+Expr bit_and(Expr a, Expr b);     ///< a & b
+Expr bit_or(Expr a, Expr b);      ///< a | b
+Expr bit_xor(Expr a, Expr b);     ///< a ^ b
+Expr bit_not(Expr a);             ///< ~a
+Expr shift_left(Expr a, Expr b);  ///< a << b
+Expr shift_right(Expr a, Expr b); ///< a >> b
 
 // Functions of <cmath>. With these declarations, exp(x) gets a short error of the compiler where
 // dsl/expr/math.h is not included, and tan(x) everywhere.
@@ -428,6 +450,8 @@ NESTSMITH_NOT_IN_LANGUAGE(trunc)
 bool is_true(const Expr &e); ///< the boolean constant true, or a null mask
 /// If `e` is -0.0 - x, the representation of a floating-point negation, returns x; otherwise null.
 const Expr *negated(const Binary &e);
+/// If `e` is x ^ -1, the representation of ~x, returns x; otherwise null.
+const Expr *complemented(const Binary &e);
 
 /// Structural equality. Symbols and buffers compare by identity.
 bool same(const Expr &a, const Expr &b);

@@ -80,13 +80,11 @@ std::optional<Range> values_of(BinaryOp op, Range a, Range b) {
     return Range{std::min(a.low, b.low), std::min(a.high, b.high)};
   case BinaryOp::max:
     return Range{std::max(a.low, b.low), std::max(a.high, b.high)};
-  case BinaryOp::shift_right:
-    return Range{a.low >> b.low, a.high >> b.low};
-  default: { // bit_xor: no result has more digits than the operands
-    auto digits = [](Number x) { return x < 0 ? -(x + 1) : x; };
-    Number most = fill_bits(std::max({digits(a.low), digits(a.high), digits(b.low), digits(b.high)}));
-    return a.low >= 0 && b.low >= 0 ? Range{0, most} : Range{-most - 1, most};
-  }
+  case BinaryOp::shift_left:
+    return range_of_bits(op, DType::i64, a, b);
+  default: // the other operators on bits have a result for all operands
+    return range_of_bits(op, DType::i64, a, b)
+        .value_or(Range{std::numeric_limits<Number>::min(), std::numeric_limits<Number>::max()});
   }
 }
 

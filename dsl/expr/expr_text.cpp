@@ -6,10 +6,13 @@
 #include <fmt/format.h>
 #include <functional>
 #include <unordered_map>
+#include <utility>
 
 namespace nestsmith {
 
 namespace {
+
+constexpr int product = sum_precedence + 1, prefix = product + 1, function = prefix + 1;
 
 struct OperatorText {
   const char *text;
@@ -30,37 +33,44 @@ OperatorText text_of_operator(BinaryOp op) {
     return {" == ", 3};
   case BinaryOp::ne:
     return {" != ", 3};
+  case BinaryOp::bit_or:
+    return {" | ", 4};
   case BinaryOp::bit_xor:
-    return {" ^ ", 4};
+    return {" ^ ", 5};
+  case BinaryOp::bit_and:
+    return {" & ", 6};
+  case BinaryOp::shift_left:
+    return {" << ", 7};
   case BinaryOp::shift_right:
-    return {" >> ", 5};
+    return {" >> ", 7};
   case BinaryOp::add:
-    return {" + ", 6};
+    return {" + ", sum_precedence};
   case BinaryOp::sub:
-    return {" - ", 6};
+    return {" - ", sum_precedence};
   case BinaryOp::mul:
-    return {"*", 7};
+    return {"*", product};
   case BinaryOp::div:
-    return {"/", 7};
+    return {"/", product};
   case BinaryOp::floordiv:
-    return {"//", 7};
+    return {"//", product};
   case BinaryOp::floormod:
-    return {"%", 7};
+    return {"%", product};
   case BinaryOp::min:
-    return {"min", 9};
+    return {"min", function};
   case BinaryOp::max:
-    return {"max", 9};
+    return {"max", function};
   }
   return {"?", 0};
 }
 
 std::string binary_text(const Binary &e, int context) {
-  if (const Expr *operand = negated(e)) {
-    std::string body = "-" + text_within(*operand, 8);
-    return context > 7 ? "(" + body + ")" : body;
-  }
+  for (auto [operand, sign] : {std::pair(negated(e), '-'), std::pair(complemented(e), '~')})
+    if (operand) {
+      std::string body = sign + text_within(*operand, prefix);
+      return context > product ? "(" + body + ")" : body;
+    }
   auto [symbol, precedence] = text_of_operator(e.op);
-  if (precedence == 9)
+  if (precedence == function)
     return fmt::format("{}({}, {})", symbol, text_within(e.a, 0), text_within(e.b, 0));
   // Only + and * chain to the right without parentheses; floor operators never do.
   bool chains = e.op == BinaryOp::add || e.op == BinaryOp::logical_and || e.op == BinaryOp::logical_or;
@@ -86,7 +96,7 @@ std::string text_within(const Expr &e, int context) {
       [](const FloatImm &x) { return decimal(x.value); },
       [](const Var &x) { return x->name; },
       [&](const Binary &x) { return binary_text(x, context); },
-      [](const Not &x) { return "not " + text_within(x.a, 8); },
+      [](const Not &x) { return "not " + text_within(x.a, prefix); },
       [](const Select &x) {
         return fmt::format("{}({}, {}, {})", x.branches ? "branch" : "select", text_within(x.condition, 0),
                            text_within(x.when_true, 0), text_within(x.when_false, 0));
@@ -114,7 +124,7 @@ std::string text_within(const Expr &e, int context) {
         return "(" + parts + ")";
       },
       [](const Part &x) {
-        return fmt::format("{}.{}", text_within(x.a, 9),
+        return fmt::format("{}.{}", text_within(x.a, function),
                            parts_of(x.a.dtype())[static_cast<std::size_t>(x.index)].name);
       },
   });

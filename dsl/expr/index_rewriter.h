@@ -70,6 +70,7 @@ private:
   // ---- linear forms (simplify_linear.cpp)
 
   LinearForm linearize_term(const Expr &e);
+  std::optional<LinearForm> linearize_bits(const Expr &e, const Binary &op); ///< simplify_bits.cpp
   LinearForm rest_of(const Expr &e);
   static void reduce_to_i32(LinearForm &linear);
   std::optional<Range> range_of_difference(const LinearForm &a, const LinearForm &b);

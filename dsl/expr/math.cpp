@@ -64,6 +64,14 @@ Expr abs(Expr x) {
 Expr floor(Expr x) { return apply("floor", {std::move(x)}); }
 Expr fma(Expr x, Expr y, Expr z) { return apply("fma", {std::move(x), std::move(y), std::move(z)}); }
 Expr pow(Expr x, Expr y) { return apply("pow", {std::move(x), std::move(y)}); }
+Expr fast_exp(Expr x) { return apply("fast_exp", {std::move(x)}); }
+Expr fast_log(Expr x) { return apply("fast_log", {std::move(x)}); }
+Expr fast_log2(Expr x) { return apply("fast_log2", {std::move(x)}); }
+Expr fast_sin(Expr x) { return apply("fast_sin", {std::move(x)}); }
+Expr fast_cos(Expr x) { return apply("fast_cos", {std::move(x)}); }
+Expr fast_tanh(Expr x) { return apply("fast_tanh", {std::move(x)}); }
+Expr fast_pow(Expr x, Expr y) { return apply("fast_pow", {std::move(x), std::move(y)}); }
+Expr fast_divide(Expr x, Expr y) { return apply("fast_divide", {std::move(x), std::move(y)}); }
 
 Expr sigmoid(Expr x) {
   if (x.dtype() == DType::u32)

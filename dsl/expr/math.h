@@ -2,8 +2,9 @@
 /// Functions of expressions. The operands and results are f32; convert others with cast(DType::f32, …). `abs`,
 /// `relu`, `maximum` and `minimum` also take i32 and i64. An integer constant becomes f32. CUDA computes a
 /// function by its precise form, such as expf, without fast-math; dsl/expr/math_functions.h has its documented
-/// error, which enters the error bounds of `check`. Where a function has no number, such as log of a negative
-/// one, or where its operand may be there because of roundings, an element has no error bound.
+/// error, which enters the error bounds of `check`. A fast function calls an intrinsic function, such as
+/// __expf, with a larger error. Where a function has no number, such as log of a negative one, or where its
+/// operand may be there because of roundings, an element has no error bound.
 ///
 /// *Ring mode* is a run of `check` in u32 with wrapping arithmetic. In ring mode, the value of each function is
 /// a fixed hash of its operands, which does not distribute over sums or products; only `fma` is x*y + z there.
@@ -35,6 +36,17 @@ Expr abs(Expr x);
 Expr floor(Expr x);
 Expr fma(Expr x, Expr y, Expr z); ///< x*y + z with one rounding
 Expr pow(Expr x, Expr y);
+
+// The intrinsic functions of CUDA, such as __expf, by name. They are faster and have larger errors, which
+// dsl/expr/math_functions.h lists: the bounds of `check` are those of the functions that are called.
+Expr fast_exp(Expr x);         ///< __expf: 2 + floor(|1.173 x|) units in the last place
+Expr fast_log(Expr x);         ///< __logf: 2^-21.41 for x from 1/2 to 2, else 3 units
+Expr fast_log2(Expr x);        ///< __log2f: 2^-22 for x from 1/2 to 2, else 2 units
+Expr fast_sin(Expr x);         ///< __sinf: 2^-21.41 for x from -pi to pi, else no error bound
+Expr fast_cos(Expr x);         ///< __cosf: 2^-21.19 for x from -pi to pi, else no error bound
+Expr fast_tanh(Expr x);        ///< __tanhf: 2^-11 of the result
+Expr fast_pow(Expr x, Expr y); ///< __powf, which is exp2f(y * __log2f(x)): no error bound if x is not positive
+Expr fast_divide(Expr x, Expr y); ///< __fdividef: 2 units for |y| from 2^-126 to 2^126, else no error bound
 
 Expr sigmoid(Expr x); ///< 1 / (1 + exp(-x))
 Expr silu(Expr x);    ///< x / (1 + exp(-x))

@@ -6,12 +6,29 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <fmt/format.h>
+#include <limits>
+#include <math.h> // the formulas of errors are also text of standalone files
 
 namespace nestsmith {
 
 namespace {
+
+constexpr double not_stated = std::numeric_limits<double>::infinity();
+
+/// Both fields of an error from one formula of the operands x and y, the result v, and `not_stated`.
+#define NESTSMITH_TEXT(...) #__VA_ARGS__
+#define NESTSMITH_OWN_ERROR(...)                                                                               \
+  .own_error = []([[maybe_unused]] double x, [[maybe_unused]] double y, [[maybe_unused]] double v) -> double { \
+    return __VA_ARGS__;                                                                                        \
+  },                                                                                                           \
+  .own_error_in_cpp = NESTSMITH_TEXT(__VA_ARGS__)
+/// At least one unit in the last place of v.
+#define NESTSMITH_UNIT (::ldexp(::fabs(v), -23) + ::ldexp(1.0, -149))
+/// The error of y * __log2f(x).
+#define NESTSMITH_EXPONENT_ERROR                                                                               \
+  (::fabs(y) * (x >= 0.5 && x <= 2 ? ::exp2(-22.0) : ::fabs(::log2(x)) * 2.5 * ::ldexp(1.0, -23)) +            \
+   ::fabs(y * ::log2(x)) * ::ldexp(1.0, -24))
 
 constexpr MathFunction table[] = {
     {.name = "exp", .cuda = "expf", .value = [](double x, double, double) { return std::exp(x); }, .ulps = 2},
@@ -67,7 +84,61 @@ constexpr MathFunction table[] = {
      .value = [](double x, double y, double) { return std::pow(x, y); },
      .ulps = 9,
      .error = ErrorRule::power},
+    {.name = "fast_exp",
+     .cuda = "__expf",
+     .value = [](double x, double, double) { return std::exp(x); },
+     .in_cpp = "exp(x)",
+     NESTSMITH_OWN_ERROR(x - x == 0 ? (2 + ::floor(::fabs(1.173 * x))) * NESTSMITH_UNIT : 0)},
+    {.name = "fast_log",
+     .cuda = "__logf",
+     .value = [](double x, double, double) { return std::log(x); },
+     .in_cpp = "log(x)",
+     NESTSMITH_OWN_ERROR(x >= 0.5 && x <= 2 ? ::exp2(-21.41) : 3 * NESTSMITH_UNIT)},
+    {.name = "fast_log2",
+     .cuda = "__log2f",
+     .value = [](double x, double, double) { return std::log2(x); },
+     .in_cpp = "log2(x)",
+     NESTSMITH_OWN_ERROR(x >= 0.5 && x <= 2 ? ::exp2(-22.0) : 2 * NESTSMITH_UNIT)},
+    {.name = "fast_sin",
+     .cuda = "__sinf",
+     .value = [](double x, double, double) { return std::sin(x); },
+     .in_cpp = "sin(x)",
+     .error = ErrorRule::slope_one,
+     NESTSMITH_OWN_ERROR(::fabs(x) <= 3.141592653589793 ? ::exp2(-21.41) : not_stated)},
+    {.name = "fast_cos",
+     .cuda = "__cosf",
+     .value = [](double x, double, double) { return std::cos(x); },
+     .in_cpp = "cos(x)",
+     .error = ErrorRule::slope_one,
+     NESTSMITH_OWN_ERROR(::fabs(x) <= 3.141592653589793 ? ::exp2(-21.19) : not_stated)},
+    {.name = "fast_tanh",
+     .cuda = "__tanhf",
+     .value = [](double x, double, double) { return std::tanh(x); },
+     .in_cpp = "tanh(x)",
+     NESTSMITH_OWN_ERROR(::ldexp(::fabs(v), -11) + ::ldexp(1.0, -149))},
+    {.name = "fast_pow",
+     .operands = 2,
+     .cuda = "__powf",
+     .value = [](double x, double y, double) { return std::pow(x, y); },
+     .in_cpp = "pow(x, y)",
+     .error = ErrorRule::power,
+     // exp2f adds 2 units to what the error of its operand makes of the result.
+     NESTSMITH_OWN_ERROR(x > 0 ? ::fabs(v) * (::exp2(NESTSMITH_EXPONENT_ERROR) - 1) +
+                                     2 * ::exp2(NESTSMITH_EXPONENT_ERROR) * NESTSMITH_UNIT
+                               : not_stated)},
+    {.name = "fast_divide",
+     .operands = 2,
+     .cuda = "__fdividef",
+     .value = [](double x, double y, double) { return x / y; },
+     .in_cpp = "x / y",
+     .error = ErrorRule::quotient,
+     NESTSMITH_OWN_ERROR(::fabs(y) >= ::ldexp(1.0, -126) && ::fabs(y) <= ::ldexp(1.0, 126) ? 2 * NESTSMITH_UNIT
+                                                                                           : not_stated)},
 };
+#undef NESTSMITH_EXPONENT_ERROR
+#undef NESTSMITH_UNIT
+#undef NESTSMITH_OWN_ERROR
+#undef NESTSMITH_TEXT
 
 /// Constants in several columns, so that the results of all functions differ (dsl/expr/math.h).
 Expr hash_of_operands(const MathFunction &function, const std::vector<Expr> &operands) {

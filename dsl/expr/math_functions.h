@@ -7,6 +7,11 @@
 /// ("Mathematical Functions", table "Single-Precision Mathematical Standard Library Functions with Maximum ULP
 /// Error"), where editions differ the larger one, without --use_fast_math. NVIDIA states that these bounds are
 /// from extensive, but not exhaustive, tests.
+///
+/// The *fast functions*, such as fast_exp, are intrinsic functions of CUDA with a larger error, which the same
+/// appendix states in the table "Single-Precision Floating-Point Intrinsic Functions". The error depends on the
+/// operands. Where the guide states none, such as for __sinf beyond pi, an element has no error bound. CUDA has
+/// no intrinsic function for exp2, sqrt, rsqrt and erf with a documented error of its own.
 
 #include "dsl/expr/expr.h"
 
@@ -20,7 +25,8 @@ enum class ErrorRule : std::uint8_t {
   monotone,    ///< one operand: the error is largest at an end of its interval
   slope_one,   ///< one operand: the result changes by no more than the operand
   product_sum, ///< x*y + z
-  power, ///< x^y: the error is largest at a corner if x is positive, or if y is a whole number and x not 0
+  power,    ///< x^y: the error is largest at a corner if x is positive, or if y is a whole number and x not 0
+  quotient, ///< x / y
 };
 
 struct MathFunction {
@@ -33,6 +39,10 @@ struct MathFunction {
   ErrorRule error = ErrorRule::monotone;
   /// The bits after the binary point of the result for operands with so many; null if most results are rounded.
   int (*fraction_bits)(int, int, int) = nullptr;
+  /// Of a fast function, in the place of `ulps`: the distance to the correctly rounded result, for the operands
+  /// x and y and their result v in double. Infinite where CUDA states none.
+  double (*own_error)(double x, double y, double v) = nullptr;
+  std::string_view own_error_in_cpp = {}; ///< the same as C++ text of x, y and v
 };
 
 /// All rows.

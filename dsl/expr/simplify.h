@@ -77,6 +77,9 @@ Expr simplify(const Expr &e, const Bounds &bounds = {});
 std::optional<Range> range_of(const Expr &e, const Bounds &bounds);
 std::optional<Range> range_of(const Linear &linear, const Bounds &bounds);
 std::optional<Range> range_of(const Digit &digit, const Bounds &bounds);
+/// The range of the result of an operator on bits (`is_bitwise`) of two numbers of this type, of which none is
+/// known where the range is absent. None if a left shift may drop bits, or if nothing is known of the result.
+std::optional<Range> range_of_bits(BinaryOp op, DType type, std::optional<Range> x, std::optional<Range> y);
 /// A range by interval arithmetic alone, which is fast and often sufficient. `of_var` gives the ranges of the
 /// variables. Returns none if the expression is not a sum, product, quotient or remainder of index arithmetic.
 std::optional<Range> rough_range(const Expr &e, FunctionRef<std::optional<Range>(const Var &)> of_var);

@@ -80,6 +80,8 @@ LinearForm IndexRewriter::linearize_term(const Expr &e) {
     break;
   }
   default:
+    if (auto result = linearize_bits(e, *op))
+      return *result;
     break;
   }
   return rest_of(e);

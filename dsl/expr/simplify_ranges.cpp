@@ -104,10 +104,14 @@ static std::optional<LinearForm> small_multiple(LinearForm x, std::int64_t facto
 }
 
 std::optional<Range> IndexRewriter::range(const Expr &e) {
-  if (auto value = as_int(e))
-    return Range{*value, *value};
+  bool wraps = e.dtype() == DType::u32 || e.dtype() == DType::u64; // the terms of a sum may cancel
+  if (auto value = as_int(e)) {
+    Range one{*value, *value};
+    return wraps ? within(e.dtype(), one) : one; // a u64 from 2^63 on is negative as i64
+  }
   const Var *var = e.as<Var>();
-  return var && !(*var)->size ? bounds_.find(*var) : range(linearize(e));
+  auto result = var && !(*var)->size ? bounds_.find(*var) : range(linearize(e));
+  return wraps ? within(e.dtype(), result) : result;
 }
 
 std::optional<Range> IndexRewriter::operand_range(const Expr &e) {
@@ -268,8 +272,6 @@ std::optional<Range> IndexRewriter::range(const Digit &digit, std::optional<Rang
 /// [rule.range.max] max(a, b) <= max(x, y), max(x, y) <= max(c, d) where a <= x, x <= c, b <= y, y <= d
 /// [rule.range.mul] min(min(a*b, a*d), min(c*b, c*d)) <= x*y, x*y <= max(max(a*b, a*d), max(c*b, c*d))
 ///     where a <= x, x <= c, b <= y, y <= d
-/// [rule.range.xor] 0 <= x ^ y, x ^ y <= h where h & (h + 1) = 0, 0 <= x, x <= h, 0 <= y, y <= h
-/// [rule.range.shift] l >> s <= x >> s, x >> s <= h >> s where l <= x, x <= h, 0 <= s, s < 64
 /// [rule.range.by_sizes.negative] l//a < 0, l//a <= x//y where 0 < a, a <= y, l <= x, l < 0
 /// [rule.range.by_sizes.low] 0 <= l//b, l//b <= x//y where 0 < y, y <= b, l <= x, 0 <= l
 /// [rule.range.by_sizes.below_0] h//b < 0, x//y <= h//b where 0 < y, y <= b, x <= h, h < 0
@@ -289,8 +291,11 @@ std::optional<Range> IndexRewriter::base_range(const Expr &base) {
     if (a && b)
       return Range{std::min(a->low, b->low), std::max(a->high, b->high)};
   }
-  if (const auto *conversion = base.as<Cast>(); conversion && is_index(conversion->a.dtype())) {
-    return within(conversion->dtype, operand_range(conversion->a));
+  if (const auto *conversion = base.as<Cast>()) {
+    const auto *op = conversion->a.as<Binary>();
+    bool of_bits = op && is_bitwise(op->op); // also of u32 and u64, whose sums wrap around
+    if (is_index(conversion->a.dtype()) || of_bits)
+      return within(conversion->dtype, operand_range(conversion->a));
   }
   return std::nullopt;
 }
@@ -298,6 +303,8 @@ std::optional<Range> IndexRewriter::base_range(const Expr &base) {
 std::optional<Range> IndexRewriter::binary_range(const Expr &base, const Binary &op) {
   if (op.op == BinaryOp::add || op.op == BinaryOp::sub)
     return range(linearize(base));
+  if (is_bitwise(op.op))
+    return range_of_bits(op.op, base.dtype(), operand_range(op.a), operand_range(op.b));
   auto a = operand_range(op.a), b = operand_range(op.b);
   if (!a || !b)
     return std::nullopt;
@@ -308,11 +315,6 @@ std::optional<Range> IndexRewriter::binary_range(const Expr &base, const Binary 
     return Range{std::max(a->low, b->low), std::max(a->high, b->high)};
   case BinaryOp::mul:
     return within(base.dtype(), product(*a, *b));
-  case BinaryOp::bit_xor:
-    return a->low >= 0 && b->low >= 0 ? std::optional(Range{0, fill_bits(std::max(a->high, b->high))})
-                                      : std::nullopt;
-  case BinaryOp::shift_right:
-    return b->low == b->high ? std::optional(Range{a->low >> b->low, a->high >> b->low}) : std::nullopt;
   case BinaryOp::floordiv:
     if (b->low <= 0)
       return std::nullopt;

@@ -78,7 +78,7 @@ void emit(const Stmt &stmt, int depth, Bounds &bounds, std::vector<Line> &lines)
                         guards +=
                             fmt::format("{}{}{} < {}", guards.empty() ? " where " : ", ",
                                         proves(Expr(0) <= iter.binding, bounds) ? "" : "0 <= ", iter.var->name,
-                                        text_within(iter.extent, 6));
+                                        text_within(iter.extent, sum_precedence));
                     }
                     lines.push_back({fmt::format("{}block {}({}){}{}:", indent, block.id->name, bindings,
                                                  block.async ? " async" : "", guards),

@@ -2,6 +2,7 @@
 
 #include "dsl/expr/error.h"
 #include "dsl/expr/expr_limits.h"
+#include "dsl/expr/expr_text.h"
 #include "dsl/expr/identifier.h"
 #include "dsl/expr/math.h"
 #include "dsl/expr/numbers.h"

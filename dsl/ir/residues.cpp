@@ -44,7 +44,9 @@ Residue<kind> Residue<kind>::apply(const MathFunction &function, Residue x, Resi
     return arithmetic<BinaryOp::max>(x, Residue{0} - x);
   if (is_ring && function.name == "exp2")
     return exp2_of(x);
-  if (is_ring && function.name == "exp")
+  if (function.error == ErrorRule::quotient)
+    return x / y;
+  if (is_ring && (function.name == "exp" || function.name == "fast_exp"))
     return exp2_of(x * constant(1.44269504089F));
   return hash(2 + index_of(function), x, function.operands > 1 ? y : x, function.operands > 2 ? z : x);
 }

@@ -19,8 +19,8 @@
 ///
 /// The further operations are not those of numbers, but functions of their operands: a kernel that computes
 /// them from the same operands has the same result. They are floor division, conversions to narrower types,
-/// which keep the low bits, and the functions of mathematics other than abs, fma, exp and exp2. exp(x) is
-/// exp2(x * c), where c is log2(e) in f32.
+/// which keep the low bits, and the functions of mathematics other than abs, fma, exp, exp2, fast_exp and
+/// fast_divide. exp(x) is exp2(x * c), where c is log2(e) in f32.
 ///
 /// A constant that is no integer, such as 0.5, is m / 2^e with an integer m. In the field this is a quotient.
 /// In the ring, a fixed odd number stands for 1/2.
@@ -175,9 +175,7 @@ template <BinaryOp op, Arithmetic kind> constexpr Residue<kind> arithmetic(Resid
     return arithmetic<op, Residue<kind>>(a, b);
 }
 /// The operators that `arithmetic` and `compare` have.
-constexpr bool is_defined_on_residues(BinaryOp op) {
-  return !is_logical(op) && op != BinaryOp::bit_xor && op != BinaryOp::shift_right;
-}
+constexpr bool is_defined_on_residues(BinaryOp op) { return !is_logical(op) && !is_bitwise(op); }
 
 /// The integer that a conversion from a residue gives, before it wraps around. NaN and the infinities give 0.
 template <Arithmetic kind> constexpr std::int64_t to_integer(Residue<kind> x) {

@@ -207,10 +207,15 @@ Expr SizeBounds::bound_of_operator(const Binary &op, bool upper) const {
     return is_positive(op.b) ? joined(op.a, upper, op.b, upper, op.op) : Expr();
   case BinaryOp::floormod:
     return is_positive(op.b) ? remainder(op.a, op.b, upper) : Expr();
+  case BinaryOp::bit_and:
+    return with_cleared_bits(op.a, op.b, upper);
+  case BinaryOp::bit_or:
   case BinaryOp::bit_xor:
     return with_changed_bits(op.a, op.b, upper);
+  case BinaryOp::shift_left:
+    return as_int(op.b).value_or(62) < 62 ? scaled(op.a, Expr(1) << op.b, upper) : Expr();
   case BinaryOp::shift_right:
-    return joined(op.a, upper, op.b, upper, op.op);
+    return as_int(op.b) ? joined(op.a, upper, op.b, upper, op.op) : Expr();
   default:
     return {};
   }
@@ -237,7 +242,17 @@ Expr SizeBounds::remainder(const Expr &e, const Expr &divisor, bool upper) const
   return upper ? simplify(divisor - Expr(1)) : Expr(0);
 }
 
-/// If 0 <= c < 2^k, x ^ c differs from x in the lowest k bits only.
+/// If 0 <= c, x & c is in [0, c].
+Expr SizeBounds::with_cleared_bits(const Expr &e, const Expr &bits, bool upper) const {
+  for (const auto &[x, y] : {std::pair(e, bits), std::pair(bits, e)}) {
+    Expr most = bound(y, true), least = bound(y, false);
+    if (most.exists() && least.exists() && proves(Expr(0) <= least, {}))
+      return upper ? most : Expr(0);
+  }
+  return {};
+}
+
+/// If 0 <= c < 2^k, x ^ c and x | c differ from x in the lowest k bits only.
 Expr SizeBounds::with_changed_bits(const Expr &e, const Expr &bits, bool upper) const {
   auto value = as_int(bits);
   Expr least = bound(e, false), end = bound(e, upper);

@@ -38,6 +38,7 @@ private:
   Expr joined(const Expr &a, bool upper_a, const Expr &b, bool upper_b, BinaryOp op) const;
   Expr scaled(const Expr &e, const Expr &factor, bool upper) const;
   Expr remainder(const Expr &e, const Expr &divisor, bool upper) const;
+  Expr with_cleared_bits(const Expr &e, const Expr &bits, bool upper) const;
   Expr with_changed_bits(const Expr &e, const Expr &bits, bool upper) const;
 
   Bounds axes_;

@@ -56,8 +56,9 @@ void check_divisions(const std::string &stage, const Expr &value) {
   int divisions = 0;
   walk(value, [&](const Expr &e) {
     const auto *op = e.as<Binary>();
-    divisions +=
-        op && is_index(op->a.dtype()) && (op->op == BinaryOp::floordiv || op->op == BinaryOp::floormod);
+    bool digits = op && (op->op == BinaryOp::shift_right || op->op == BinaryOp::bit_and) && !e.node().data;
+    divisions += op && is_index(op->a.dtype()) &&
+                 (op->op == BinaryOp::floordiv || op->op == BinaryOp::floormod || digits);
   });
   if (divisions > most)
     refuse(fmt::format("stage '{}' divides indices {} times, expected at most {}; compute a part of them in a "

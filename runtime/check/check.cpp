@@ -78,7 +78,7 @@ bool any_operation(const Program &source, FunctionRef<bool(const Expr &)> holds)
 bool calls_exp(const Program &source) {
   return any_operation(source, [](const Expr &e) {
     const MathFunction *function = math_function(e);
-    return function && (function->name == "exp" || function->name == "exp2");
+    return function && (function->name == "exp" || function->name == "exp2" || function->name == "fast_exp");
   });
 }
 bool takes_maximum(const Program &source) {

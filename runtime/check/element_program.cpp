@@ -71,7 +71,25 @@ template <class T> Cell cell_of(std::int64_t integer, PossibleIntegers range) {
 
 Cell uncertain_condition(std::int64_t condition) { return {0, 1, condition, 1}; }
 
-template <BinaryOp op> PossibleIntegers arithmetic_of(PossibleIntegers a, PossibleIntegers b) {
+template <class T>
+constexpr DType dtype_of_word = sizeof(T) == 4 ? (std::is_signed_v<T> ? DType::i32 : DType::u32)
+                                               : (std::is_signed_v<T> ? DType::i64 : DType::u64);
+
+template <BinaryOp op, class T> PossibleIntegers bits_of(PossibleIntegers a, PossibleIntegers b) {
+  auto range = [](PossibleIntegers x) {
+    bool exact = x.known && std::max(-x.lowest, x.highest) < most_in_range;
+    return exact
+               ? std::optional(Range{static_cast<std::int64_t>(x.lowest), static_cast<std::int64_t>(x.highest)})
+               : std::nullopt;
+  };
+  auto result = range_of_bits(op, dtype_of_word<T>, range(a), range(b));
+  return result ? PossibleIntegers{static_cast<double>(result->low), static_cast<double>(result->high)}
+                : PossibleIntegers{0, 0, false};
+}
+
+template <BinaryOp op, class T> PossibleIntegers arithmetic_of(PossibleIntegers a, PossibleIntegers b) {
+  if constexpr (is_bitwise(op))
+    return bits_of<op, T>(a, b);
   if (!a.known || !b.known)
     return {0, 0, false};
   if constexpr (op == BinaryOp::add)
@@ -92,10 +110,7 @@ template <BinaryOp op> PossibleIntegers arithmetic_of(PossibleIntegers a, Possib
             b.lowest == b.highest && b.lowest > 0};
   if constexpr (op == BinaryOp::floormod)
     return {0, b.lowest - 1, b.lowest == b.highest && b.lowest > 0};
-  if constexpr (op == BinaryOp::shift_right)
-    return {std::floor(std::ldexp(a.lowest, -static_cast<int>(b.lowest))),
-            std::floor(std::ldexp(a.highest, -static_cast<int>(b.lowest))), b.lowest == b.highest};
-  return {0, 0, false}; // bit_xor
+  return {0, 0, false};
 }
 
 Bounded bounded(const Cell &cell) { return {cell.value, cell.error}; }
@@ -163,7 +178,7 @@ struct ElementProgram::Operations {
     if (a.error == 0 && b.error == 0)
       cells[i.result] = {0, 0, result};
     else
-      cells[i.result] = cell_of<T>(result, arithmetic_of<op>(possible<T>(a), possible<T>(b)));
+      cells[i.result] = cell_of<T>(result, arithmetic_of<op, T>(possible<T>(a), possible<T>(b)));
   }
   template <BinaryOp op, class T> static void integer_compare(const Instruction &i, Cell *cells) {
     const Cell &a = cells[i.a], &b = cells[i.b];

@@ -54,6 +54,10 @@ double carried_error(const MathFunction &function, std::span<const Bounded> oper
     return x.error;
   case ErrorRule::product_sum:
     return std::abs(x.value) * y.error + std::abs(y.value) * x.error + x.error * y.error + operands[2].error;
+  case ErrorRule::quotient: {
+    double least = std::abs(y.value) - y.error;
+    return least > 0 ? (x.error + std::abs(value) * y.error) / least : no_bound;
+  }
   case ErrorRule::power:
     break;
   }
@@ -66,6 +70,17 @@ double carried_error(const MathFunction &function, std::span<const Bounded> oper
     return no_bound;
   bool meets_0 = std::abs(x.value) <= x.error;
   return !meets_0 ? corners : y.value > 0 ? larger(corners, std::abs(value)) : no_bound;
+}
+
+/// The largest error that CUDA states for operands in their intervals and a result of at most this magnitude:
+/// at the ends and in the middle. The places where CUDA states one are intervals.
+double own_error(const MathFunction &function, std::span<const Bounded> operands, double most) {
+  Bounded x = operands[0], y = operands.size() > 1 ? operands[1] : Bounded{};
+  double largest = 0;
+  for (double dx : {-x.error, 0.0, x.error})
+    for (double dy : {-y.error, 0.0, y.error})
+      largest = std::max(largest, function.own_error(x.value + dx, y.value + dy, most));
+  return largest;
 }
 
 /// One of the numbers, which `choose` selects. It is monotone in both.
@@ -149,18 +164,23 @@ Bounded apply_function(const MathFunction &function, std::span<const Bounded> op
   if (!std::ranges::all_of(operands, known))
     return {value, no_bound};
   bool exact = std::ranges::all_of(operands, [](Bounded x) { return x.error == 0; });
-  if (!std::ranges::all_of(operands, [](Bounded x) { return std::isfinite(x.value); }))
-    return {value, exact ? 0 : no_bound};
+  if (!std::ranges::all_of(operands, [](Bounded x) { return std::isfinite(x.value); })) {
+    bool stated = !function.own_error || function.operands == 1; // as of the precise function
+    return {value, exact && stated ? 0 : no_bound};
+  }
   double error = exact ? 0 : carried_error(function, operands, value);
   if (!std::isfinite(value) || !(error < no_bound))
     return {value, no_bound};
+  double highest = std::abs(value) + error;
+  if (function.own_error) // to the correctly rounded result
+    return rounded_to_f32(value, error + own_error(function, operands, highest));
   if (function.ulps == 0)
     return rounded_to_f32(value, error);
   // Half a unit for the correct rounding. A unit is at most 2 roundoffs of the result, and below the normal
   // numbers 2 half steps.
-  double most = std::abs(value) + error, halves = 2 * function.ulps + 1;
-  double bound = error + halves * (most * roundoff + half_a_step);
-  return {value, most + bound > largest_f32 ? no_bound : bound};
+  double halves = 2 * function.ulps + 1;
+  double bound = error + halves * (highest * roundoff + half_a_step);
+  return {value, highest + bound > largest_f32 ? no_bound : bound};
 }
 
 Bounded either(Bounded chosen, Bounded other) {

@@ -326,19 +326,12 @@ std::optional<Range> Values::range_of(BinaryOp op, const Value &a, const Value &
     if (r > 0)
       return Range{0, p >= 0 ? std::min(a.range->high, b.range->high - 1) : b.range->high - 1};
     return std::nullopt;
-  case BinaryOp::bit_xor:
-    if (p < 0 || r < 0)
-      return std::nullopt;
-    return Range{0, fill_bits(std::max(a.range->high, b.range->high))};
-  case BinaryOp::shift_right:
-    return r == s ? std::optional(Range{a.range->low >> b.range->low, a.range->high >> b.range->low})
-                  : std::nullopt;
   case BinaryOp::min:
     return Range{std::min(a.range->low, b.range->low), std::min(a.range->high, b.range->high)};
   case BinaryOp::max:
     return Range{std::max(a.range->low, b.range->low), std::max(a.range->high, b.range->high)};
   default:
-    return std::nullopt;
+    return is_bitwise(op) ? range_of_bits(op, a.dtype, a.range, b.range) : std::nullopt;
   }
 }
 

@@ -29,7 +29,7 @@ public:
     if (depth <= 0 || chance(15))
       return chance(65) ? variables_[below(variables_.size())] : index_constant();
     Expr a = index(depth - 1), b = chance(50) ? index_constant() : index(depth - 1);
-    switch (below(9)) {
+    switch (below(11)) {
     case 0:
       return a + b;
     case 1:
@@ -46,6 +46,13 @@ public:
       return min(a, b);
     case 7:
       return max(a, b);
+    case 8: {
+      constexpr BinaryOp ops[] = {BinaryOp::bit_and, BinaryOp::bit_or, BinaryOp::bit_xor,
+                                  BinaryOp::shift_right};
+      return binary(ops[below(4)], a, b);
+    }
+    case 9:
+      return chance(50) ? a << static_cast<int>(below(5)) : a & ((1 << static_cast<int>(1 + below(6))) - 1);
     default:
       return select(condition(depth - 1), a, b);
     }
@@ -76,11 +83,28 @@ public:
     case 8:
       return select(condition(depth - 1), a, b);
     case 9:
-      return shift_right(bit_xor(a, b), static_cast<int>(below(32)));
+      return bits(a, b);
     case 10:
       return cast(type, index(depth - 1));
     default:
       return cast(type, value(any_type(), depth - 1));
+    }
+  }
+
+  /// An operator on bits, with amounts in the range of C++ and others.
+  Expr bits(const Expr &a, const Expr &b) {
+    constexpr BinaryOp ops[] = {BinaryOp::bit_and, BinaryOp::bit_or, BinaryOp::bit_xor};
+    switch (below(5)) {
+    case 0:
+      return shift_right(bit_xor(a, b), static_cast<int>(below(32)));
+    case 1:
+      return binary(chance(50) ? BinaryOp::shift_left : BinaryOp::shift_right, a, chance(50) ? b & 31 : b);
+    case 2:
+      return a << static_cast<int>(below(32));
+    case 3:
+      return ~a;
+    default:
+      return binary(ops[below(3)], a, b);
     }
   }
 

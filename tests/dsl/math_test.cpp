@@ -22,12 +22,16 @@ TEST(Math, HasOneRowForEachFunction) {
   Expr x = make_var("x", DType::f32), y = make_var("y", DType::f32), z = make_var("z", DType::f32);
   std::vector<Expr> all = {exp(x), exp2(x), log(x), log2(x), sqrt(x),  rsqrt(x),     tanh(x),
                            erf(x), sin(x),  cos(x), abs(x),  floor(x), fma(x, y, z), pow(x, y)};
+  for (const Expr &fast : {fast_exp(x), fast_log(x), fast_log2(x), fast_sin(x), fast_cos(x), fast_tanh(x),
+                           fast_pow(x, y), fast_divide(x, y)})
+    all.push_back(fast);
   std::set<const MathFunction *> rows;
   for (const Expr &e : all)
     rows.insert(math_function(e));
   EXPECT_EQ(rows.size(), math_functions().size());
   EXPECT_EQ(rows.count(nullptr), 0U);
   EXPECT_EQ(to_string(fma(exp(x), y, -z)), "fma(exp(x), y, -z)");
+  EXPECT_EQ(to_string(fast_divide(fast_exp(x), y)), "fast_divide(fast_exp(x), y)");
   EXPECT_EQ(to_string(sigmoid(x)), "1.0/(1.0 + exp(-x))");
   EXPECT_EQ(to_string(silu(x)), "x/(1.0 + exp(-x))");
   EXPECT_EQ(to_string(gelu(x)), "x*0.5*(1.0 + erf(x*0.7071067690849304))");
@@ -114,6 +118,9 @@ TEST(Math, IsEvaluatedAsTheRowSays) {
       double expected = std::exp(x) + std::exp2(x) + std::log(x) + std::log2(x) + std::sqrt(x) +
                         1 / std::sqrt(x) + std::tanh(x) + std::erf(x) + std::sin(x) + std::cos(x) + x +
                         std::floor(x) + x * x + x + std::pow(x, x);
+      double fast = std::exp(x) + std::log(x) + std::log2(x) + std::sin(x) + std::cos(x) + std::tanh(x) +
+                    std::pow(x, x) + 1;
+      expected += fast;
       EXPECT_NEAR(arrays[1].view<float>()[static_cast<std::size_t>(i)], expected, 1e-5 * expected);
     }
   }

@@ -2,6 +2,8 @@
 
 #include "tests/fuzz/features.h"
 
+#include "dsl/expr/math_functions.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -152,6 +154,10 @@ const std::vector<Feature> &features() {
          });
        }},
       {"functions", [](P p) { return any_expr(p, [](const Expr &e) { return e.as<Call>() != nullptr; }); }},
+      {"fast functions",
+       [](P p) {
+         return any_expr(p, [](const Expr &e) { return math_function(e) && math_function(e)->own_error; });
+       }},
       {"scalars", [](P p) { return !p.scalars.empty(); }},
       {"sizes", [](P p) { return !p.sizes.empty(); }},
       {"leading dimensions",
@@ -167,6 +173,21 @@ const std::vector<Feature> &features() {
       {"divided indices",
        [](P p) {
          return index_has(p, {BinaryOp::floordiv, BinaryOp::floormod});
+       }},
+      {"bits of indices",
+       [](P p) {
+         return index_has(p, {BinaryOp::bit_and, BinaryOp::bit_or, BinaryOp::bit_xor, BinaryOp::shift_left,
+                              BinaryOp::shift_right});
+       }},
+      {"operators on bits",
+       [](P p) {
+         return any_expr(p, [](const Expr &e) { return e.as<Binary>() && is_bitwise(e.as<Binary>()->op); });
+       }},
+      {"shifts by data",
+       [](P p) {
+         return any_expr(p, [](const Expr &e) {
+           return e.as<Binary>() && is_shift(e.as<Binary>()->op) && e.as<Binary>()->b.node().data;
+         });
        }},
       {"clamped indices",
        [](P p) {

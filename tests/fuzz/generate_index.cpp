@@ -290,6 +290,13 @@ std::pair<Expr, Extent> Generator::index_of_new(const StageAxis &place) {
   default:
     if (!own.fixed())
       return {floormod(at, 3), {Expr(3), 3}};
+    if (chance(25)) { // bits
+      std::int64_t even = (own.value + 1) / 2 * 2;
+      if (chance(40))
+        return {at ^ 1, {Expr(even), even}};
+      return chance(50) ? std::pair(at >> 1, Extent{Expr(even / 2), even / 2})
+                        : std::pair((at & 3) << 1 | 1, Extent{Expr(8), 8});
+    }
     std::int64_t by = random_.pick({2, 3, 4});
     return {floordiv(at, by), {Expr((own.value + by - 1) / by), (own.value + by - 1) / by}};
   }

@@ -36,7 +36,8 @@ Value Generator::combine(BinaryOp op, const Value &a, const Value &b) {
   double magnitude = op == BinaryOp::mul                             ? a.magnitude * b.magnitude
                      : op == BinaryOp::min || op == BinaryOp::max    ? std::max(a.magnitude, b.magnitude)
                      : op == BinaryOp::sub && a.type() == DType::u64 ? all_of_64_bits
-                     : op == BinaryOp::bit_xor                       ? 2 * (a.magnitude + b.magnitude)
+                     : op == BinaryOp::shift_left                    ? all_of_64_bits
+                     : is_bitwise(op)                                ? 2 * (a.magnitude + b.magnitude)
                                                                      : a.magnitude + b.magnitude;
   int bits = op == BinaryOp::mul ? a.bits + b.bits : std::max(a.bits, b.bits);
   // The reference counts the rounding errors of one factor only. A product of two sums has those of both.
@@ -67,8 +68,9 @@ Value Generator::any_combination(DType type, int depth) {
   using enum BinaryOp;
   static const std::vector<BinaryOp> arithmetic = {add, add, add, sub, sub, mul, mul, min, max};
   BinaryOp op = random_.pick(arithmetic);
+  static const std::vector<BinaryOp> bits = {bit_and, bit_or, bit_xor, bit_xor, shift_left, shift_right};
   if (!is_float(type) && chance(8))
-    op = bit_xor;
+    op = random_.pick(bits);
   if (type == DType::u32 && chance(12))
     return {chance(50) ? maximum(a.expr, b.expr) : minimum(a.expr, b.expr), 0x1p32, 0, true};
   return combine(op, a, b);
@@ -94,7 +96,7 @@ Value Generator::any_change(Value a) {
   case 0:
     return {relu(a.expr), std::max(a.magnitude, 0x1p32), 0, true};
   case 1:
-    return {shift_right(a.expr, static_cast<int>(random_.pick({1, 3, 15, 31}))), a.magnitude, 0, true};
+    return any_shift(a);
   case 2:
     if (type == DType::u32)
       return {chance(50) ? floormod(a.expr, random_.pick({3, 4, 7}))
@@ -110,6 +112,20 @@ Value Generator::any_change(Value a) {
   }
 }
 
+/// A shift by a constant, or by data that is in the range of C++ or not; or the complement.
+Value Generator::any_shift(const Value &a) {
+  DType type = a.type();
+  bool wraps = a.expr.node().data; // index arithmetic does not
+  if (chance(15))
+    return {~a.expr, is_index(type) ? a.magnitude + 1 : all_of_64_bits, 0, true};
+  Expr amount = random_.pick({1, 3, 15, 31});
+  if (chance(40))
+    amount = chance(70) ? read(type).expr & random_.pick({3, 31}) : read(type).expr;
+  if (wraps && chance(30))
+    return {a.expr << amount, all_of_64_bits, 0, true};
+  return {a.expr >> amount, a.magnitude, 0, true};
+}
+
 Value Generator::any_function(const Value &a) {
   Expr x = a.expr, size = abs(x) + 1, small = max(min(x, 8), -8); // exp(-x) does not overflow
   if (a.given && chance(15))
@@ -117,6 +133,8 @@ Value Generator::any_function(const Value &a) {
   Value c = constant_of(DType::f32);
   if (2 * a.magnitude + c.magnitude < most_in_f32 && chance(15))
     return {fma(x, 2, c.expr), 2 * a.magnitude + c.magnitude, std::max(a.bits, c.bits), false};
+  if (chance(40))
+    return any_fast_function(a);
   switch (random_.below(16)) {
   case 0:
     return {abs(x), a.magnitude, a.bits, a.given};
@@ -150,6 +168,27 @@ Value Generator::any_function(const Value &a) {
     return {silu(small), 8, 0, false};
   default:
     return {gelu(x), a.magnitude, 0, false};
+  }
+}
+
+/// Where CUDA states an error.
+Value Generator::any_fast_function(const Value &a) {
+  Expr x = a.expr, size = abs(x) + 1, angle = max(min(x, 3), -3);
+  switch (random_.below(7)) {
+  case 0:
+    return {fast_exp(-abs(x)), 1, 0, false};
+  case 1:
+    return {chance(50) ? fast_log(size) : fast_log2(size), a.magnitude + 1, 0, false};
+  case 2:
+    return {fast_sin(angle), 1, 0, false};
+  case 3:
+    return {fast_cos(angle), 1, 0, false};
+  case 4:
+    return {fast_tanh(x), 1, 0, false};
+  case 5:
+    return {fast_pow(size, 0.5F), a.magnitude + 1, 0, false};
+  default:
+    return {fast_divide(x, size), 1, 0, false};
   }
 }
 

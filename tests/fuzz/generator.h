@@ -142,8 +142,10 @@ private:
   Value combine(BinaryOp op, const Value &a, const Value &b);
   Value any_combination(DType type, int depth);
   Value any_change(Value a);
+  Value any_shift(const Value &a);
   /// Applies a function of mathematics where it has a number.
   Value any_function(const Value &a);
+  Value any_fast_function(const Value &a);
   Value any_choice(DType type, int depth);
   Expr condition(int depth);
   Expr index_condition();

@@ -51,8 +51,9 @@ json::Value Grammar::index(int depth) {
     return random_.chance(75) ? name() : json::Value(any_number(random_));
   if (random_.chance(8))
     return list_of({"cast", "i64", of(random_.chance(50) ? "i32" : "u32", depth - 1)});
-  static const std::vector<std::string> operators = {"+", "+",        "-",        "-",   "*",
-                                                     "*", "floordiv", "floormod", "min", "max"};
+  static const std::vector<std::string> operators = {
+      "+",   "+",   "-",       "-",      "*",       "*",          "floordiv",   "floormod",
+      "min", "max", "bit_and", "bit_or", "bit_xor", "shift_left", "shift_right"};
   return list_of({random_.pick(operators), index(depth - 1), index(depth - 1)});
 }
 
@@ -80,7 +81,9 @@ json::Value Grammar::of(const std::string &dtype, int depth) {
   bool real = dtype.find('f') != std::string::npos;
   if (depth > 0 && random_.chance(50)) {
     static const std::vector<std::string> common = {"+", "-", "*", "min", "max"}, reals = {"+", "*", "/"},
-                                          integers = {"*", "floordiv", "floormod", "+"};
+                                          integers = {"*",       "floordiv",   "floormod",
+                                                      "+",       "bit_and",    "bit_or",
+                                                      "bit_xor", "shift_left", "shift_right"};
     if (random_.chance(12))
       return list_of(
           {random_.chance(50) ? "select" : "branch", condition(), of(dtype, depth - 1), of(dtype, depth - 1)});

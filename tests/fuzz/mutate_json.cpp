@@ -141,7 +141,9 @@ private:
       return;
     case 2: { // make the expression an operand of another operation
       bool real = part.dtype.find('f') != std::string::npos;
-      static const std::vector<std::string> integers = {"+", "-", "*", "min", "max", "floordiv", "floormod"},
+      static const std::vector<std::string> integers = {"+",      "-",        "*",          "min",
+                                                        "max",    "floordiv", "floormod",   "bit_and",
+                                                        "bit_or", "bit_xor",  "shift_left", "shift_right"},
                                             reals = {"+", "-", "*", "min", "max", "/"};
       if (part.dtype == "bool")
         return;

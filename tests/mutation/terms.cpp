@@ -346,6 +346,14 @@ private:
     return a;
   }
 
+  static std::int64_t bits(BinaryOp op, std::int64_t a, std::int64_t b) {
+    return with_op(op, [&]<BinaryOp o>() -> std::int64_t {
+      if constexpr (is_bitwise(o))
+        return arithmetic<o>(a, b);
+      throw Undecided();
+    });
+  }
+
   static std::int64_t computed(BinaryOp op, std::int64_t a, std::int64_t b) {
     switch (op) {
     case BinaryOp::add:
@@ -362,10 +370,12 @@ private:
       return std::min(a, b);
     case BinaryOp::max:
       return std::max(a, b);
+    case BinaryOp::bit_and:
+    case BinaryOp::bit_or:
     case BinaryOp::bit_xor:
-      return a ^ b;
+    case BinaryOp::shift_left:
     case BinaryOp::shift_right:
-      return a >> b;
+      return bits(op, a, b);
     case BinaryOp::lt:
       return a < b;
     case BinaryOp::le:

@@ -61,6 +61,16 @@ private:
       return z3::ite(a < b, a, b);
     case BinaryOp::max:
       return z3::ite(a < b, b, a);
+    case BinaryOp::bit_and:
+      return a & b;
+    case BinaryOp::bit_or:
+      return a | b;
+    case BinaryOp::bit_xor:
+      return a ^ b;
+    case BinaryOp::shift_left: // an amount that is negative or too large shifts out all bits
+      return z3::shl(a, b);
+    case BinaryOp::shift_right:
+      return z3::ashr(a, b);
     case BinaryOp::lt:
       return a < b;
     case BinaryOp::le:
@@ -99,7 +109,7 @@ public:
     return binary(ops[below(4)], number(depth), number(depth));
   }
   Expr number(int depth) {
-    std::size_t kind = below(depth > 0 ? 12 : 2);
+    std::size_t kind = below(depth > 0 ? 14 : 2);
     if (kind == 0)
       return constant();
     if (kind == 1)
@@ -114,6 +124,11 @@ public:
       return below(2) ? min(number(depth - 1), number(depth - 1)) : max(number(depth - 1), number(depth - 1));
     if (kind == 9)
       return select(condition(depth - 1), number(depth - 1), number(depth - 1));
+    if (kind >= 12) {
+      static constexpr BinaryOp ops[] = {BinaryOp::bit_and, BinaryOp::bit_or, BinaryOp::bit_xor,
+                                         BinaryOp::shift_left, BinaryOp::shift_right};
+      return binary(ops[below(5)], number(depth - 1), below(2) ? constant() : number(depth - 1));
+    }
     Expr divisor = int_imm(std::int64_t{1} << below(7), dtype_);
     return kind == 10 ? floordiv(number(depth - 1), divisor) : floormod(number(depth - 1), divisor);
   }

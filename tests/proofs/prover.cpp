@@ -296,17 +296,25 @@ Poly Prover::min(const Poly &x, const Poly &y) {
 
 Poly Prover::max(const Poly &x, const Poly &y) { return -min(-x, -y); }
 
-Poly Prover::bit_xor(const Poly &x, const Poly &y) {
-  if (auto it = xors_.find({x, y}); it != xors_.end())
+Poly Prover::bits(BinaryOp op, const Poly &x, const Poly &y) {
+  auto &known = bits_[op];
+  if (auto it = known.find({x, y}); it != known.end())
     return it->second;
-  Poly result = fresh(fmt::format("xor{}", names_.size()));
+  Poly result = fresh(fmt::format("bits{}", names_.size()));
   Formula negative = any({less(x, Poly(0)), less(y, Poly(0))});
-  define(any({negative, at_least_0(result)}));
-  for (int bits = 0; bits <= 31; ++bits) { // [rule.range.xor]
-    Poly most((Integer(1) << bits) - 1);
-    define(any({negative, less(most, x), less(most, y), less_equal(result, most)}));
+  if (op == BinaryOp::bit_and) { // [rule.range.and]
+    define(any({less(x, Poly(0)), all({at_least_0(result), less_equal(result, x)})}));
+    define(any({less(y, Poly(0)), all({at_least_0(result), less_equal(result, y)})}));
+  } else {
+    define(any({negative, at_least_0(result)}));
+    for (int bits = 0; bits <= 31; ++bits) { // [rule.range.xor], [rule.range.or]
+      Poly most((Integer(1) << bits) - 1);
+      define(any({negative, less(most, x), less(most, y), less_equal(result, most)}));
+    }
   }
-  xors_.emplace(std::vector<Poly>{x, y}, result);
+  if (op == BinaryOp::bit_or) // [rule.range.or]
+    define(any({negative, all({less_equal(x, result), less_equal(y, result)})}));
+  known.emplace(std::vector<Poly>{x, y}, result);
   return result;
 }
 

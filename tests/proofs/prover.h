@@ -7,6 +7,7 @@
 /// this way, the prover adds products of facts as facts: p >= 0 and q >= 0 imply p*q >= 0. This suffices for
 /// the rules and for the row * columns of offsets. A proof holds for all integers.
 
+#include "dsl/expr/ops.h"
 #include "tests/proofs/poly.h"
 
 #include <cstdint>
@@ -44,7 +45,7 @@ public:
   Poly min(const Poly &x, const Poly &y);
   Poly max(const Poly &x, const Poly &y);
   Poly choose(const Formula &condition, const Poly &x, const Poly &y);
-  Poly bit_xor(const Poly &x, const Poly &y); ///< only its range is known
+  Poly bits(BinaryOp op, const Poly &x, const Poly &y); ///< and, or, xor: only the range is known
 
   void assume(const Formula &fact);
   /// Assumes that p = 0, outside of scopes. If an unknown follows from the others, replaces it everywhere, so
@@ -98,7 +99,8 @@ private:
   std::unique_ptr<Engine> engine_;
   std::vector<std::string> names_;
   std::vector<Formula> definitions_, facts_;
-  std::map<std::vector<Poly>, Poly> quotients_, xors_;
+  std::map<std::vector<Poly>, Poly> quotients_;
+  std::map<BinaryOp, std::map<std::vector<Poly>, Poly>> bits_;
   struct Whole {
     Poly dividend;
     Integer divisor;

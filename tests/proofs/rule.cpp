@@ -82,8 +82,8 @@ private:
     fail(rule_, fmt::format("expected a comparison at character {}", at_ + 1));
   }
   Term binary(std::size_t level) {
-    static const std::array<std::vector<const char *>, 5> levels = {
-        {{"^"}, {"&"}, {"<<", ">>"}, {"+", "-"}, {"*", "//", "%"}}};
+    static const std::array<std::vector<const char *>, 6> levels = {
+        {{"|"}, {"^"}, {"&"}, {"<<", ">>"}, {"+", "-"}, {"*", "//", "%"}}};
     if (level == levels.size())
       return unary();
     Term result = binary(level + 1);
@@ -92,7 +92,7 @@ private:
       for (const char *op : levels[level])
         if (!found && take(op)) {
           found = true;
-          statement_.bits = statement_.bits || level < 3;
+          statement_.bits = statement_.bits || level < 4;
           result = Term{op, 0, "", {result, binary(level + 1)}};
         }
     }
@@ -171,6 +171,7 @@ std::optional<std::int64_t> value(const Term &term, const Numbers &numbers) {
          : term.op == "*"   ? x[0] * x[1]
          : term.op == "^"   ? x[0] ^ x[1]
          : term.op == "&"   ? x[0] & x[1]
+         : term.op == "|"   ? x[0] | x[1]
          : term.op == "min" ? std::min(x[0], x[1])
          : term.op == "max" ? std::max(x[0], x[1])
                             : (x[0] ? x[1] : x[2]);
@@ -344,6 +345,12 @@ private:
       return a ^ b;
     if (term.op == "&")
       return a & b;
+    if (term.op == "|")
+      return a | b;
+    if (term.op == "min")
+      return z3::ite(a < b, a, b);
+    if (term.op == "max")
+      return z3::ite(a < b, b, a);
     if (term.op == "<<")
       return z3::shl(a, b);
     if (term.op == ">>")

@@ -63,6 +63,16 @@ Poly Translator::unknown(const Expr &e) {
   if (e.dtype() == DType::i32)
     prover_.assume(all({less_equal(Poly(std::numeric_limits<std::int32_t>::min()), made),
                         less_equal(made, Poly(std::numeric_limits<std::int32_t>::max()))}));
+  // A conversion of bits of data, such as i64(x & 15): [rule.range.and], [rule.range.shift]
+  const auto *conversion = e.as<Cast>();
+  if (const auto *op = conversion ? conversion->a.as<Binary>() : nullptr; op && is_bitwise(op->op)) {
+    auto known = [](const Expr &x) {
+      return as_int(x) ? std::optional(Range{*as_int(x), *as_int(x)}) : std::nullopt;
+    };
+    auto range = range_of_bits(op->op, conversion->a.dtype(), known(op->a), known(op->b));
+    if (range && range->low >= 0 && range->high <= std::numeric_limits<std::int32_t>::max())
+      prover_.assume(all({less_equal(Poly(range->low), made), less_equal(made, Poly(range->high))}));
+  }
   unknowns_.emplace_back(e, made);
   return made;
 }
@@ -83,6 +93,38 @@ bool Translator::alike(const Expr &a, const Expr &b) {
   return true;
 }
 
+/// x & m, where m selects the bits from 2^f on, up to 2^(f + k): [rule.bits.field], [rule.bits.high]
+std::optional<Poly> Translator::field(const Binary &op) {
+  for (const auto &[x, y] : {std::pair(op.a, op.b), std::pair(op.b, op.a)}) {
+    std::int64_t mask = as_int(y).value_or(0);
+    if (mask == 0 || mask == std::numeric_limits<std::int64_t>::min())
+      continue;
+    std::int64_t unit = mask & -mask, digits = mask / unit;
+    if (digits != -1 && (digits & (digits + 1)) != 0)
+      continue;
+    Poly high = prover_.quotient(integer(x), Poly(unit));
+    if (digits != -1)
+      high = prover_.remainder(high, Poly(digits) + Poly(1));
+    return high * Poly(unit);
+  }
+  return std::nullopt;
+}
+
+/// x | y and x ^ y where no bit is in both: [rule.bits.disjoint]
+std::optional<Poly> Translator::disjoint(const Binary &op) {
+  Poly a = integer(op.a), b = integer(op.b);
+  for (const auto &[high, low] : {std::pair(a, b), std::pair(b, a)})
+    for (int bits = 0; bits <= 31; ++bits) {
+      Poly unit(Integer(1) << bits);
+      if (!prover_.prove(all({at_least_0(low), less(low, unit)})).proved())
+        continue;
+      if (prover_.prove(proofs::equal(prover_.remainder(high, unit), Poly(0))).proved())
+        return a + b;
+      break;
+    }
+  return std::nullopt;
+}
+
 Poly Translator::arithmetic(const Binary &op) {
   Poly a = integer(op.a), b = integer(op.b);
   switch (op.op) {
@@ -101,9 +143,21 @@ Poly Translator::arithmetic(const Binary &op) {
   case BinaryOp::max:
     return prover_.max(a, b);
   case BinaryOp::bit_xor:
-    return prover_.bit_xor(a, b);
+    if (complemented(op)) // [rule.bits.not]
+      return Poly(-1) - a;
+    return disjoint(op).value_or(prover_.bits(op.op, a, b));
+  case BinaryOp::bit_or:
+    return disjoint(op).value_or(prover_.bits(op.op, a, b));
+  case BinaryOp::bit_and:
+    return field(op).value_or(prover_.bits(op.op, a, b));
+  case BinaryOp::shift_left: // [rule.bits.shift_left]
+    if (auto amount = as_int(op.b); amount && *amount >= 0 && *amount < 63)
+      return a * Poly(Integer(1) << *amount);
+    break;
   case BinaryOp::shift_right: // [rule.swizzle.digits]
-    return prover_.quotient(a, Poly(Integer(1) << as_int(op.b).value()));
+    if (auto amount = as_int(op.b); amount && *amount >= 0 && *amount < 63)
+      return prover_.quotient(a, Poly(Integer(1) << *amount));
+    break;
   default:
     break;
   }

@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -34,6 +35,8 @@ public:
 
 private:
   Poly value(const Var &var);
+  std::optional<Poly> field(const Binary &op);
+  std::optional<Poly> disjoint(const Binary &op);
   Poly arithmetic(const Binary &op);
   /// Returns the unknown for this expression. Equal expressions have the same unknown.
   Poly unknown(const Expr &e);

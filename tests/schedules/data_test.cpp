@@ -127,6 +127,18 @@ std::vector<Computation> computations() {
     add("minimum", [](Expr x, Expr, Expr) { return min(x, x + 1) + max(x - 1, x); });
     add("a product out of range", [](Expr x, Expr, Expr) { return (x % 7) * 1000000000 + 2147483647; });
     add("shift", [](Expr x, Expr y, Expr) { return shift_right(x + y, 3); });
+    add("bits", [](Expr x, Expr y, Expr) { return (x & y) + (x | y) * 3 - (x ^ y); });
+    add("complement", [](Expr x, Expr y, Expr) { return ~x - (~y & 7); });
+    add("left shift", [](Expr x, Expr y, Expr) { return x << y; });
+    add("right shift", [](Expr x, Expr y, Expr) { return x >> y; });
+    add("shifts of sums", [](Expr x, Expr y, Expr) { return ((x + y) << 5) + ((x - y) >> 7); });
+    add("shifts in range", [](Expr x, Expr y, Expr) { return (x << (y & 15)) ^ (x >> (y & 31)); });
+    add("shifts by an index",
+        [](Expr x, Expr y, Expr i) { return (x << i) + (y >> i % 40) + (x << (i - 50)); });
+    add("shifts of an index", [=](Expr x, Expr, Expr i) {
+      return cast(t, (i << 3) + (i - 50 << 2) + (1 << i % 60) + (i - 7 >> 2)) + x;
+    });
+    add("bits of an index", [=](Expr x, Expr, Expr i) { return cast(t, (i & 5) + (i - 9 | 6) + ~i) ^ x; });
   }
   for (DType t : {DType::i8, DType::u8, DType::u16}) {
     DType wide = arithmetic_type(t);
@@ -205,6 +217,10 @@ TEST(Data, IsCheckedByAStandaloneFile) {
       {DType::u32, [](Expr x, Expr y, Expr) { return x / (y % 3) + x % (y % 5); }},
       {DType::i8, [](Expr x, Expr y, Expr) { return cast(DType::i32, x) * cast(DType::i32, y); }},
       {DType::u8, [](Expr x, Expr y, Expr) { return cast(DType::u32, x) - cast(DType::u32, y); }},
+      {DType::i32, [](Expr x, Expr y, Expr i) { return (x << y) + (x >> y) + (x << 5) + (~x & y << i % 32); }},
+      {DType::i64, [](Expr x, Expr y, Expr i) { return (x << y) ^ (x >> (y & 63)) ^ (i - 9 << 3) ^ (x | i); }},
+      {DType::u32,
+       [](Expr x, Expr y, Expr i) { return (x << (y & 31)) | x >> i | cast(DType::u32, 1 << i % 32); }},
   };
   for (const auto &[type, element] : subjects) {
     Schedule s = schedule_of({"", type, arithmetic_type(type), element}, 100);

@@ -140,6 +140,65 @@ TEST(MathOfAKernel, NvrtcCompilesTheText) {
   }
 }
 
+/// Softmax of rows in f32 by the fast functions; `shift` is subtracted from the exponents.
+Schedule fast_softmax(std::int64_t m, std::int64_t n, bool subtracts, std::int64_t threads) {
+  Workload w("fast_softmax");
+  Tensor x = w.placeholder("X", {m, n});
+  Reduce k = reduce_axis("k", n), l = reduce_axis("l", n);
+  Tensor most = w.compute("most", {m}, {"i"}, [&](Expr i) { return max_over(x(i, k), k); });
+  auto power = [&](const Expr &i, const Expr &j) { return fast_exp(subtracts ? x(i, j) - most(i) : x(i, j)); };
+  Tensor total = w.compute("total", {m}, {"i"}, [&](Expr i) { return sum(power(i, l), l); });
+  Schedule s(w.output({w.compute("Y", {m, n}, {"i", "j"}, [&](Expr i, Expr j) -> Definition {
+    return fast_divide(power(i, j), total(i));
+  })}));
+  for (const char *stage : {"most", "total"}) {
+    BlockRef block = s.block(stage);
+    s.bind(s.loops(block)[0], Axis::block_x);
+    s.reduce_across(s.split<2>(s.loops(block).back(), {infer, threads})[1], Axis::thread_x);
+  }
+  s.bind(s.loops(s.block("Y"))[0], Axis::block_x);
+  s.bind(s.split<2>(s.loops(s.block("Y"))[1], {infer, threads})[1], Axis::thread_x);
+  return s;
+}
+
+TEST(FastMathOfAKernel, OfASoftmaxIsRight) {
+  for (std::int64_t n : {1, 31, 65})
+    for (std::int64_t threads : {1, 32})
+      test::expect_right(fast_softmax(5, n, true, threads));
+  std::string text = cuda_kernels(lower(fast_softmax(5, 65, true, 32)));
+  EXPECT_THAT(text, HasSubstr("__expf("));
+  EXPECT_THAT(text, HasSubstr("__fdividef("));
+  EXPECT_EQ(
+      run_on_host(
+          emit_standalone({}, lower(fast_softmax(5, 33, true, 8)), fast_softmax(5, 33, true, 8).source()), 3),
+      0);
+  Program wanted = fast_softmax(5, 65, true, 32).source(), wrong = fast_softmax(5, 65, false, 32).source();
+  CheckResult result = Checker().check(wanted, [&](std::vector<Array> &arrays, const std::vector<Scalar> &) {
+    interpret(wrong, arrays, {});
+    return Execution{};
+  });
+  EXPECT_EQ(result.outcome(), CheckOutcome::wrong) << "exp of large elements overflows";
+}
+
+/// gelu by its approximation with tanh.
+Expr gelu_by_tanh(Expr x) {
+  if (x.dtype() == DType::u32)
+    return gelu(x);
+  return x * 0.5F * (1 + fast_tanh(x * (0.79788456F + 0.035677408F * x * x)));
+}
+
+TEST(FastMathOfAKernel, OfAGeluIsRight) {
+  for (const Shape &shape : {Shape{1, 1, 1}, Shape{17, 15, 9}})
+    test::expect_right(epilogue(shape, DType::f32, gelu_by_tanh));
+  std::string text = emit_standalone({}, lower(epilogue({9, 10, 5}, DType::f32, gelu_by_tanh)),
+                                     epilogue({9, 10, 5}, DType::f32, gelu_by_tanh).source());
+  EXPECT_EQ(run_on_host(text), 0) << text;
+  std::size_t at = text.find("0.035677", text.find("__global__"));
+  ASSERT_NE(at, std::string::npos) << text;
+  text.replace(at, 8, "0.095677");
+  EXPECT_EQ(run_on_host(text), 1) << "a large error is found";
+}
+
 std::string standalone_of(const Schedule &s) { return emit_standalone({}, lower(s), s.source()); }
 
 TEST(MathOfAKernel, IsCheckedByAStandaloneFile) {

@@ -38,6 +38,14 @@ inline float host_rounded(double x) { return static_cast<float>(x); }
 #define fmaf(x, y, z)                                                                                          \
   ::host_rounded(::fma(static_cast<double>(x), static_cast<double>(y), static_cast<double>(z)))
 #define powf(x, y) ::host_rounded(::pow(static_cast<double>(x), static_cast<double>(y)))
+#define __expf(x) expf(x)
+#define __logf(x) logf(x)
+#define __log2f(x) log2f(x)
+#define __sinf(x) sinf(x)
+#define __cosf(x) cosf(x)
+#define __tanhf(x) tanhf(x)
+#define __powf(x, y) powf(x, y)
+#define __fdividef(x, y) ::host_rounded(static_cast<double>(x) / static_cast<double>(y))
 
 // Vector types with the alignment that CUDA gives them.
 #define HOST_VECTORS(scalar, name, align4)                                                                     \

@@ -43,7 +43,20 @@ double bound_of_call(const char *name, std::vector<Bounded> operands) {
   return apply_function(*find_math_function(name), operands).error;
 }
 
-/// The result of CUDA, as far from the correctly rounded one as it may be, of operands that are as far off.
+/// The result of CUDA, as far from the correctly rounded one as it may be. Infinite where nothing is stated.
+double worst_of(const MathFunction &function, const float *x, bool above) {
+  float worst = evaluate(function, x[0], x[1], x[2]);
+  if (function.own_error) {
+    double own = function.own_error(x[0], x[1], function.value(x[0], x[1], x[2]));
+    return above ? worst + own : worst - own;
+  }
+  for (int ulp = 0; ulp < function.ulps; ++ulp)
+    worst = std::nextafter(worst, above ? std::numeric_limits<float>::infinity()
+                                        : -std::numeric_limits<float>::infinity());
+  return worst;
+}
+
+/// The results are those of operands that are as far off as their bounds allow.
 TEST(BoundOfAFunction, HoldsForTheWorstResultThatIsDocumented) {
   std::mt19937 random(1);
   std::uniform_real_distribution<double> number(0.01, 4), unit(-1, 1);
@@ -60,15 +73,13 @@ TEST(BoundOfAFunction, HoldsForTheWorstResultThatIsDocumented) {
         operands.push_back({value, error});
       }
       Bounded result = apply_function(function, operands);
-      float worst = evaluate(function, got[0], got[1], got[2]);
-      float direction =
-          n % 4 < 2 ? std::numeric_limits<float>::infinity() : -std::numeric_limits<float>::infinity();
-      for (int ulp = 0; ulp < function.ulps; ++ulp)
-        worst = std::nextafter(worst, direction);
+      double worst = worst_of(function, got, n % 4 < 2);
       EXPECT_LE(std::abs(worst - result.value), result.error) << function.name << " of " << got[0];
       if (n % 2 == 0 && result.error > 0) {
         most = std::max(most, std::abs(worst - result.value) / result.error);
-        EXPECT_LE(result.error, (2 * function.ulps + 1) * 0x1.01p-24 * std::abs(result.value) + 0x1p-140)
+        double own = function.own_error ? function.own_error(got[0], got[1], result.value) : 0;
+        EXPECT_LE(result.error,
+                  1.001 * own + (2 * function.ulps + 1) * 0x1.01p-24 * std::abs(result.value) + 0x1p-140)
             << function.name << " is not much wider";
       }
     }
@@ -108,6 +119,73 @@ TEST(BoundOfAFunction, OfAPowerByAWholeNumberIsThatOfTheInterval) {
   EXPECT_NEAR(bound_of_call("pow", {{0.1, 0.2}, {2, 0}}), 0.08, 1e-4);
   EXPECT_NEAR(bound_of_call("pow", {{-2, 0.1}, {-1, 0}}), 1 / 1.9 - 0.5, 1e-4);
   EXPECT_LT(bound_of_call("pow", {{0, 0.5}, {0, 0}}), 1e-5) << "1 for every x";
+}
+
+/// The table of the CUDA C++ Programming Guide.
+TEST(BoundOfAFastFunction, IsThatOfCuda) {
+  double unit = 0x1p-23, half = 0x1p-24;
+  auto relative = [](const char *name, double x) {
+    Bounded result = apply_function(*find_math_function(name), std::vector<Bounded>{{x, 0}});
+    return result.error / std::abs(result.value);
+  };
+  EXPECT_NEAR(relative("fast_exp", 10) / (13 * unit + half), 1, 1e-3) << "2 + floor(11.73) units";
+  EXPECT_NEAR(relative("fast_exp", -10) / (13 * unit + half), 1, 1e-3);
+  EXPECT_NEAR(relative("fast_exp", 0.5) / (2 * unit + half), 1, 1e-3);
+  EXPECT_NEAR(relative("fast_tanh", 0.3) / (0x1p-11 + half), 1, 1e-3);
+  EXPECT_NEAR(relative("fast_log", 8) / (3 * unit + half), 1, 1e-3);
+  EXPECT_NEAR(relative("fast_log2", 0.25) / (2 * unit + half), 1, 1e-3);
+  EXPECT_NEAR(bound_of_call("fast_log", {{1, 0}}) / std::exp2(-21.41), 1, 1e-3)
+      << "relative to 1, not to log(1)";
+  EXPECT_NEAR(bound_of_call("fast_log2", {{1.001F, 0}}) / std::exp2(-22), 1, 1e-3);
+  EXPECT_NEAR(bound_of_call("fast_sin", {{0, 0}}) / std::exp2(-21.41), 1, 1e-3);
+  EXPECT_NEAR(bound_of_call("fast_cos", {{1.5707964F, 0}}) / std::exp2(-21.19), 1, 1e-3);
+  EXPECT_NEAR(bound_of_call("fast_divide", {{1, 0}, {3, 0}}) * 3 / (2 * unit + half), 1, 1e-3);
+  EXPECT_NEAR(bound_of_call("fast_pow", {{2, 0}, {10, 0}}) / 1024,
+              2 * unit + half + (10 * std::exp2(-22) + 10 * half) * std::log(2), 1e-8)
+      << "of exp2f(y * __log2f(x))";
+  EXPECT_NEAR(bound_of_call("fast_exp", {{3, 0.01}}), std::exp(3) * (std::exp(0.01) - 1), 1e-4)
+      << "the errors of operands count as for exp";
+  EXPECT_NEAR(bound_of_call("fast_divide", {{1, 0}, {2, 0.5}}), 1 / 1.5 - 0.5, 1e-6);
+  EXPECT_EQ(bound_of_call("fast_exp", {{-infinity, 0}}), 0);
+}
+
+TEST(BoundOfAFastFunction, DoesNotExistWhereCudaStatesNone) {
+  EXPECT_LT(bound_of_call("fast_sin", {{3.14, 0}}), 1e-6);
+  EXPECT_EQ(bound_of_call("fast_sin", {{3.15, 0}}), no_bound);
+  EXPECT_EQ(bound_of_call("fast_cos", {{-4, 0}}), no_bound);
+  EXPECT_EQ(bound_of_call("fast_sin", {{3.1, 0.1}}), no_bound) << "it may be beyond pi";
+  EXPECT_LT(bound_of_call("fast_divide", {{1, 0}, {0x1p126, 0}}), 1e-6);
+  EXPECT_EQ(bound_of_call("fast_divide", {{1, 0}, {0x1p127, 0}}), no_bound) << "it is 0 there";
+  EXPECT_EQ(bound_of_call("fast_divide", {{infinity, 0}, {0x1p127, 0}}), no_bound) << "it is NaN there";
+  EXPECT_EQ(bound_of_call("fast_divide", {{1, 0}, {0x1p-127, 0}}), no_bound);
+  EXPECT_EQ(bound_of_call("fast_divide", {{1, 0}, {0.1, 0.2}}), no_bound);
+  EXPECT_EQ(bound_of_call("fast_divide", {{1, 0}, {0, 0}}), no_bound);
+  EXPECT_EQ(bound_of_call("fast_pow", {{-2, 0}, {2, 0}}), no_bound);
+  EXPECT_EQ(bound_of_call("fast_pow", {{0, 0}, {2, 0}}), no_bound);
+  EXPECT_EQ(bound_of_call("fast_log", {{0, 0}}), no_bound);
+  EXPECT_EQ(bound_of_call("fast_exp", {{100, 0}}), no_bound) << "f32 overflows";
+}
+
+/// A wrong kernel is found beyond the larger bound, and not within it.
+TEST(CheckOfAFastFunction, FindsAnErrorBeyondTheBound) {
+  auto outcome = [](const Element &wanted, const Element &made) {
+    return check_elements(wanted, made).outcome();
+  };
+  using E = Expr;
+  auto fast = [](E x) { return fast_exp(x * 4); };
+  auto off = [](float by) { return [by](E x) { return exp(x * 4) * by; }; };
+  EXPECT_EQ(outcome([](E x) { return exp(x * 4); }, off(1 + 0x1p-21F)), CheckOutcome::wrong);
+  EXPECT_NE(outcome(fast, off(1 + 0x1p-23F)), CheckOutcome::wrong);
+  EXPECT_EQ(outcome(fast, off(1 + 0x1p-17F)), CheckOutcome::wrong);
+  auto tanh_off = [](float by) { return [by](E x) { return tanh(x) * by; }; };
+  EXPECT_NE(outcome([](E x) { return fast_tanh(x); }, tanh_off(1 + 0x1p-12F)), CheckOutcome::wrong);
+  EXPECT_EQ(outcome([](E x) { return fast_tanh(x); }, tanh_off(1 + 0x1p-10F)), CheckOutcome::wrong);
+  EXPECT_EQ(outcome([](E x) { return tanh(x); }, tanh_off(1 + 0x1p-12F)), CheckOutcome::wrong);
+  EXPECT_EQ(outcome([](E x) { return fast_divide(x, x * x + 1); }, [](E x) { return x / (x * x + 1.00001F); }),
+            CheckOutcome::wrong);
+  CheckResult unknown = check_elements([](E x) { return fast_sin(x * 0.001F + 10); },
+                                       [](E x) { return fast_sin(x * 0.001F + 10); });
+  EXPECT_EQ(unknown.outcome(), CheckOutcome::not_compared) << all_messages(unknown);
 }
 
 TEST(CheckOfAFunction, PassesWhereTheKernelIsRight) {
