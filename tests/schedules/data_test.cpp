@@ -128,14 +128,14 @@ std::vector<Computation> computations() {
     add("a product out of range", [](Expr x, Expr, Expr) { return (x % 7) * 1000000000 + 2147483647; });
     add("shift", [](Expr x, Expr y, Expr) { return shift_right(x + y, 3); });
   }
-  for (DType t : {DType::i8, DType::u8, DType::u16}) {
+  for (DType t : {DType::i8, DType::i16, DType::u8, DType::u16}) {
     DType wide = arithmetic_type(t);
     auto add = [&](const char *name, DType to, const Element &element) {
       list.push_back(
           {fmt::format("{} of {} in {}", name, nestsmith::name(t), nestsmith::name(to)), t, to, element});
     };
-    for (DType to :
-         {DType::i8, DType::i32, DType::i64, DType::u8, DType::u16, DType::u32, DType::u64, DType::f32})
+    for (DType to : {DType::i8, DType::i16, DType::i32, DType::i64, DType::u8, DType::u16, DType::u32,
+                     DType::u64, DType::f32})
       add("value", to, [=](Expr x, Expr, Expr) { return cast(to, x); });
     add("sum", t, [=](Expr x, Expr y, Expr) { return cast(t, cast(wide, x) + cast(wide, y)); });
     add("polynomial", wide,
@@ -144,7 +144,7 @@ std::vector<Computation> computations() {
     add("order", t,
         [=](Expr x, Expr y, Expr) { return select(cast(wide, x) < cast(wide, y), x, constant(t, 7)); });
   }
-  for (DType t : {DType::i8, DType::i32, DType::i64, DType::u8, DType::u16, DType::u32, DType::u64})
+  for (DType t : {DType::i8, DType::i16, DType::i32, DType::i64, DType::u8, DType::u16, DType::u32, DType::u64})
     list.push_back(
         {fmt::format("f32 to {}", name(t)), DType::f32, t, [=](Expr x, Expr, Expr) { return cast(t, x); }});
   list.push_back({"f32 to i32, then a product", DType::f32, DType::i32,
@@ -205,6 +205,7 @@ TEST(Data, IsCheckedByAStandaloneFile) {
       {DType::u32, [](Expr x, Expr y, Expr) { return x / (y % 3) + x % (y % 5); }},
       {DType::i8, [](Expr x, Expr y, Expr) { return cast(DType::i32, x) * cast(DType::i32, y); }},
       {DType::u8, [](Expr x, Expr y, Expr) { return cast(DType::u32, x) - cast(DType::u32, y); }},
+      {DType::i16, [](Expr x, Expr y, Expr) { return cast(DType::i32, x) * cast(DType::i32, y); }},
   };
   for (const auto &[type, element] : subjects) {
     Schedule s = schedule_of({"", type, arithmetic_type(type), element}, 100);
