@@ -62,6 +62,7 @@ constexpr RandomSource random_sources[] = {
     {DType::bf16, "static void randomize(__nv_bfloat16 &x) { // [-1, 1)\n"
                   "  x = __float2bfloat16_rn((float)(random_bits() >> 8) / 8388608.0f - 1.0f);\n}\n"},
     {DType::i8, "static void randomize(signed char &x) { x = (signed char)random_bits(); }\n"},
+    {DType::i16, "static void randomize(short &x) { x = (short)random_bits(); }\n"},
     {DType::u8, "static void randomize(unsigned char &x) { x = (unsigned char)random_bits(); }\n"},
     {DType::u16, "static void randomize(unsigned short &x) { x = (unsigned short)random_bits(); }\n"},
     {DType::u64, "static void randomize(unsigned long long &x) { x = random_bits(); }\n"},

@@ -65,7 +65,7 @@ bool looks_like_a_macro(const std::string &name) {
 /// The vector types of CUDA and of the emitted text, and the functions that make those of CUDA.
 std::set<std::string, std::less<>> vector_names() {
   std::set<std::string, std::less<>> names;
-  for (DType type : {DType::boolean, DType::i8, DType::u8, DType::u16, DType::f16, DType::bf16})
+  for (DType type : {DType::boolean, DType::i8, DType::i16, DType::u8, DType::u16, DType::f16, DType::bf16})
     for (int count : {2, 4, 8, 16})
       names.insert(vector_type(type, count));
   for (const char *element : {"char", "uchar", "short", "ushort", "int", "uint", "long", "ulong", "longlong",

@@ -93,6 +93,7 @@ std::string integer(const IntImm &imm) {
   case DType::boolean:
     return imm.value ? "true" : "false";
   case DType::i8:
+  case DType::i16:
   case DType::u8:
   case DType::u16:
     return fmt::format("({}){}", c_type(imm.dtype), imm.value);
@@ -185,6 +186,8 @@ std::string_view c_type(DType type) {
     return "bool";
   case DType::i8:
     return "signed char";
+  case DType::i16:
+    return "short";
   case DType::i32:
     return "int";
   case DType::i64:

@@ -121,6 +121,11 @@ static __device__ __forceinline__ unsigned short f32_to_u16(float x) {
   return (unsigned short)min(__float2uint_rz(x), 65535u);
 }
 )"),
+      conversion("f32_to_i16", DType::i16, R"(/// Rounds towards zero and saturates. NaN gives 0.
+static __device__ __forceinline__ short f32_to_i16(float x) {
+  return (short)max(min(__float2int_rz(x), 32767), -32768);
+}
+)"),
       conversion("f32_to_i8", DType::i8, R"(/// Rounds towards zero and saturates. NaN gives 0.
 static __device__ __forceinline__ signed char f32_to_i8(float x) {
   return (signed char)max(min(__float2int_rz(x), 127), -128);

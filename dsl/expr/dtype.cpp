@@ -11,9 +11,9 @@
 
 namespace nestsmith {
 
-static constexpr std::array dtypes = {DType::boolean, DType::i8,   DType::i32,  DType::i64,
-                                      DType::u8,      DType::u16,  DType::u32,  DType::u64,
-                                      DType::f16,     DType::bf16, DType::tf32, DType::f32};
+static constexpr std::array dtypes = {DType::boolean, DType::i8,   DType::i16, DType::i32, DType::i64,
+                                      DType::u8,      DType::u16,  DType::u32, DType::u64, DType::f16,
+                                      DType::bf16,    DType::tf32, DType::f32};
 
 namespace {
 
@@ -106,6 +106,8 @@ std::string_view name(DType type) {
     return "bool";
   case DType::i8:
     return "i8";
+  case DType::i16:
+    return "i16";
   case DType::i32:
     return "i32";
   case DType::i64:
@@ -128,7 +130,7 @@ std::string_view name(DType type) {
     return "f32";
   }
   refuse_value("DType", static_cast<int>(type),
-               "DType::boolean, i8, i32, i64, u8, u16, u32, u64, f16, bf16, tf32 or f32");
+               "DType::boolean, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, tf32 or f32");
 }
 
 std::optional<DType> parse_dtype(std::string_view text) {

@@ -15,22 +15,22 @@ namespace nestsmith {
 ///
 /// Further values are *tuple types*, such as (value: f32, index: i32), which `tuple_type` makes. Temporaries of
 /// a program may have them. A kernel has an array for each part.
-enum class DType : std::uint8_t { boolean, i8, i32, i64, u8, u16, u32, u64, f16, bf16, tf32, f32 };
+enum class DType : std::uint8_t { boolean, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, tf32, f32 };
 
 constexpr bool is_tuple(DType type) { return type > DType::f32; }
 constexpr bool is_float(DType type) { return type >= DType::f16 && type <= DType::f32; }
 constexpr bool is_index(DType type) { return type == DType::i32 || type == DType::i64; }
 /// Types that can be stored and converted, but that have no arithmetic.
 constexpr bool is_narrow(DType type) {
-  return type == DType::i8 || type == DType::u8 || type == DType::u16 || type == DType::f16 ||
-         type == DType::bf16 || type == DType::tf32;
+  return type == DType::i8 || type == DType::i16 || type == DType::u8 || type == DType::u16 ||
+         type == DType::f16 || type == DType::bf16 || type == DType::tf32;
 }
 /// The dtype of the arithmetic on values that are stored as `type`: a wider type for narrow types, otherwise
 /// `type`.
 constexpr DType arithmetic_type(DType type) {
   if (!is_narrow(type))
     return type;
-  return is_float(type) ? DType::f32 : type == DType::i8 ? DType::i32 : DType::u32;
+  return is_float(type) ? DType::f32 : type == DType::i8 || type == DType::i16 ? DType::i32 : DType::u32;
 }
 
 /// A part of a tuple type.
@@ -57,6 +57,7 @@ constexpr int byte_size(DType type) {
   case DType::i8:
   case DType::u8:
     return 1;
+  case DType::i16:
   case DType::u16:
   case DType::f16:
   case DType::bf16:

@@ -112,6 +112,8 @@ template <class F> decltype(auto) with_number(DType type, F &&f) {
   switch (type) {
   case DType::i8:
     return f.template operator()<std::int8_t>();
+  case DType::i16:
+    return f.template operator()<std::int16_t>();
   case DType::i32:
     return f.template operator()<std::int32_t>();
   case DType::i64:
@@ -153,6 +155,7 @@ template <class F> decltype(auto) with_arithmetic(DType type, F &&f) {
     return f.template operator()<float>();
   case DType::boolean:
   case DType::i8:
+  case DType::i16:
   case DType::u8:
   case DType::u16:
   case DType::f16:

@@ -228,9 +228,9 @@ Intrinsic warp_reduction(Reducer reducer, DType dtype, std::string_view type) {
 const std::map<DType, std::string_view> &cuda_types() {
   using enum DType;
   static const std::map<DType, std::string_view> names = {
-      {i8, "signed char"},     {i32, "int"},          {i64, "long long"},          {u8, "unsigned char"},
-      {u16, "unsigned short"}, {u32, "unsigned int"}, {u64, "unsigned long long"}, {f16, "__half"},
-      {bf16, "__nv_bfloat16"}, {f32, "float"}};
+      {i8, "signed char"},   {i16, "short"},          {i32, "int"},          {i64, "long long"},
+      {u8, "unsigned char"}, {u16, "unsigned short"}, {u32, "unsigned int"}, {u64, "unsigned long long"},
+      {f16, "__half"},       {bf16, "__nv_bfloat16"}, {f32, "float"}};
   return names;
 }
 

@@ -14,7 +14,7 @@ namespace nestsmith {
 /// dimension of T, X and Y.
 struct Contraction {
   Buffer x, y, result;
-  /// Dtype of each factor after rounding: the dtype of the buffer, or tf32. A factor of i8, u8 or u16 is
+  /// Dtype of each factor after rounding: the dtype of the buffer, or tf32. A factor of i8, i16, u8 or u16 is
   /// converted to the dtype of its arithmetic.
   DType x_type = DType::f32, y_type = DType::f32;
   bool x_transposed = false; ///< stored as X[k, p]

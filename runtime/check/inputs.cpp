@@ -64,7 +64,7 @@ Scalar integer(DType dtype, bool small, int largest, Random &random) {
     return {dtype, random.word() & 1};
   if (small) {
     int number = random.nonzero(largest);
-    bool has_sign = is_index(dtype) || dtype == DType::i8;
+    bool has_sign = is_index(arithmetic_type(dtype));
     return Scalar::from_double(dtype, has_sign ? number : std::abs(number));
   }
   return dtype == DType::u32 ? Scalar{dtype, random.word()} : any_integer(dtype, largest, random);

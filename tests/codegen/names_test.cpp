@@ -19,10 +19,11 @@ TEST(Names, ThatNobodyTakesStay) {
 }
 
 TEST(Names, ThatCppOrCudaTakesGetASuffix) {
-  for (const char *name : {"int",          "co_await",      "threadIdx", "min",        "float4",
-                           "make_uint2",   "longlong1",     "dot4",      "round_tf32", "stream",
-                           "INT_MAX",      "uint",          "M_PIf32",   "BUFSIZ",     "cudaArrayCubemap",
-                           "floordiv_i32", "floor_mod_u64", "f16x8",     "u16x2",      "boolx16"})
+  for (const char *name :
+       {"int",       "co_await", "threadIdx",        "min",          "float4",        "make_uint2",
+        "longlong1", "dot4",     "round_tf32",       "stream",       "INT_MAX",       "uint",
+        "M_PIf32",   "BUFSIZ",   "cudaArrayCubemap", "floordiv_i32", "floor_mod_u64", "f16x8",
+        "u16x2",     "i16x4",    "boolx16"})
     EXPECT_EQ(identifier(name), std::string(name) + "_");
   EXPECT_EQ(linked_identifier("exp"), "exp_kernel");
   EXPECT_EQ(linked_identifier("int"), "int_");

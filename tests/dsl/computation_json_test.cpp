@@ -77,7 +77,10 @@ TEST(ComputationJson, HoldsEveryConstant) {
     Expr most = cast(DType::i32, select(i < 2, cast(DType::u8, i), int_imm(255, DType::u8)));
     return cast(DType::i8, most + cast(DType::i32, int_imm(-128, DType::i8)));
   });
-  expect_round_trip(w.output({f, h, u, l, s, b}));
+  Tensor p = w.placeholder("P", {4}, DType::i16);
+  Tensor q = w.compute("Q", {4}, {"i"},
+                       [&](Expr i) -> Definition { return select(i < 2, p(i), constant(DType::i16, -32768)); });
+  expect_round_trip(w.output({f, h, u, l, s, b, q}));
   EXPECT_TRUE(contains(to_json(trace_file(Schedule(w.output({u})), {4}, DType::f32)), "18446744073709551615"));
 }
 
@@ -160,7 +163,7 @@ TEST(ComputationJson, RefusesExpressions) {
   refused(R"(["/", "i", 2])", "the operator '/' is not defined on i64");
   refused(R"(["floordiv", ["f32", 1], ["f32", 2]])", "the operator 'floordiv' is not defined on f32");
   refused(R"(["floormod", "i", 0])", "the operator 'floormod' divides by 0");
-  refused(R"(["cast", "f17", "i"])", "'cast' has no dtype, expected one of bool, i8, i32");
+  refused(R"(["cast", "f17", "i"])", "'cast' has no dtype, expected one of bool, i8, i16, i32");
   refused(R"(["value", 0])", "an expression uses a value that is not in the list 'values' before it");
   refused(R"(["value", -1])", "an expression uses a value that is not in the list 'values' before it");
   refused(R"(["f32", "big"])", "a constant of f32 is neither a number, \"inf\"");

@@ -184,19 +184,22 @@ TEST(Numbers, ScalarsKeepTheirBits) {
   EXPECT_EQ(Scalar::of<std::uint64_t>(DType::u64, ~std::uint64_t{0}).to(DType::f32).as<float>(), 0x1p64F);
   EXPECT_EQ(Scalar::from_double(DType::f32, -3.7).to(DType::u16).as<std::uint16_t>(), 0);
   EXPECT_EQ(Scalar::from_double(DType::i32, -1).to(DType::u16).as<std::uint16_t>(), 65535);
+  EXPECT_EQ(Scalar::from_double(DType::f32, -3e5).to(DType::i16).as<std::int16_t>(), -32768);
+  EXPECT_EQ(Scalar::from_double(DType::i32, 40000).to(DType::i16).as<std::int16_t>(), 40000 - 65536);
   EXPECT_EQ(Scalar::from_double(DType::f32, 0.5).to(DType::boolean).bits, 1U);
 }
 
 TEST(DTypes, NamesReadBackAndAreListed) {
   for (const char *text :
-       {"bool", "i8", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16", "tf32", "f32"}) {
+       {"bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16", "tf32", "f32"}) {
     auto type = parse_dtype(text);
     ASSERT_TRUE(type.has_value()) << text;
     EXPECT_EQ(name(*type), text);
   }
   EXPECT_EQ(parse_dtype("f8"), std::nullopt);
-  EXPECT_EQ(dtype_names(), "bool, i8, i32, i64, u8, u16, u32, u64, f16, bf16, tf32, f32");
+  EXPECT_EQ(dtype_names(), "bool, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, tf32, f32");
   EXPECT_EQ(byte_size(DType::i8), 1);
+  EXPECT_EQ(byte_size(DType::i16), 2);
   EXPECT_EQ(byte_size(DType::bf16), 2);
   EXPECT_EQ(byte_size(DType::tf32), 4);
 }
@@ -218,6 +221,8 @@ TEST(Casts, ArithmeticIsInWiderTypes) {
   Expr s = make_var("s", DType::i8), b = make_var("b", DType::u8);
   expect_user_error([&] { s + 1; }, ExitCode::usage,
                     "i8 is a storage type without arithmetic; convert with cast(DType::i32, …)");
+  expect_user_error([&] { make_var("w", DType::i16) + 1; }, ExitCode::usage,
+                    "i16 is a storage type without arithmetic; convert with cast(DType::i32, …)");
   expect_user_error([&] { s < s; }, ExitCode::usage, "i8 is a storage type without arithmetic");
   expect_user_error([&] { b *b; }, ExitCode::usage,
                     "u8 is a storage type without arithmetic; convert with cast(DType::u32, …)");
@@ -233,7 +238,13 @@ TEST(Constants, OfBytesMustFit) {
                     "the constant 128 does not fit the other operand, which is i8, expected -128 to 127");
   expect_user_error([&] { select(yes, b, -1); }, ExitCode::usage,
                     "the constant -1 does not fit the other operand, which is u8, expected 0 to 255");
+  Expr w = make_var("w", DType::i16);
+  EXPECT_EQ(as_int(select(yes, w, -32768).as<Select>()->when_false), -32768);
+  expect_user_error(
+      [&] { select(yes, w, 32768); }, ExitCode::usage,
+      "the constant 32768 does not fit the other operand, which is i16, expected -32768 to 32767");
   EXPECT_EQ(as_int(constant(DType::i8, 200)), -56);
+  EXPECT_EQ(as_int(constant(DType::i16, 40000)), 40000 - 65536);
   EXPECT_EQ(as_int(cast(DType::u8, int_imm(-1, DType::i32))), 255);
   EXPECT_EQ(as_int(cast(DType::i32, constant(DType::i8, -1))), -1);
 }

@@ -212,7 +212,7 @@ TEST(ParseTrace, RefusesWhatIsNoTrace) {
   refused(R"({"nestsmith_trace": 1, "workload": "gemm", "target": "sm_80"})", "has no 'dtype'");
 
   std::string head = R"({"nestsmith_trace": 1, "workload": "gemm", "target": "sm_80", "dtype": )";
-  refused(head + R"("f17"})", "has the unknown dtype 'f17', expected one of bool, i8, i32,");
+  refused(head + R"("f17"})", "has the unknown dtype 'f17', expected one of bool, i8, i16, i32,");
   refused(head + R"("f32", "shape": [1, "x"]})", "expected whole numbers below 2^62 in 'shape'");
   refused(head + R"("f32", "shape": [1, 2.5]})", "expected whole numbers below 2^62 in 'shape'");
   refused(head + R"("f32", "shape": [1, 9223372036854775807.5]})",

@@ -217,6 +217,7 @@ const std::vector<Feature> &features() {
        }},
       {"boolean", has<DType::boolean>},
       {"i8", has<DType::i8>},
+      {"i16", has<DType::i16>},
       {"i32", has<DType::i32>},
       {"i64", has<DType::i64>},
       {"u8", has<DType::u8>},

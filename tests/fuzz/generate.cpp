@@ -149,7 +149,7 @@ DType Generator::any_storage(DType type) {
   if (type == u32)
     return random_.pick(std::vector{u32, u32, u32, u32, u32, u16, u8, i8});
   if (type == i32)
-    return random_.pick(std::vector{i32, i32, i32, i8, i8, u8});
+    return random_.pick(std::vector{i32, i32, i32, i8, i16, u8});
   return type;
 }
 
@@ -274,7 +274,7 @@ Value Generator::stored(Value value) {
   if (value.type() == DType::u32)
     return {cast(chance(60) ? DType::u16 : DType::u8, value.expr), 0x1p16, 0, true};
   if (value.type() == DType::i32)
-    return {cast(DType::i8, value.expr), 0x1p7, 0, true};
+    return {cast(chance(50) ? DType::i8 : DType::i16, value.expr), 0x1p15, 0, true};
   return value;
 }
 

@@ -265,9 +265,7 @@ std::optional<Value> Generator::converted(const Value &value, DType type) {
   } else if (!is_float(from)) {
     result.expr = cast(type, value.expr);
     if (type == DType::u64)
-      result.magnitude = from == DType::i8 || from == DType::i32 || from == DType::i64
-                             ? all_of_64_bits
-                             : std::min(value.magnitude, 0x1p32);
+      result.magnitude = is_index(arithmetic_type(from)) ? all_of_64_bits : std::min(value.magnitude, 0x1p32);
     else if (type == DType::i64 && from != DType::u64)
       result.magnitude = std::min(value.magnitude, 0x1p32);
   } else if (!value.given) {

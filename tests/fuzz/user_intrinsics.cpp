@@ -91,7 +91,7 @@ private:
     case f32:
       return random_.pick(width_ > 4 ? std::vector{f16, bf16} : std::vector{f32, f32, f16, bf16});
     case i32:
-      return width_ > 4 ? i8 : random_.pick(std::vector{i32, i8});
+      return width_ > 4 ? random_.pick(std::vector{i8, i16}) : random_.pick(std::vector{i32, i8, i16});
     case i64:
       return random_.pick(std::vector{i64, i32});
     default:

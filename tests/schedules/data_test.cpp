@@ -140,14 +140,14 @@ std::vector<Computation> computations() {
     });
     add("bits of an index", [=](Expr x, Expr, Expr i) { return cast(t, (i & 5) + (i - 9 | 6) + ~i) ^ x; });
   }
-  for (DType t : {DType::i8, DType::u8, DType::u16}) {
+  for (DType t : {DType::i8, DType::i16, DType::u8, DType::u16}) {
     DType wide = arithmetic_type(t);
     auto add = [&](const char *name, DType to, const Element &element) {
       list.push_back(
           {fmt::format("{} of {} in {}", name, nestsmith::name(t), nestsmith::name(to)), t, to, element});
     };
-    for (DType to :
-         {DType::i8, DType::i32, DType::i64, DType::u8, DType::u16, DType::u32, DType::u64, DType::f32})
+    for (DType to : {DType::i8, DType::i16, DType::i32, DType::i64, DType::u8, DType::u16, DType::u32,
+                     DType::u64, DType::f32})
       add("value", to, [=](Expr x, Expr, Expr) { return cast(to, x); });
     add("sum", t, [=](Expr x, Expr y, Expr) { return cast(t, cast(wide, x) + cast(wide, y)); });
     add("polynomial", wide,
@@ -156,7 +156,7 @@ std::vector<Computation> computations() {
     add("order", t,
         [=](Expr x, Expr y, Expr) { return select(cast(wide, x) < cast(wide, y), x, constant(t, 7)); });
   }
-  for (DType t : {DType::i8, DType::i32, DType::i64, DType::u8, DType::u16, DType::u32, DType::u64})
+  for (DType t : {DType::i8, DType::i16, DType::i32, DType::i64, DType::u8, DType::u16, DType::u32, DType::u64})
     list.push_back(
         {fmt::format("f32 to {}", name(t)), DType::f32, t, [=](Expr x, Expr, Expr) { return cast(t, x); }});
   list.push_back({"f32 to i32, then a product", DType::f32, DType::i32,
@@ -221,6 +221,7 @@ TEST(Data, IsCheckedByAStandaloneFile) {
       {DType::i64, [](Expr x, Expr y, Expr i) { return (x << y) ^ (x >> (y & 63)) ^ (i - 9 << 3) ^ (x | i); }},
       {DType::u32,
        [](Expr x, Expr y, Expr i) { return (x << (y & 31)) | x >> i | cast(DType::u32, 1 << i % 32); }},
+      {DType::i16, [](Expr x, Expr y, Expr) { return cast(DType::i32, x) * cast(DType::i32, y); }},
   };
   for (const auto &[type, element] : subjects) {
     Schedule s = schedule_of({"", type, arithmetic_type(type), element}, 100);

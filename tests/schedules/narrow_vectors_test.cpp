@@ -87,7 +87,8 @@ struct Types {
   std::vector<std::int64_t> lanes;
 };
 const Types types[] = {{DType::f16, DType::f16, {2, 4, 8}}, {DType::bf16, DType::bf16, {2, 4, 8}},
-                       {DType::u16, DType::u16, {2, 4, 8}}, {DType::f16, DType::f32, {2, 4}},
+                       {DType::u16, DType::u16, {2, 4, 8}}, {DType::i16, DType::i16, {2, 4, 8}},
+                       {DType::i16, DType::i32, {2, 4}},    {DType::f16, DType::f32, {2, 4}},
                        {DType::f32, DType::bf16, {2, 4}},   {DType::u16, DType::u32, {4}},
                        {DType::bf16, DType::f16, {2, 4, 8}}};
 
@@ -158,7 +159,7 @@ TEST(NarrowVectors, AreSingleInstructions) {
   if (!cuda::find_headers(nvrtc->library().path))
     GTEST_SKIP() << "needs cuda_fp16.h";
   using Count = std::map<int, int>;
-  for (DType dtype : {DType::f16, DType::bf16, DType::u16})
+  for (DType dtype : {DType::f16, DType::bf16, DType::u16, DType::i16})
     for (int lanes : {2, 4, 8})
       for (const char *arch : {"sm_80", "sm_90a"}) {
         Schedule s = tile_copy(1, 8 * lanes, lanes, dtype);

@@ -261,7 +261,8 @@ TEST(Reducers, RefuseTermsThatDoNotMatter) {
 
 TEST(Reducers, RefuseATypeWithoutArithmetic) {
   for (Reducer reducer : reducers)
-    for (DType dtype : {DType::u8, DType::i8, DType::u16, DType::f16, DType::bf16, DType::tf32, DType::boolean})
+    for (DType dtype :
+         {DType::u8, DType::i8, DType::i16, DType::u16, DType::f16, DType::bf16, DType::tf32, DType::boolean})
       expect_user_error([&] { rows(reducer, 4, 5, dtype); }, ExitCode::usage, name(dtype).data());
 }
 

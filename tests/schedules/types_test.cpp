@@ -167,7 +167,7 @@ TEST(Types, ResultsMayBeStoredInNarrowTypes) {
 }
 
 TEST(Types, ProductsOfIntegersAreExact) {
-  for (DType dtype : {DType::i8, DType::i32, DType::i64, DType::u8, DType::u16, DType::u64}) {
+  for (DType dtype : {DType::i8, DType::i16, DType::i32, DType::i64, DType::u8, DType::u16, DType::u64}) {
     Schedule s = rung("gemm/tt").build({65, 33, 17}, dtype, Target{});
     CheckResult result = checked(s, lower(s));
     EXPECT_TRUE(result.passed) << name(dtype) << "\n" << all_messages(result);
@@ -200,10 +200,10 @@ TEST(Types, ProductsOfBytesWrapInTheTypeOfTheirSums) {
     }
 }
 
-TEST(Types, AWrongCastOfBytesIsFound) {
-  auto build = [](DType through) {
+TEST(Types, AWrongCastOfNarrowIntegersIsFound) {
+  auto build = [](DType stored, DType through) {
     Workload w("widened");
-    Tensor x = w.placeholder("x", {300}, DType::i8);
+    Tensor x = w.placeholder("x", {300}, stored);
     Tensor y = w.compute("y", {300}, {"i"}, [&](Expr i) {
       return cast(DType::i32, cast(through, x(i))) * cast(DType::i32, x(i));
     });
@@ -211,8 +211,11 @@ TEST(Types, AWrongCastOfBytesIsFound) {
     s.bind(s.loop("i"), Axis::thread_x);
     return s;
   };
-  EXPECT_TRUE(checked(build(DType::i8), lower(build(DType::i8))).passed);
-  EXPECT_FALSE(checked(build(DType::i8), lower(build(DType::u8))).passed);
+  for (auto [stored, wrong] :
+       {std::pair{DType::i8, DType::u8}, std::pair{DType::i16, DType::u16}, std::pair{DType::i16, DType::i8}}) {
+    EXPECT_TRUE(checked(build(stored, stored), lower(build(stored, stored))).passed);
+    EXPECT_FALSE(checked(build(stored, stored), lower(build(stored, wrong))).passed) << name(wrong);
+  }
 }
 
 /// y[i] = element(i) for 70 elements, with one thread each.
@@ -260,6 +263,14 @@ TEST(Types, WideAndNarrowIntegersAgreeInAllThatRunsThem) {
       elementwise([](const Tensor &x, Expr i) { return cast(DType::u16, cast(DType::u32, x(i)) * 3 + 65535); },
                   DType::u16),
       {"const unsigned short *__restrict__ x", "y[i] = (unsigned short)((unsigned int)x[i] * 3u + 65535u);"});
+  expect_agreement(
+      elementwise([](const Tensor &x, Expr i) { return cast(DType::i16, cast(DType::i32, x(i)) * 3 - 40000); },
+                  DType::i16),
+      {"const short *__restrict__ x", "y[i] = (short)(int)((unsigned int)(int)x[i] * 3u - 40000u);"});
+  expect_agreement(
+      elementwise([](const Tensor &x, Expr i) { return select(i < 5, x(i), x.where(Expr(9) < i, i - 9)); },
+                  DType::i16),
+      {"(short)0"});
   expect_agreement(elementwise(
                        [](const Tensor &x, Expr i) {
                          return max(shift_right(x(i), 3), bit_xor(x(i), cast(DType::u64, i))) +

@@ -54,6 +54,8 @@ const char *cuda_type(DType type) {
   switch (type) {
   case DType::i8:
     return "signed char";
+  case DType::i16:
+    return "short";
   case DType::u8:
     return "unsigned char";
   case DType::u16:
