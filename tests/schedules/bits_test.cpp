@@ -354,7 +354,7 @@ TEST(BitsOfAKernel, HaveTheOperatorsOfCpp) {
       AllOf(HasSubstr("z[i] = shift_right_u32(x[i], y[i]);"),
             HasSubstr("unsigned int shift_right_u32(unsigned int a, unsigned int b) { return b < 32 ? a >> b "
                       ": 0; }")));
-  EXPECT_THAT(text(DType::i64, [](Expr x, Expr, Expr i) { return (1 << i % 32) + x; }), HasSubstr("1LL << "));
+  EXPECT_THAT(text(DType::i64, [](Expr x, Expr, Expr i) { return (1 << (i % 32)) + x; }), HasSubstr("1LL << "));
 }
 
 TEST(BitsOfAKernel, NvrtcCompilesTheText) {

@@ -136,9 +136,9 @@ std::vector<Computation> computations() {
     add("shifts by an index",
         [](Expr x, Expr y, Expr i) { return (x << i) + (y >> i % 40) + (x << (i - 50)); });
     add("shifts of an index", [=](Expr x, Expr, Expr i) {
-      return cast(t, (i << 3) + (i - 50 << 2) + (1 << i % 60) + (i - 7 >> 2)) + x;
+      return cast(t, (i << 3) + ((i - 50) << 2) + (1 << (i % 60)) + ((i - 7) >> 2)) + x;
     });
-    add("bits of an index", [=](Expr x, Expr, Expr i) { return cast(t, (i & 5) + (i - 9 | 6) + ~i) ^ x; });
+    add("bits of an index", [=](Expr x, Expr, Expr i) { return cast(t, (i & 5) + ((i - 9) | 6) + ~i) ^ x; });
   }
   for (DType t : {DType::i8, DType::i16, DType::u8, DType::u16}) {
     DType wide = arithmetic_type(t);
@@ -217,10 +217,12 @@ TEST(Data, IsCheckedByAStandaloneFile) {
       {DType::u32, [](Expr x, Expr y, Expr) { return x / (y % 3) + x % (y % 5); }},
       {DType::i8, [](Expr x, Expr y, Expr) { return cast(DType::i32, x) * cast(DType::i32, y); }},
       {DType::u8, [](Expr x, Expr y, Expr) { return cast(DType::u32, x) - cast(DType::u32, y); }},
-      {DType::i32, [](Expr x, Expr y, Expr i) { return (x << y) + (x >> y) + (x << 5) + (~x & y << i % 32); }},
-      {DType::i64, [](Expr x, Expr y, Expr i) { return (x << y) ^ (x >> (y & 63)) ^ (i - 9 << 3) ^ (x | i); }},
+      {DType::i32,
+       [](Expr x, Expr y, Expr i) { return (x << y) + (x >> y) + (x << 5) + (~x & (y << (i % 32))); }},
+      {DType::i64,
+       [](Expr x, Expr y, Expr i) { return (x << y) ^ (x >> (y & 63)) ^ ((i - 9) << 3) ^ (x | i); }},
       {DType::u32,
-       [](Expr x, Expr y, Expr i) { return (x << (y & 31)) | x >> i | cast(DType::u32, 1 << i % 32); }},
+       [](Expr x, Expr y, Expr i) { return (x << (y & 31)) | (x >> i) | cast(DType::u32, 1 << (i % 32)); }},
       {DType::i16, [](Expr x, Expr y, Expr) { return cast(DType::i32, x) * cast(DType::i32, y); }},
   };
   for (const auto &[type, element] : subjects) {

@@ -21,7 +21,7 @@ using testing::HasSubstr;
 constexpr std::int64_t row_count = 6, row_length = 37;
 
 /// A mistake in a softmax.
-enum class SoftmaxMistake : std::uint8_t { none, minimum, first_tile, no_rescale };
+enum class SoftmaxMistake : std::uint8_t { none, minimum, first_tile, from_zero, no_rescale };
 
 Program rounded_softmax(DType type = DType::f32, SoftmaxMistake mistake = SoftmaxMistake::none) {
   Workload w("softmax");
@@ -32,6 +32,8 @@ Program rounded_softmax(DType type = DType::f32, SoftmaxMistake mistake = Softma
       return min_over(cast(DType::f32, x(i, j)), j);
     if (mistake == SoftmaxMistake::first_tile)
       return max_over(cast(DType::f32, x(i, first)), first);
+    if (mistake == SoftmaxMistake::from_zero)
+      return max_over(max(cast(DType::f32, x(i, j)), 0.0F), j);
     return max_over(cast(DType::f32, x(i, j)), j);
   });
   Tensor total = w.compute("total", {row_count}, {"i"},
@@ -174,6 +176,14 @@ TEST(AWrongMaximum, IsFoundByLargeNumbers) {
     EXPECT_FALSE(result.find(CheckRun::scattered)->passed);
     EXPECT_EQ(result.find(CheckRun::steep_down)->passed, mistake == SoftmaxMistake::first_tile);
   }
+}
+
+/// A maximum that starts at 0 in the place of -infinity is wrong for rows of large negative numbers only.
+TEST(AWrongMaximum, ThatStartsAtZeroIsFound) {
+  CheckResult result = check_rounded(rounded_softmax(), rounded_softmax(DType::f32, SoftmaxMistake::from_zero));
+  EXPECT_EQ(result.outcome(), CheckOutcome::wrong);
+  EXPECT_TRUE(result.find(CheckRun::residue_ring)->passed);
+  EXPECT_FALSE(result.find(CheckRun::steep_up)->passed);
 }
 
 TEST(AForgottenRescaling, HasOtherResidues) {
