@@ -14,58 +14,78 @@ namespace nestsmith {
 namespace {
 
 constexpr MathFunction table[] = {
-    {.name = "exp", .cuda = "expf", .value = [](double x, double, double) { return std::exp(x); }, .ulps = 2},
+    {.name = "exp",
+     .cuda = "expf",
+     .value = [](auto x, auto, auto) { return std::exp(x); },
+     .ulps = 2,
+     .ulps_f64 = 1},
     {.name = "exp2",
      .cuda = "exp2f",
-     .value = [](double x, double, double) { return std::exp2(x); },
-     .ulps = 2},
-    {.name = "log", .cuda = "logf", .value = [](double x, double, double) { return std::log(x); }, .ulps = 1},
+     .value = [](auto x, auto, auto) { return std::exp2(x); },
+     .ulps = 2,
+     .ulps_f64 = 1},
+    {.name = "log",
+     .cuda = "logf",
+     .value = [](auto x, auto, auto) { return std::log(x); },
+     .ulps = 1,
+     .ulps_f64 = 1},
     {.name = "log2",
      .cuda = "log2f",
-     .value = [](double x, double, double) { return std::log2(x); },
-     .ulps = 1},
-    {.name = "sqrt", .cuda = "sqrtf", .value = [](double x, double, double) { return std::sqrt(x); }},
+     .value = [](auto x, auto, auto) { return std::log2(x); },
+     .ulps = 1,
+     .ulps_f64 = 1},
+    {.name = "sqrt", .cuda = "sqrtf", .value = [](auto x, auto, auto) { return std::sqrt(x); }},
     {.name = "rsqrt",
      .cuda = "rsqrtf",
-     .value = [](double x, double, double) { return 1 / std::sqrt(x); },
+     .value = [](auto x, auto, auto) { return 1 / std::sqrt(x); },
      .in_cpp = "1 / sqrt(x)",
-     .ulps = 2},
+     .ulps = 2,
+     .ulps_f64 = 1},
     {.name = "tanh",
      .cuda = "tanhf",
-     .value = [](double x, double, double) { return std::tanh(x); },
-     .ulps = 2},
-    {.name = "erf", .cuda = "erff", .value = [](double x, double, double) { return std::erf(x); }, .ulps = 2},
+     .value = [](auto x, auto, auto) { return std::tanh(x); },
+     .ulps = 2,
+     .ulps_f64 = 2},
+    {.name = "erf",
+     .cuda = "erff",
+     .value = [](auto x, auto, auto) { return std::erf(x); },
+     .ulps = 2,
+     .ulps_f64 = 2},
     {.name = "sin",
      .cuda = "sinf",
-     .value = [](double x, double, double) { return std::sin(x); },
+     .value = [](auto x, auto, auto) { return std::sin(x); },
      .ulps = 2,
+     .ulps_f64 = 2,
      .error = ErrorRule::slope_one},
     {.name = "cos",
      .cuda = "cosf",
-     .value = [](double x, double, double) { return std::cos(x); },
+     .value = [](auto x, auto, auto) { return std::cos(x); },
      .ulps = 2,
+     .ulps_f64 = 2,
      .error = ErrorRule::slope_one},
     {.name = "abs",
      .cuda = "fabsf",
-     .value = [](double x, double, double) { return std::abs(x); },
+     .cuda_f64 = "fabs",
+     .value = [](auto x, auto, auto) { return std::abs(x); },
      .in_cpp = "fabs(x)",
      .error = ErrorRule::slope_one,
      .fraction_bits = [](int x, int, int) { return x; }},
     {.name = "floor",
      .cuda = "floorf",
-     .value = [](double x, double, double) { return std::floor(x); },
+     .value = [](auto x, auto, auto) { return std::floor(x); },
      .fraction_bits = [](int, int, int) { return 0; }},
     {.name = "fma",
      .operands = 3,
      .cuda = "fmaf",
-     .value = [](double x, double y, double z) { return std::fma(x, y, z); },
+     .value = [](auto x, auto y, auto z) { return std::fma(x, y, z); },
      .error = ErrorRule::product_sum,
      .fraction_bits = [](int x, int y, int z) { return x + y > z ? x + y : z; }},
     {.name = "pow",
      .operands = 2,
      .cuda = "powf",
-     .value = [](double x, double y, double) { return std::pow(x, y); },
+     .value = [](auto x, auto y, auto) { return std::pow(x, y); },
      .ulps = 9,
+     .ulps_f64 = 2,
      .error = ErrorRule::power},
 };
 
@@ -79,8 +99,11 @@ Expr hash_of_operands(const MathFunction &function, const std::vector<Expr> &ope
 }
 
 [[noreturn]] void refuse(std::string_view function, std::string_view got, std::string_view remedy) {
-  throw UserError(ExitCode::usage, fmt::format("{} takes f32, got {}; {}", function, got, remedy));
+  throw UserError(ExitCode::usage, fmt::format("{} takes f32 or f64, got {}; {}", function, got, remedy));
 }
+
+/// The types of the functions; u32 in ring mode.
+bool computes_in(DType type) { return type == DType::f32 || type == DType::f64 || type == DType::u32; }
 
 /// A constant takes the dtype of the function, if it is exact there.
 Expr operand_of(const MathFunction &function, DType type, Expr e) {
@@ -88,10 +111,15 @@ Expr operand_of(const MathFunction &function, DType type, Expr e) {
   if (whole && e.dtype() == DType::i64 && type != DType::i64) {
     auto number = static_cast<double>(*whole);
     if (is_float(type) && rounded(type, number) != number)
-      refuse(function.name, fmt::format("the constant {}", *whole), "write a value that is exact in f32");
+      refuse(function.name, fmt::format("the constant {}", *whole),
+             fmt::format("write a value that is exact in {}", name(type)));
     e = constant(type, *whole);
   }
-  if (e.dtype() != type || (type != DType::f32 && type != DType::u32))
+  if (const auto *real = e.as<FloatImm>(); real && real->dtype == DType::f32 && type == DType::f64)
+    e = float_imm(real->written, type);
+  if (type == DType::f64 && e.dtype() == DType::f32)
+    refuse(function.name, "f64 and f32", "convert one of them with cast(dtype, …)");
+  if (e.dtype() != type || !computes_in(type))
     refuse_type(function.name, e.dtype());
   return e;
 }
@@ -111,18 +139,19 @@ const MathFunction *find_math_function(std::string_view name) {
 
 std::size_t index_of(const MathFunction &function) { return static_cast<std::size_t>(&function - table); }
 
-const Function &function_of(const MathFunction &function) {
-  static const std::vector<Function> functions = [] {
+const Function &function_of(const MathFunction &function, DType type) {
+  auto made_for = [](DType dtype) {
     std::vector<Function> made;
     for (const MathFunction &row : table) {
-      Function one{std::string(row.name), DType::f32, {}, {}, "", &row};
+      Function one{std::string(row.name), dtype, {}, {}, "", &row};
       for (int n = 0; n < row.operands; ++n)
-        one.parameters.push_back(make_var(std::string(1, "xyz"[n]), DType::f32));
+        one.parameters.push_back(make_var(std::string(1, "xyz"[n]), dtype));
       made.push_back(std::move(one));
     }
     return made;
-  }();
-  return functions[index_of(function)];
+  };
+  static const std::vector<Function> of_f32 = made_for(DType::f32), of_f64 = made_for(DType::f64);
+  return (type == DType::f64 ? of_f64 : of_f32)[index_of(function)];
 }
 
 const MathFunction *math_function(const Expr &e) {
@@ -131,21 +160,24 @@ const MathFunction *math_function(const Expr &e) {
 }
 
 float evaluate(const MathFunction &function, float x, float y, float z) {
-  return static_cast<float>(function.value(x, y, z));
+  return static_cast<float>(function.value(double{x}, double{y}, double{z}));
 }
+
+double evaluate(const MathFunction &function, double x, double y, double z) { return function.value(x, y, z); }
 
 Expr call_math(const MathFunction &function, std::vector<Expr> operands) {
   if (operands.size() != static_cast<std::size_t>(function.operands))
     throw UserError(ExitCode::usage, fmt::format("{} has {} operands, expected {}", function.name,
                                                  operands.size(), function.operands));
-  DType type = DType::f32;
-  bool ring = std::ranges::any_of(operands, [](const Expr &e) { return e.dtype() == DType::u32; });
-  if (ring)
-    type = DType::u32;
+  auto any = [&](DType type) {
+    return std::ranges::any_of(operands, [&](const Expr &e) { return e.dtype() == type; });
+  };
+  bool ring = any(DType::u32);
+  DType type = ring ? DType::u32 : any(DType::f64) ? DType::f64 : DType::f32;
   for (Expr &operand : operands)
     operand = operand_of(function, type, std::move(operand));
   if (!ring)
-    return call(function_of(function), std::move(operands));
+    return call(function_of(function, type), std::move(operands));
   if (function.error == ErrorRule::product_sum)
     return operands[0] * operands[1] + operands[2];
   return hash_of_operands(function, operands);
