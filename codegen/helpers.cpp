@@ -4,6 +4,7 @@
 #include "codegen/names.h"
 #include "codegen/spell.h"
 #include "dsl/expr/error.h"
+#include "dsl/expr/spelling.h"
 #include "dsl/hardware/intrinsics.h"
 
 #include <fmt/format.h>
@@ -17,17 +18,18 @@ namespace {
 /// Functions for operations without a C++ operator. Their meaning is that of dsl/expr/ops.h, including NaN.
 struct Helper {
   BinaryOp op;
-  std::string_view text;
+  std::string_view value; ///< {0} is `floor` of the type
 };
-constexpr Helper f32_helpers[] = {
-    {BinaryOp::min,
-     "static __device__ __forceinline__ float min_f32(float a, float b) { return a < b ? a : b; }\n"},
-    {BinaryOp::max,
-     "static __device__ __forceinline__ float max_f32(float a, float b) { return a < b ? b : a; }\n"},
-    {BinaryOp::floordiv,
-     "static __device__ __forceinline__ float floordiv_f32(float a, float b) { return floorf(a / b); }\n"},
-    {BinaryOp::floormod, "static __device__ __forceinline__ float floormod_f32(float a, float b) { return a - "
-                         "b * floorf(a / b); }\n"}};
+constexpr Helper float_helpers[] = {{BinaryOp::min, "a < b ? a : b"},
+                                    {BinaryOp::max, "a < b ? b : a"},
+                                    {BinaryOp::floordiv, "{0}(a / b)"},
+                                    {BinaryOp::floormod, "a - b * {0}(a / b)"}};
+std::string float_helper(const Helper &helper, DType type) {
+  std::string_view floor = type == DType::f64 ? "floor" : "floorf";
+  return fmt::format("static __device__ __forceinline__ {0} {1}_{2}({0} a, {0} b) {{ return {3}; }}\n",
+                     c_type(type), spelling(helper.op), name(type),
+                     fmt::format(fmt::runtime(helper.value), floor));
+}
 constexpr std::string_view round_tf32 =
     R"(/// To 10 bits of mantissa, ties away from zero.
 static __device__ __forceinline__ float round_tf32(float x) {
@@ -119,9 +121,10 @@ public:
       includes += "#include <cuda_fp16.h>\n";
     if (types_.count(DType::bf16))
       includes += "#include <cuda_bf16.h>\n";
-    for (const Helper &helper : f32_helpers)
-      if (operators_.count(helper.op))
-        helpers += helper.text;
+    for (DType type : {DType::f32, DType::f64})
+      for (const Helper &helper : float_helpers)
+        if (operators_.contains({helper.op, type}))
+          helpers += float_helper(helper, type);
     if (rounds_)
       helpers += round_tf32;
     for (const auto &[type, lanes] : vectors_)
@@ -166,7 +169,7 @@ private:
     if (e.lanes() > 1)
       vectors_.emplace(e.dtype(), e.lanes());
     if (const auto *binary = e.as<Binary>(); binary && is_float(binary->a.dtype()))
-      operators_.insert(binary->op);
+      operators_.insert({binary->op, binary->a.dtype()});
     if (const auto *call = e.as<Call>(); call && !call->function->math && is_intrinsic(call->function->name))
       note_intrinsic(call->function->name, call->function->prelude);
     else if (call && !call->function->math)
@@ -179,10 +182,10 @@ private:
   }
 
   std::set<DType> types_;
-  std::set<BinaryOp> operators_;
-  std::set<std::pair<DType, int>> vectors_; ///< element types and numbers of lanes
-  std::set<std::string> functions_;         ///< a set, for a deterministic order
-  std::set<std::pair<int, bool>> copies_;   ///< bytes of asynchronous copies, and whether they have a mask
+  std::set<std::pair<BinaryOp, DType>> operators_; ///< on floating-point numbers
+  std::set<std::pair<DType, int>> vectors_;        ///< element types and numbers of lanes
+  std::set<std::string> functions_;                ///< a set, for a deterministic order
+  std::set<std::pair<int, bool>> copies_; ///< bytes of asynchronous copies, and whether they have a mask
   bool rounds_ = false, packs_ = false, arrives_ = false, groups_ = false;
 };
 

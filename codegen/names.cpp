@@ -39,7 +39,8 @@ const std::set<std::string> &reserved_words() {
       "SNANF64",      "SNANF64X",     "SNANL",         "WCONTINUED",    "WEXITED",
       "WNOHANG",      "WNOWAIT",      "WSTOPPED",      "WUNTRACED",     "math_errhandling",
       "EOF",          "NAN",          "INFINITY",      "arrives_last",  "packed_word",
-      "copy_async_4", "copy_async_8", "copy_async_16", "commit_copies", "wait_copies"};
+      "copy_async_4", "copy_async_8", "copy_async_16", "commit_copies", "wait_copies",
+      "min_f64",      "max_f64",      "floordiv_f64",  "floormod_f64"};
   return words;
 }
 
@@ -89,10 +90,11 @@ bool has_prefix_of_cuda(const std::string &name) {
   return name.starts_with("cuda") || name.starts_with("CUDA") || driver;
 }
 
-/// expf, and exp_f32 of a standalone file.
+/// expf, exp for f64, and exp_f32 of a standalone file.
 bool is_math_function(std::string_view name) {
   return std::ranges::any_of(math_functions(), [&](const MathFunction &function) {
-    return name == function.cuda || name == fmt::format("{}_f32", function.name);
+    return name == function.cuda || name == function.cuda_in(DType::f64) ||
+           name == fmt::format("{}_f32", function.name);
   });
 }
 

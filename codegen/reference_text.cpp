@@ -244,6 +244,15 @@ Expr stored_index(const Buffer &buffer, const std::vector<Expr> &indices) {
   return flat;
 }
 
+/// A Real is a double, which is not more precise than an f64.
+void refuse_f64(DType type) {
+  if (type == DType::f64)
+    throw UserError(
+        ExitCode::usage,
+        "a standalone file cannot check a program with f64 yet; emit without --standalone, and check "
+        "the schedule with `nestsmith check`");
+}
+
 class ReferenceWriter : ExprSpeller {
 public:
   explicit ReferenceWriter(const Program &program) : program_(program) {}
@@ -275,7 +284,9 @@ private:
                ? fmt::format("{}_{}", op == BinaryOp::shift_left ? "left_shift" : "right_shift", name(type))
                : ExprSpeller::function(op, type);
   }
-  std::string function(const MathFunction &called) const override { return fmt::format("{}_f32", called.name); }
+  std::string function(const MathFunction &called, DType) const override {
+    return fmt::format("{}_f32", called.name);
+  }
   static bool is_floor_of_integers(BinaryOp op, DType type) {
     return !is_float(type) && (op == BinaryOp::floordiv || op == BinaryOp::floormod);
   }
@@ -331,6 +342,7 @@ std::string ReferenceWriter::cast(DType from, DType to, const Expr &operand) con
 void ReferenceWriter::note_operators(const Expr &e) {
   walk(e, [&](const Expr &sub) {
     reals_ |= is_float(sub.dtype());
+    refuse_f64(sub.dtype());
     if (const auto *binary = sub.as<Binary>(); binary && negated(*binary))
       negates_ = true;
     else if (binary && is_float(binary->a.dtype()))
@@ -558,6 +570,10 @@ ReferenceText ReferenceWriter::write() {
     for (const Expr &part : block->init ? parts_of(block->init->value) : std::vector<Expr>())
       note_operators(part);
   }
+  for (const Buffer &buffer : program_.params)
+    refuse_f64(buffer->dtype);
+  for (const Var &scalar : program_.scalars)
+    refuse_f64(scalar->dtype);
   names_.claim("Reference");
   operators();
   tuples();

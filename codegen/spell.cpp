@@ -111,6 +111,7 @@ std::string integer(const IntImm &imm) {
   case DType::bf16:
   case DType::tf32:
   case DType::f32:
+  case DType::f64:
     break;
   }
   internal_error("an integer constant of a floating-point type");
@@ -207,6 +208,8 @@ std::string_view c_type(DType type) {
   case DType::tf32:
   case DType::f32:
     return "float";
+  case DType::f64:
+    return "double";
   }
   internal_error("unknown dtype");
 }
@@ -219,6 +222,16 @@ std::string f32_literal(double value) {
     return number > 0 ? "__int_as_float(0x7f800000)" : "__int_as_float(0xff800000)";
   std::string text = fmt::format("{}", number); // the shortest text that reads back as the same float
   return text + (text.find_first_of(".e") == std::string::npos ? ".0f" : "f");
+}
+
+std::string f64_literal(double value) {
+  if (std::isnan(value))
+    return "__longlong_as_double(0x7fffffffffffffffLL)";
+  if (std::isinf(value))
+    return value > 0 ? "__longlong_as_double(0x7ff0000000000000LL)"
+                     : "__longlong_as_double((long long)0xfff0000000000000ULL)";
+  std::string text = fmt::format("{}", value); // the shortest text that reads back as the same double
+  return text + (text.find_first_of(".e") == std::string::npos ? ".0" : "");
 }
 
 std::string_view conversion(DType from, DType to) {
@@ -236,6 +249,8 @@ std::string ExprSpeller::element(const Load &, std::size_t) const {
 }
 
 std::string ExprSpeller::floating(const FloatImm &imm) const {
+  if (imm.dtype == DType::f64)
+    return f64_literal(imm.value);
   bool converted = imm.dtype == DType::f16 || imm.dtype == DType::bf16;
   return converted ? fmt::format("{}({})", conversion(DType::f32, imm.dtype), f32_literal(imm.value))
                    : f32_literal(imm.value);
@@ -258,21 +273,17 @@ bool ExprSpeller::is_function(const Binary &operation) const {
 }
 
 std::string ExprSpeller::function(BinaryOp op, DType type) const {
-  switch (op) {
-  case BinaryOp::min:
-    return is_float(type) ? "min_f32" : "min";
-  case BinaryOp::max:
-    return is_float(type) ? "max_f32" : "max";
-  case BinaryOp::floordiv:
-    return "floordiv_f32";
-  case BinaryOp::floormod:
-    return "floormod_f32";
-  default:
-    internal_error("this operator is not spelled as a function");
-  }
+  internal_check(ExprSpeller::is_function(op, type), "this operator is not spelled as a function");
+  std::string_view function = op == BinaryOp::min        ? "min"
+                              : op == BinaryOp::max      ? "max"
+                              : op == BinaryOp::floordiv ? "floordiv"
+                                                         : "floormod";
+  return is_float(type) ? fmt::format("{}_{}", function, name(type)) : std::string(function);
 }
 
-std::string ExprSpeller::function(const MathFunction &function) const { return std::string(function.cuda); }
+std::string ExprSpeller::function(const MathFunction &function, DType type) const {
+  return std::string(function.cuda_in(type));
+}
 
 std::string ExprSpeller::operator()(const Expr &e) const {
   // As a full expression a small constant converts to the required type and needs no suffix.
@@ -371,8 +382,9 @@ std::string ExprSpeller::spell(const Expr &e, int context) const {
       },
       [&](const Pack &x) { return make_vector(x.lanes.front().dtype(), spell_all(x.lanes)); },
       [&](const Call &x) {
-        return fmt::format("{}({})", x.function->math ? function(*x.function->math) : x.function->name,
-                           fmt::join(spell_all(x.arguments), ", "));
+        return fmt::format(
+            "{}({})", x.function->math ? function(*x.function->math, x.function->result) : x.function->name,
+            fmt::join(spell_all(x.arguments), ", "));
       },
       [](const Tuple &) -> std::string { internal_error("a tuple after the pass flatten"); },
       [&](const Part &x) { return element(*x.a.as<Load>(), static_cast<std::size_t>(x.index)); }});

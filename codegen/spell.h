@@ -23,6 +23,7 @@ std::string vector_at(const std::string &element, DType type, int lanes, std::st
 
 /// An f32 literal that reads back as the same bits: "0.5f".
 std::string f32_literal(double value);
+std::string f64_literal(double value);
 
 /// The name of the CUDA function that converts between f32 and a narrow float. Empty if the conversion needs no
 /// function.
@@ -55,7 +56,7 @@ protected:
   /// The name of the function if `is_function` is true.
   virtual std::string function(BinaryOp op, DType type) const;
   /// The name of a function of mathematics.
-  virtual std::string function(const MathFunction &function) const;
+  virtual std::string function(const MathFunction &function, DType type) const;
 
 private:
   std::string spell(const Expr &e, int context) const;

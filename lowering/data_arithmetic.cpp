@@ -94,9 +94,10 @@ Expr call_operation(BinaryOp op, DType dtype, const Expr &a, const Expr &b) {
 }
 
 /// CUDA's __float2int_rz and __float2uint_rz are the instruction cvt.rzi, which saturates and gives 0 for NaN.
-/// For 64 bits, cvt.rzi gives 2^63 for NaN. There is no conversion to 8 or 16 bits that saturates.
-Function conversion(std::string function, DType to, std::string prelude) {
-  Var x = make_var("x", DType::f32);
+/// For 64 bits, of the operand or of the result, cvt.rzi gives another number for NaN. There is no conversion
+/// to 8 or 16 bits that saturates.
+Function conversion(DType from, std::string function, DType to, std::string prelude) {
+  Var x = make_var("x", from);
   return {.name = std::move(function),
           .result = to,
           .parameters = {x},
@@ -104,38 +105,39 @@ Function conversion(std::string function, DType to, std::string prelude) {
           .prelude = std::move(prelude)};
 }
 
+/// A function of the prelude: `value` is its result, for operands that are no NaN if `checks_nan`.
+Function defined_conversion(DType from, DType to, std::string_view type, std::string_view value,
+                            bool checks_nan) {
+  std::string function = fmt::format("{}_to_{}", name(from), name(to));
+  std::string text = checks_nan ? fmt::format("x == x ? {} : 0", value) : std::string(value);
+  std::string begin = fmt::format("static __device__ __forceinline__ {} {}({} x) {{", type, function,
+                                  from == DType::f64 ? "double" : "float");
+  std::string line = fmt::format("{} return {}; }}\n", begin, text);
+  constexpr std::size_t longest_line = 111;
+  if (line.size() > longest_line)
+    line = fmt::format("{}\n  return {};\n}}\n", begin, text);
+  return conversion(from, function, to, "/// Rounds towards zero and saturates. NaN gives 0.\n" + line);
+}
+
 const std::vector<Function> &conversions() {
+  using enum DType;
   static const std::vector<Function> table = {
-      conversion("__float2int_rz", DType::i32, ""),
-      conversion("__float2uint_rz", DType::u32, ""),
-      conversion("f32_to_i64", DType::i64, R"(/// Rounds towards zero and saturates. NaN gives 0.
-static __device__ __forceinline__ long long f32_to_i64(float x) { return x == x ? __float2ll_rz(x) : 0; }
-)"),
-      conversion("f32_to_u64", DType::u64, R"(/// Rounds towards zero and saturates. NaN gives 0.
-static __device__ __forceinline__ unsigned long long f32_to_u64(float x) {
-  return x == x ? __float2ull_rz(x) : 0;
-}
-)"),
-      conversion("f32_to_u16", DType::u16, R"(/// Rounds towards zero and saturates. NaN gives 0.
-static __device__ __forceinline__ unsigned short f32_to_u16(float x) {
-  return (unsigned short)min(__float2uint_rz(x), 65535u);
-}
-)"),
-      conversion("f32_to_i16", DType::i16, R"(/// Rounds towards zero and saturates. NaN gives 0.
-static __device__ __forceinline__ short f32_to_i16(float x) {
-  return (short)max(min(__float2int_rz(x), 32767), -32768);
-}
-)"),
-      conversion("f32_to_i8", DType::i8, R"(/// Rounds towards zero and saturates. NaN gives 0.
-static __device__ __forceinline__ signed char f32_to_i8(float x) {
-  return (signed char)max(min(__float2int_rz(x), 127), -128);
-}
-)"),
-      conversion("f32_to_u8", DType::u8, R"(/// Rounds towards zero and saturates. NaN gives 0.
-static __device__ __forceinline__ unsigned char f32_to_u8(float x) {
-  return (unsigned char)min(__float2uint_rz(x), 255u);
-}
-)")};
+      conversion(f32, "__float2int_rz", i32, ""),
+      conversion(f32, "__float2uint_rz", u32, ""),
+      defined_conversion(f32, i64, "long long", "__float2ll_rz(x)", true),
+      defined_conversion(f32, u64, "unsigned long long", "__float2ull_rz(x)", true),
+      defined_conversion(f32, u16, "unsigned short", "(unsigned short)min(__float2uint_rz(x), 65535u)", false),
+      defined_conversion(f32, i16, "short", "(short)max(min(__float2int_rz(x), 32767), -32768)", false),
+      defined_conversion(f32, i8, "signed char", "(signed char)max(min(__float2int_rz(x), 127), -128)", false),
+      defined_conversion(f32, u8, "unsigned char", "(unsigned char)min(__float2uint_rz(x), 255u)", false),
+      defined_conversion(f64, i32, "int", "__double2int_rz(x)", true),
+      defined_conversion(f64, u32, "unsigned int", "__double2uint_rz(x)", true),
+      defined_conversion(f64, i64, "long long", "__double2ll_rz(x)", true),
+      defined_conversion(f64, u64, "unsigned long long", "__double2ull_rz(x)", true),
+      defined_conversion(f64, u16, "unsigned short", "(unsigned short)min(__double2uint_rz(x), 65535u)", true),
+      defined_conversion(f64, i16, "short", "(short)max(min(__double2int_rz(x), 32767), -32768)", true),
+      defined_conversion(f64, i8, "signed char", "(signed char)max(min(__double2int_rz(x), 127), -128)", true),
+      defined_conversion(f64, u8, "unsigned char", "(unsigned char)min(__double2uint_rz(x), 255u)", true)};
   return table;
 }
 
@@ -225,9 +227,10 @@ Expr define_on_data(const Expr &e, const Bounds &bounds, FunctionRef<Expr(const 
       return {};
     return defined_for_all_operands(op->op, e.dtype(), operand(op->a), operand(op->b));
   }
-  if (const auto *to = e.as<Cast>(); to && to->a.dtype() == DType::f32) {
-    auto function =
-        std::ranges::find_if(conversions(), [&](const Function &x) { return x.result == to->dtype; });
+  if (const auto *to = e.as<Cast>(); to && is_float(to->a.dtype())) {
+    auto function = std::ranges::find_if(conversions(), [&](const Function &x) {
+      return x.result == to->dtype && x.parameters.front()->dtype == to->a.dtype();
+    });
     return function == conversions().end() ? Expr() : call(*function, {operand(to->a)});
   }
   return wrapped_on_data(e, bounds, operand, true);

@@ -102,7 +102,7 @@ private:
   /// integers have their own check.
   void check_data(const Expr &node) {
     if (const auto *to = node.as<Cast>();
-        to && to->a.dtype() == DType::f32 && is_integer(to->dtype) && values_.is_data(node))
+        to && is_float(to->a.dtype()) && is_integer(to->dtype) && values_.is_data(node))
       fail("{} converts data that may be out of range", to_string(node));
     const auto *op = node.as<Binary>();
     if (!op || is_float(node.dtype()))

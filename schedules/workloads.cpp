@@ -230,7 +230,7 @@ Program online_softmax(const Shape &shape, DType dtype) {
 
 /// A norm adds this number to the mean square. With it, the factor of a row of zeros is finite. In u32, it
 /// is 1.
-static Expr epsilon(DType result) { return result == DType::f32 ? Expr(1e-5F) : cast(result, Expr(1)); }
+static Expr epsilon(DType result) { return is_float(result) ? constant(result, 1e-5) : constant(result, 1); }
 
 Program layernorm(const Shape &shape, DType dtype) {
   Workload w("layernorm");
@@ -270,7 +270,7 @@ Program welford_layernorm(const Shape &shape, DType dtype) {
   Tensor moments =
       w.compute("moments", {M}, {"i"}, [&](const Expr &i) { return moments_over(factor(dtype, X(i, j)), j); });
   Tensor scale = w.compute("scale", {M}, {"i"}, [&](const Expr &i) -> Definition {
-    return rsqrt(part(moments(i), "squares") / part(moments(i), "count") + epsilon(DType::f32));
+    return rsqrt(part(moments(i), "squares") / part(moments(i), "count") + epsilon(result_type(dtype)));
   });
   Tensor Y = w.compute("Y", {M, N}, {"i", "j"}, [&](const Expr &i, const Expr &j) -> Definition {
     Expr centered = factor(dtype, X(i, j)) - part(moments(i), "mean");

@@ -6,10 +6,10 @@
 
 namespace nestsmith {
 
-/// Dtypes of all products below: with f32, u32 or another type that has arithmetic, all data have this type.
-/// With f16 or bf16, only the operands have this type, and all other data, such as alpha, sums and C, are f32.
-/// In the same way, all other data are i32 for operands of i8 or i16, and u32 for operands of u8 or u16. With
-/// tf32, all data are stored as f32, and the operands are rounded before the multiplication.
+/// Dtypes of all products below: with f32, f64, u32 or another type that has arithmetic, all data have this
+/// type. With f16 or bf16, only the operands have this type, and all other data, such as alpha, sums and C, are
+/// f32. In the same way, all other data are i32 for operands of i8 or i16, and u32 for operands of u8 or u16.
+/// With tf32, all data are stored as f32, and the operands are rounded before the multiplication.
 
 /// Storage of the operands, row-major: A is M x K, or K x M if transposed; B is K x N, or N x K if transposed.
 struct Transposed {

@@ -253,12 +253,13 @@ Option table_option() {
       "FILE` writes it"};
 }
 Option dtype_option() {
-  return {"dtype",
-          "T",
-          "data type: f32; f16, bf16 or tf32 operands with sums in f32; i8 operands with sums in i32, or u8 "
-          "operands with sums in u32, both modulo 2^32; or u32 for ring mode, which is exact modulo 2^32",
-          0,
-          {"f32", "f16", "bf16", "tf32", "i8", "u8", "u32"}};
+  return {
+      "dtype",
+      "T",
+      "data type: f32 or f64; f16, bf16 or tf32 operands with sums in f32; i8 operands with sums in i32, or u8 "
+      "operands with sums in u32, both modulo 2^32; or u32 for ring mode, which is exact modulo 2^32",
+      0,
+      {"f32", "f64", "f16", "bf16", "tf32", "i8", "u8", "u32"}};
 }
 
 } // namespace cli

@@ -13,7 +13,7 @@ namespace nestsmith {
 
 static constexpr std::array dtypes = {DType::boolean, DType::i8,   DType::i16, DType::i32, DType::i64,
                                       DType::u8,      DType::u16,  DType::u32, DType::u64, DType::f16,
-                                      DType::bf16,    DType::tf32, DType::f32};
+                                      DType::bf16,    DType::tf32, DType::f32, DType::f64};
 
 namespace {
 
@@ -33,7 +33,7 @@ TupleTypes &tuple_types() {
   return all;
 }
 
-constexpr std::size_t first_tuple = static_cast<std::size_t>(DType::f32) + 1, most_tuple_types = 200;
+constexpr std::size_t first_tuple = static_cast<std::size_t>(DType::f64) + 1, most_tuple_types = 200;
 
 /// Null if `tuple_type` has not returned the type.
 const TupleType *find_tuple(DType type) {
@@ -128,9 +128,11 @@ std::string_view name(DType type) {
     return "tf32";
   case DType::f32:
     return "f32";
+  case DType::f64:
+    return "f64";
   }
   refuse_value("DType", static_cast<int>(type),
-               "DType::boolean, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, tf32 or f32");
+               "DType::boolean, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, tf32, f32 or f64");
 }
 
 std::optional<DType> parse_dtype(std::string_view text) {

@@ -15,10 +15,10 @@ namespace nestsmith {
 ///
 /// Further values are *tuple types*, such as (value: f32, index: i32), which `tuple_type` makes. Temporaries of
 /// a program may have them. A kernel has an array for each part.
-enum class DType : std::uint8_t { boolean, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, tf32, f32 };
+enum class DType : std::uint8_t { boolean, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, tf32, f32, f64 };
 
-constexpr bool is_tuple(DType type) { return type > DType::f32; }
-constexpr bool is_float(DType type) { return type >= DType::f16 && type <= DType::f32; }
+constexpr bool is_tuple(DType type) { return type > DType::f64; }
+constexpr bool is_float(DType type) { return type >= DType::f16 && type <= DType::f64; }
 constexpr bool is_index(DType type) { return type == DType::i32 || type == DType::i64; }
 /// Types that can be stored and converted, but that have no arithmetic.
 constexpr bool is_narrow(DType type) {
@@ -69,6 +69,7 @@ constexpr int byte_size(DType type) {
     return 4;
   case DType::i64:
   case DType::u64:
+  case DType::f64:
     return 8;
   }
   return 0;

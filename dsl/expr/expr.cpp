@@ -150,6 +150,8 @@ void unify(Expr &a, Expr &b, std::string_view op, bool shifts = false) {
     if (real && real->dtype == DType::f32 && is_narrow(dtype) && is_float(dtype) &&
         rounded(dtype, real->value) == real->value)
       constant_side = float_imm(real->value, dtype);
+    if (real && real->dtype == DType::f32 && dtype == DType::f64)
+      constant_side = float_imm(real->written, dtype);
   };
   adopt(a, b.dtype());
   if (a.dtype() != b.dtype())
@@ -270,9 +272,10 @@ Expr Expr::from_unsigned(std::uint64_t value) {
 Expr Expr::from_double(double value) {
   double number = rounded(DType::f32, value);
   if (std::isinf(number) != std::isinf(value) || (number == 0) != (value == 0))
-    refuse(fmt::format("the constant {} is out of the range of f32, which is {} to {}", value,
-                       std::numeric_limits<float>::denorm_min(), std::numeric_limits<float>::max()));
-  return float_imm(number);
+    refuse(fmt::format("the constant {} is out of the range of f32, which is {} to {}; an f64 is written "
+                       "constant(DType::f64, …)",
+                       value, std::numeric_limits<float>::denorm_min(), std::numeric_limits<float>::max()));
+  return make(FloatImm{DType::f32, number, value});
 }
 Expr::Expr(Var var) : Expr(make(std::move(var))) {}
 
@@ -373,10 +376,12 @@ Expr cast(DType dtype, Expr a) {
     refuse(fmt::format("a cast from {} to {}: a tuple has no conversion; convert its parts", name(a.dtype()),
                        name(dtype)));
   if (const auto *imm = a.as<IntImm>(); imm && is_float(dtype)) {
-    // In one rounding to f32, as in a kernel.
-    float value = imm->dtype == DType::u64 ? static_cast<float>(static_cast<std::uint64_t>(imm->value))
-                                           : static_cast<float>(imm->value);
-    return float_imm(value, dtype);
+    auto in = [&]<class T>(T) {
+      return imm->dtype == DType::u64 ? static_cast<T>(static_cast<std::uint64_t>(imm->value))
+                                      : static_cast<T>(imm->value);
+    };
+    // In one rounding to f32 or f64, as in a kernel.
+    return float_imm(dtype == DType::f64 ? in(double{}) : in(float{}), dtype);
   }
   if (const auto *imm = a.as<IntImm>())
     return int_imm(imm->value, dtype);
@@ -487,7 +492,7 @@ Expr operator%(Expr a, Expr b) {
 }
 Expr operator-(Expr a) {
   if (const auto *real = a.as<FloatImm>())
-    return float_imm(-real->value, real->dtype);
+    return make(FloatImm{real->dtype, -real->value, -real->written});
   // 0.0 - x would have the wrong sign if x is 0.0.
   Expr zero = is_float(a.dtype()) ? float_imm(-0.0, a.dtype()) : int_imm(0, a.dtype());
   return std::move(zero) - std::move(a);

@@ -94,9 +94,9 @@ public:
   }
   ~Expr() { release(); }
   /// A C++ number is a constant: an integer becomes i64, a floating-point number the nearest f32, `true` and
-  /// `false` boolean. As an operand of an operator, it takes the dtype of the other operand (see `binary`).
-  /// Throws UserError (usage) if a floating-point number is out of the range of f32, or an unsigned number is
-  /// out of the range of i64.
+  /// `false` boolean. As an operand of an operator, it takes the dtype of the other operand (see `binary`);
+  /// beside an f64, a floating-point number keeps all of its digits. Throws UserError (usage) if a
+  /// floating-point number is out of the range of f32, or an unsigned number is out of the range of i64.
   template <class T>
   requires std::is_arithmetic_v<T> Expr(T value) {
     if constexpr (std::is_same_v<T, bool>)
@@ -163,6 +163,7 @@ struct IntImm { ///< also boolean (0 or 1) and unsigned; a u64 as the i64 of the
 struct FloatImm {
   DType dtype;
   double value;
+  double written = value; ///< what the user wrote, before it was rounded to f32: an f64 takes this
 };
 struct Binary { ///< operands have one dtype; comparisons and logic yield boolean
   BinaryOp op;
@@ -301,8 +302,8 @@ template <std::integral T> Expr constant(DType dtype, T value) {
 }
 Expr boolean(bool value);
 /// A constant takes the dtype of the other operand if that dtype can represent its value: an integer converts
-/// to any numeric dtype (u32 and u64 wrap), a float to a narrower float. Throws UserError (usage) if the value
-/// is not representable, or if the operator is not defined on the operands.
+/// to any numeric dtype (u32 and u64 wrap), a float to a narrower float or to f64. Throws UserError (usage) if
+/// the value is not representable, or if the operator is not defined on the operands.
 Expr binary(BinaryOp op, Expr a, Expr b);
 Expr logical_not(Expr a);
 Expr select(Expr condition, Expr when_true, Expr when_false);

@@ -14,8 +14,8 @@ Expr apply(std::string_view name, std::vector<Expr> operands) {
 }
 
 /// Refuses what a function that is made of others does not take, by its own name.
-void require_f32(std::string_view function, const Expr &x) {
-  if (x.dtype() != DType::f32)
+void require_real(std::string_view function, const Expr &x) {
+  if (x.dtype() != DType::f32 && x.dtype() != DType::f64)
     refuse_type(function, x.dtype());
 }
 
@@ -76,22 +76,22 @@ Expr fast_divide(Expr x, Expr y) { return apply("fast_divide", {std::move(x), st
 Expr sigmoid(Expr x) {
   if (x.dtype() == DType::u32)
     return ring_hash(std::move(x), 6);
-  require_f32("sigmoid", x);
+  require_real("sigmoid", x);
   return 1 / (1 + exp(-std::move(x)));
 }
 
 Expr silu(Expr x) {
   if (x.dtype() == DType::u32)
     return ring_hash(std::move(x), 7);
-  require_f32("silu", x);
+  require_real("silu", x);
   return x / (1 + exp(-x));
 }
 
 Expr gelu(Expr x) {
   if (x.dtype() == DType::u32)
     return ring_hash(std::move(x), 8);
-  require_f32("gelu", x);
-  return x * 0.5F * (1 + erf(x * 0.70710678118654752F));
+  require_real("gelu", x);
+  return x * 0.5 * (1 + erf(x * 0.70710678118654752));
 }
 
 } // namespace nestsmith

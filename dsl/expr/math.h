@@ -1,10 +1,11 @@
 #pragma once
-/// Functions of expressions. The operands and results are f32; convert others with cast(DType::f32, …). `abs`,
-/// `relu`, `maximum` and `minimum` also take i32 and i64. An integer constant becomes f32. CUDA computes a
-/// function by its precise form, such as expf, without fast-math; dsl/expr/math_functions.h has its documented
-/// error, which enters the error bounds of `check`. A fast function calls an intrinsic function, such as
-/// __expf, with a larger error. Where a function has no number, such as log of a negative one, or where its
-/// operand may be there because of roundings, an element has no error bound.
+/// Functions of expressions. The operands and the result are all f32 or all f64; convert others with
+/// cast(DType::f32, …). `abs`, `relu`, `maximum` and `minimum` also take i32 and i64. A constant takes the type
+/// of the other operands, or f32. CUDA computes a function by its precise form, such as expf, without
+/// fast-math; dsl/expr/math_functions.h has its documented error, which enters the error bounds of `check`. A
+/// fast function of f32 calls an intrinsic function, such as __expf, with a larger error. Where a function has
+/// no number, such as log of a negative one, or where its operand may be there because of roundings, an element
+/// has no error bound.
 ///
 /// *Ring mode* is a run of `check` in u32 with wrapping arithmetic. In ring mode, the value of each function is
 /// a fixed hash of its operands, which does not distribute over sums or products; only `fma` is x*y + z there.

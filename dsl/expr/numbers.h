@@ -134,6 +134,8 @@ template <class F> decltype(auto) with_number(DType type, F &&f) {
     return f.template operator()<TF32>();
   case DType::f32:
     return f.template operator()<float>();
+  case DType::f64:
+    return f.template operator()<double>();
   case DType::boolean:
     break;
   }
@@ -153,6 +155,8 @@ template <class F> decltype(auto) with_arithmetic(DType type, F &&f) {
     return f.template operator()<std::uint64_t>();
   case DType::f32:
     return f.template operator()<float>();
+  case DType::f64:
+    return f.template operator()<double>();
   case DType::boolean:
   case DType::i8:
   case DType::i16:

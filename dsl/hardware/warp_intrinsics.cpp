@@ -1,3 +1,4 @@
+#include "dsl/expr/error.h"
 #include "dsl/hardware/intrinsic_table.h"
 
 #include <fmt/format.h>
@@ -183,7 +184,7 @@ std::vector<Matrices> matrices(std::int64_t width, const Expr &lane) {
 
 // ---- shuffles
 
-/// "a + b", "fmaxf(a, b)": a reducer of two elements that are not NaN, in CUDA C++.
+/// "a + b", "fmaxf(a, b)" ("fmax" in f64): a reducer of two elements that are not NaN, in CUDA C++.
 std::string combined(Reducer reducer, DType dtype, std::string_view a, std::string_view b) {
   switch (reducer.kind()) {
   case Reducer::sum:
@@ -196,8 +197,8 @@ std::string combined(Reducer reducer, DType dtype, std::string_view a, std::stri
   case Reducer::own:
     internal_error("a reducer without an operator");
   }
-  std::string_view mark = is_float(dtype) ? "f" : "";
-  return fmt::format("{0}{1}{0}({2}, {3})", mark, name(reducer), a, b);
+  std::string_view before = is_float(dtype) ? "f" : "", after = dtype == DType::f32 ? "f" : "";
+  return fmt::format("{}{}{}({}, {})", before, name(reducer), after, a, b);
 }
 
 /// for i < 32: r = combine(r, x[i]), where lane i holds x[i] and every lane gets the result
@@ -230,7 +231,7 @@ const std::map<DType, std::string_view> &cuda_types() {
   static const std::map<DType, std::string_view> names = {
       {i8, "signed char"},   {i16, "short"},          {i32, "int"},          {i64, "long long"},
       {u8, "unsigned char"}, {u16, "unsigned short"}, {u32, "unsigned int"}, {u64, "unsigned long long"},
-      {f16, "__half"},       {bf16, "__nv_bfloat16"}, {f32, "float"}};
+      {f16, "__half"},       {bf16, "__nv_bfloat16"}, {f32, "float"},        {f64, "double"}};
   return names;
 }
 
@@ -246,7 +247,7 @@ std::vector<Intrinsic> warp_intrinsics() {
       mma({u32, "unsigned int", "", u32, "unsigned int", 8, 1, {}}),
   };
   for (Reducer reducer : reducers)
-    for (DType dtype : {f32, i32, u32, i64, u64})
+    for (DType dtype : {f32, f64, i32, u32, i64, u64})
       all.push_back(warp_reduction(reducer, dtype, cuda_types().at(dtype)));
   for (DType dtype : {f16, bf16, f32, i8, u8, u16, u32}) {
     Var lane = make_var("lane");

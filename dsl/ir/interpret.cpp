@@ -105,7 +105,10 @@ Scalar eval(const Expr &e, const Environment &env, Reader read, Arithmetic kind,
         auto [a, b, c] = operands;
         if (residues)
           return apply(kind, *x.function->math, a, b, c);
-        return Scalar::of(DType::f32, evaluate(*x.function->math, a.as<float>(), b.as<float>(), c.as<float>()));
+        auto in = [&, a = a, b = b, c = c]<class T>(T) {
+          return Scalar::of(x.function->result, evaluate(*x.function->math, a.as<T>(), b.as<T>(), c.as<T>()));
+        };
+        return x.function->result == DType::f64 ? in(double{}) : in(float{});
       },
       [](const Tuple &) -> Scalar { internal_error("a tuple where one value is wanted"); },
       [&](const Part &x) {

@@ -196,8 +196,8 @@ bool is_own_reducer(std::string_view name) {
 Reducer argmax(DType dtype) { return arg_best("argmax", dtype, Reducer::max); }
 Reducer argmin(DType dtype) { return arg_best("argmin", dtype, Reducer::min); }
 
-Reducer moments() {
-  Expr none = tuple({{"count", 0.0F}, {"mean", 0.0F}, {"squares", 0.0F}});
+Reducer moments(DType dtype) {
+  Expr zero = constant(dtype, 0), none = tuple({{"count", zero}, {"mean", zero}, {"squares", zero}});
   return define_reducer("moments", none, [](const Expr &a, const Expr &b) {
     Expr count = part(a, "count") + part(b, "count"), distance = part(b, "mean") - part(a, "mean");
     auto share = [&](const Expr &x) { return part(x, "count") / count; };
@@ -210,8 +210,8 @@ Reducer moments() {
   });
 }
 
-Reducer sum_of_exp() {
-  Expr none = tuple({{"largest", -std::numeric_limits<float>::infinity()}, {"sum", 0.0F}});
+Reducer sum_of_exp(DType dtype) {
+  Expr none = tuple({{"largest", limit_of(dtype, true)}, {"sum", constant(dtype, 0)}});
   return define_reducer("sum_of_exp", none, [](const Expr &a, const Expr &b) {
     Expr largest = max(part(a, "largest"), part(b, "largest"));
     auto rescaled = [&](const Expr &x) { // infinity - infinity would be NaN

@@ -99,11 +99,11 @@ Reducer argmin(DType dtype);
 /// terms and of their squares would lose the digits that both have in common. Sources: Welford, "Note on a
 /// Method for Calculating Corrected Sums of Squares and Products", 1962; for two partial results, Chan, Golub
 /// and LeVeque, 1979.
-Reducer moments();
-/// The largest term, and the sum of exp(term - largest), as a tuple (largest, sum) of f32, in one pass over the
-/// terms: the denominator of a softmax. A term x is (x, 1). Source: Milakov and Gimelshein, "Online normalizer
-/// calculation for softmax", 2018.
-Reducer sum_of_exp();
+Reducer moments(DType dtype = DType::f32);
+/// The largest term, and the sum of exp(term - largest), as a tuple (largest, sum) of f32 or f64, in one pass
+/// over the terms: the denominator of a softmax. A term x is (x, 1). Source: Milakov and Gimelshein, "Online
+/// normalizer calculation for softmax", 2018.
+Reducer sum_of_exp(DType dtype = DType::f32);
 
 /// How the order in which the terms are combined affects a part of an element.
 enum class OrderEffect : std::uint8_t {

@@ -100,7 +100,7 @@ Scalar convert(Arithmetic kind, Scalar value, DType to) {
 
 Scalar apply(Arithmetic kind, const MathFunction &function, Scalar x, Scalar y, Scalar z) {
   return with_residues(kind, [&]<Arithmetic k>() {
-    return scalar(DType::f32, Residue<k>::apply(function, residue<k>(x), residue<k>(y), residue<k>(z)));
+    return scalar(x.dtype, Residue<k>::apply(function, residue<k>(x), residue<k>(y), residue<k>(z)));
   });
 }
 

@@ -11,11 +11,11 @@
 ///           the reciprocals, but x / y * y is not always x
 ///   field   M = 2^31 - 1, a prime. All quotients are true: x / y * y = x. Nothing stands for exp
 ///
-/// A residue is stored in the bits of the floating-point element, as the integer of least magnitude, so that
-/// kernels move it as they move the element. Comparisons, `min` and `max` compare these integers. Three values
-/// are no residues: NaN and the infinities. An infinity absorbs: -infinity - x = -infinity for each x, also for
-/// -infinity, and so is x - (-infinity). This defines a softmax of a row that is masked in full. Only NaN, and
-/// 0 times an infinity, give NaN.
+/// A residue is stored in the bits of the floating-point element (of an f64 the low 32; the others are 0), as
+/// the integer of least magnitude, so that kernels move it as they move the element. Comparisons, `min` and
+/// `max` compare these integers. Three values are no residues: NaN and the infinities. An infinity absorbs:
+/// -infinity - x = -infinity for each x, also for -infinity, and so is x - (-infinity). This defines a softmax
+/// of a row that is masked in full. Only NaN, and 0 times an infinity, give NaN.
 ///
 /// The further operations are not those of numbers, but functions of their operands: a kernel that computes
 /// them from the same operands has the same result. They are floor division, conversions to narrower types,
@@ -138,7 +138,7 @@ constexpr int kept_bits(DType type) {
 /// A residue as an element of a floating-point dtype, in the low bits; and back.
 template <Arithmetic kind> constexpr std::uint32_t to_element(DType type, Residue<kind> x) {
   using R = Residue<kind>;
-  if (type == DType::f32)
+  if (type == DType::f32 || type == DType::f64)
     return static_cast<std::uint32_t>(x.bits);
   bool half = type != DType::tf32;
   if (!x.is_number()) // the ends of the range of the element
@@ -150,7 +150,7 @@ template <Arithmetic kind> constexpr std::uint32_t to_element(DType type, Residu
 }
 template <Arithmetic kind> constexpr Residue<kind> from_element(DType type, std::uint32_t element) {
   using R = Residue<kind>;
-  if (type == DType::f32 || type == DType::tf32)
+  if (type == DType::f32 || type == DType::tf32 || type == DType::f64)
     return {static_cast<std::int32_t>(element)};
   switch (element & 0xffffU) {
   case 0x7fff:

@@ -136,14 +136,19 @@ static Definition arg_over(Reducer (*reducer)(DType), Expr value, const Reduce &
 Definition argmax_over(Expr value, const Reduce &axis) { return arg_over(argmax, std::move(value), axis); }
 Definition argmin_over(Expr value, const Reduce &axis) { return arg_over(argmin, std::move(value), axis); }
 Definition moments_over(Expr value, const Reduce &axis) {
-  if (value.dtype() != DType::f32)
-    refuse_type("moments_over", value.dtype());
-  return reduce(moments(), tuple({{"count", 1.0F}, {"mean", std::move(value)}, {"squares", 0.0F}}), axis);
+  DType dtype = value.dtype();
+  if (dtype != DType::f32 && dtype != DType::f64)
+    refuse_type("moments_over", dtype);
+  return reduce(
+      moments(dtype),
+      tuple({{"count", constant(dtype, 1)}, {"mean", std::move(value)}, {"squares", constant(dtype, 0)}}),
+      axis);
 }
 Definition sum_of_exp_over(Expr value, const Reduce &axis) {
-  if (value.dtype() != DType::f32)
-    refuse_type("sum_of_exp_over", value.dtype());
-  return reduce(sum_of_exp(), tuple({{"largest", std::move(value)}, {"sum", 1.0F}}), axis);
+  DType dtype = value.dtype();
+  if (dtype != DType::f32 && dtype != DType::f64)
+    refuse_type("sum_of_exp_over", dtype);
+  return reduce(sum_of_exp(dtype), tuple({{"largest", std::move(value)}, {"sum", constant(dtype, 1)}}), axis);
 }
 
 Workload::Workload(std::string name) : name_(std::move(name)) { check_identifier(name_, "a workload's name"); }

@@ -61,10 +61,11 @@ Definition reduce(Reducer reducer, Expr value, std::vector<Reduce> axes);
 /// `argmax` in dsl/ir/reducer.h.
 Definition argmax_over(Expr value, const Reduce &axis);
 Definition argmin_over(Expr value, const Reduce &axis);
-/// The mean of a value of f32 over the axis and its variance, as a tuple (count, mean, squares): see `moments`.
+/// The mean of a value of f32 or f64 over the axis and its variance, as a tuple (count, mean, squares): see
+/// `moments`.
 Definition moments_over(Expr value, const Reduce &axis);
-/// The largest value of f32 over the axis and the sum of exp(value - largest), as a tuple (largest, sum): see
-/// `sum_of_exp`.
+/// The largest value of f32 or f64 over the axis and the sum of exp(value - largest), as a tuple (largest,
+/// sum): see `sum_of_exp`.
 Definition sum_of_exp_over(Expr value, const Reduce &axis);
 inline Definition reduce(Reducer reducer, Expr value, const Reduce &axis) {
   return reduce(reducer, std::move(value), std::vector{axis});

@@ -70,6 +70,23 @@ bool has_float_inputs(const Program &source) {
          });
 }
 
+/// Whether all floating-point numbers are f64.
+bool is_all_f64(const Program &source) {
+  bool found = false, all = true;
+  auto note = [&](DType type) {
+    found |= type == DType::f64;
+    all &= !is_float(type) || type == DType::f64;
+  };
+  for (const Buffer &param : source.params)
+    note(param->dtype);
+  for (const Var &scalar : source.scalars)
+    note(scalar->dtype);
+  for (const Block *block : blocks_of(source.body))
+    for (const Expr &part : parts_of(without_reducer_calls(block->body.value)))
+      walk(part, [&](const Expr &e) { note(e.dtype()); });
+  return found && all;
+}
+
 bool any_operation(const Program &source, FunctionRef<bool(const Expr &)> holds) {
   return std::ranges::any_of(blocks_of(source.body), [&](const Block *block) {
     return any_node(without_reducer_calls(block->body.value), holds);
@@ -237,7 +254,9 @@ std::shared_ptr<const Checker::Case> Checker::make_case(const Program &source, C
   std::shared_ptr<const Case> &known = cases_[key];
   if (known)
     return known;
-  constexpr double exact_in_f32 = 0x1p24;
+  const bool wide = is_all_f64(source);
+  const double largest_exact = wide ? 0x1p53 : 0x1p24;
+  const std::string_view numbers = wide ? "f64" : "f32";
   bool integers = !in_ring(source) && (run == CheckRun::integers || run == CheckRun::switched);
   // Smaller integers for longer sums. With ±1 a sum of 2^22 terms is still exact, and beyond it the
   // run is left out.
@@ -258,13 +277,16 @@ std::shared_ptr<const Checker::Case> Checker::make_case(const Program &source, C
       break;
     }
     bool endless = integers && expected.fraction_bits >= endless_fraction;
-    bool exact = !integers || (!endless && expected.largest < exact_in_f32);
+    bool exact = !integers || (!endless && expected.largest < largest_exact);
     if (endless)
-      skip = expected.applies   ? "a function of the computation is not exact in f32"
-             : expected.divides ? "a quotient or a constant of the computation is not exact in f32"
-                                : "a constant of the computation has too many digits for exact results in f32";
+      skip = fmt::format("{} in {}",
+                         expected.applies ? "a function of the computation is not exact"
+                         : expected.divides
+                             ? "a quotient or a constant of the computation is not exact"
+                             : "a constant of the computation has too many digits for exact results",
+                         numbers);
     else if (!exact)
-      skip = "the sums are too large to be exact in f32";
+      skip = fmt::format("the sums are too large to be exact in {}", numbers);
     // The run with beta = 0 compares within the error bound, too.
     bool last = endless || largest == 1;
     if (exact || (last && run == CheckRun::switched))

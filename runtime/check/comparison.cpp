@@ -81,10 +81,13 @@ private:
 
   void compare_real(std::int64_t n, double bound) {
     auto at = static_cast<std::size_t>(n);
-    double expected = expected_.value[at];
+    double expected = expected_.value[at], low = expected_.low_at(n);
     double value = got_.dtype() == DType::f32 ? got_.view<float>()[at] : got_.at(n).to_double();
     bool equal = same(n, value, expected, bound);
-    double error = value == expected || equal ? 0 : std::abs(value - expected);
+    double error = value == expected && low == 0 ? 0
+                   : equal                       ? 0
+                   : std::isfinite(value)        ? std::abs((value - expected) - low)
+                                                 : std::abs(value - expected);
     note_error(n, error, error == 0 ? 0 : error / bound); // infinite where nothing but 0 is allowed
     if (equal || (bound != 0 && error <= bound))          // a NaN is not
       return;

@@ -15,25 +15,27 @@ namespace nestsmith {
 
 namespace {
 
-/// A product or quotient below 2^-126 has an error of at most 2^-150, which is u * 2^-126.
-constexpr double least_normal = 0x1p-126;
+/// A product or quotient of f32 below 2^-126 has an error of at most 2^-150, which is u * 2^-126.
+template <class N> constexpr double least_normal = KernelNumbers<N>::least_normal;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// The magnitude of a result in f32, which has no error bound if it may overflow. NaN is 0 * infinity.
-double in_range(double magnitude) {
-  return magnitude <= std::numeric_limits<float>::max() ? magnitude : infinity;
+/// The magnitude of a result, which has no error bound if it may overflow. NaN is 0 * infinity.
+template <class N> double in_range(double magnitude) {
+  return magnitude <= largest_number<N> ? magnitude : infinity;
 }
 
-double with_underflow(double magnitude) { return magnitude == 0 ? 0 : in_range(magnitude + least_normal); }
+template <class N> double with_underflow(double magnitude) {
+  return magnitude == 0 ? 0 : in_range<N>(magnitude + least_normal<N>);
+}
 
 /// An exact divisor of 0 gives an exact infinity or NaN. A divisor that is small beside its terms may have any
 /// relative error, and then no bound exists.
-double quotient_magnitude(const Cell &a, const Cell &b) {
+template <class N> double quotient_magnitude(const Cell &a, const Cell &b) {
   constexpr double most = 0x1p20;
   if (b.value == 0 && b.magnitude == 0)
     return a.magnitude <= most * std::abs(a.value) ? 0 : infinity;
   double loss = b.magnitude / std::abs(b.value);
-  return loss < most ? with_underflow(a.magnitude / std::abs(b.value) * loss / (1 - loss / most)) : infinity;
+  return loss < most ? with_underflow<N>(a.magnitude / std::abs(b.value) * loss / (1 - loss / most)) : infinity;
 }
 
 int quotient_bits(double a, double b, double quotient) {
@@ -113,15 +115,36 @@ template <BinaryOp op, class T> PossibleIntegers arithmetic_of(PossibleIntegers 
   return {0, 0, false};
 }
 
-Bounded bounded(const Cell &cell) { return {cell.value, cell.error}; }
+template <class N> BasicBounded<N> bounded(const Cell &cell) {
+  if constexpr (std::is_same_v<N, DoubleDouble>)
+    return {{cell.value, cell.low}, cell.error};
+  else
+    return {cell.value, cell.error};
+}
+Cell cell_of(const Bounded &result, double magnitude) { return {result.value, magnitude, 0, result.error}; }
+Cell cell_of(const WideBounded &result, double magnitude) {
+  return {result.value.high, magnitude, 0, result.error, result.value.low};
+}
+/// A number of either type as one of `Bounded`.
+Bounded as_double(const Cell &cell) { return {cell.value, cell.error + std::abs(cell.low)}; }
+
+/// The numbers of an operation.
+enum class NumberKind : std::uint8_t { integers, f32, f64 };
+NumberKind numbers_of(DType type, bool residues) {
+  return residues || !is_float(type) ? NumberKind::integers
+         : type == DType::f64        ? NumberKind::f64
+                                     : NumberKind::f32;
+}
 
 /// The cell of a choice that depends on roundings: `chosen` in the reference, and possibly `other` in a kernel.
-Cell either(const Cell &chosen, const Cell &other, bool real) {
+Cell either(const Cell &chosen, const Cell &other, NumberKind numbers) {
   Cell result = chosen;
-  if (real) {
-    result.error = either(bounded(chosen), bounded(other)).error;
+  if (numbers == NumberKind::f32)
+    result.error = either(bounded<double>(chosen), bounded<double>(other)).error;
+  if (numbers == NumberKind::f64)
+    result.error = either(bounded<DoubleDouble>(chosen), bounded<DoubleDouble>(other)).error;
+  if (numbers != NumberKind::integers)
     return result;
-  }
   PossibleIntegers a = possible<std::int64_t>(chosen), b = possible<std::int64_t>(other);
   return cell_of<std::int64_t>(
       chosen.integer, {std::min(a.lowest, b.lowest), std::max(a.highest, b.highest), a.known && b.known});
@@ -131,46 +154,47 @@ Cell either(const Cell &chosen, const Cell &other, bool real) {
 
 /// One function for each instruction.
 struct ElementProgram::Operations {
-  template <BinaryOp op> static void float_arithmetic(const Instruction &i, Cell *cells) {
+  template <BinaryOp op, class N> static void float_arithmetic(const Instruction &i, Cell *cells) {
     const Cell &a = cells[i.a], &b = cells[i.b];
+    BasicBounded<N> x = bounded<N>(a), y = bounded<N>(b), result;
     double magnitude;
-    Bounded result;
     if constexpr (op == BinaryOp::add || op == BinaryOp::sub)
-      magnitude = in_range(a.magnitude + b.magnitude);
+      magnitude = in_range<N>(a.magnitude + b.magnitude);
     else if constexpr (op == BinaryOp::mul)
-      magnitude = with_underflow(a.magnitude * b.magnitude);
+      magnitude = with_underflow<N>(a.magnitude * b.magnitude);
     else
       magnitude = std::max(a.magnitude, b.magnitude);
     if constexpr (op == BinaryOp::add)
-      result = add(bounded(a), bounded(b));
+      result = add<N>(x, y);
     else if constexpr (op == BinaryOp::sub)
-      result = subtract(bounded(a), bounded(b));
+      result = subtract(x, y);
     else if constexpr (op == BinaryOp::mul)
-      result = multiply(bounded(a), bounded(b));
+      result = multiply<N>(x, y);
     else if constexpr (op == BinaryOp::min)
-      result = minimum(bounded(a), bounded(b));
+      result = minimum(x, y);
     else if constexpr (op == BinaryOp::max)
-      result = maximum(bounded(a), bounded(b));
+      result = maximum(x, y);
     else if constexpr (op == BinaryOp::floordiv)
-      result = floor_divide(bounded(a), bounded(b));
+      result = floor_divide(x, y);
     else if constexpr (op == BinaryOp::floormod)
-      result = floor_modulo(bounded(a), bounded(b));
-    cells[i.result] = {result.value, magnitude, 0, result.error};
+      result = floor_modulo(x, y);
+    cells[i.result] = cell_of(result, magnitude);
   }
   /// Register c is the record of the division.
-  static void divide(const Instruction &i, Cell *cells) {
+  template <class N> static void divide(const Instruction &i, Cell *cells) {
     const Cell &a = cells[i.a], &b = cells[i.b];
     Cell &seen = cells[i.c];
-    Bounded quotient = nestsmith::divide(bounded(a), bounded(b));
+    Cell quotient = cell_of(nestsmith::divide(bounded<N>(a), bounded<N>(b)), quotient_magnitude<N>(a, b));
     seen.magnitude = std::max({seen.magnitude, a.magnitude, b.magnitude});
     if (seen.integer < endless_fraction)
       seen.integer = std::max<std::int64_t>(seen.integer, quotient_bits(a.value, b.value, quotient.value));
-    cells[i.result] = {quotient.value, quotient_magnitude(a, b), 0, quotient.error};
+    cells[i.result] = quotient;
   }
-  template <BinaryOp op> static void float_compare(const Instruction &i, Cell *cells) {
+  template <BinaryOp op, class N> static void float_compare(const Instruction &i, Cell *cells) {
     const Cell &a = cells[i.a], &b = cells[i.b];
     std::int64_t result = compare<op>(a.value, b.value);
-    cells[i.result] = comparable(bounded(a), bounded(b)) ? Cell{0, 0, result} : uncertain_condition(result);
+    cells[i.result] =
+        comparable(bounded<N>(a), bounded<N>(b)) ? Cell{0, 0, result} : uncertain_condition(result);
   }
   template <BinaryOp op, class T> static void integer_arithmetic(const Instruction &i, Cell *cells) {
     const Cell &a = cells[i.a], &b = cells[i.b];
@@ -208,32 +232,28 @@ struct ElementProgram::Operations {
     cells[i.result] = a.error == 0 ? Cell{0, 0, !a.integer} : uncertain_condition(!a.integer);
   }
   /// `extent`: the row of the function.
-  static void function(const Instruction &i, Cell *cells) {
+  template <class N> static void function(const Instruction &i, Cell *cells) {
     const MathFunction &called = math_functions()[static_cast<std::size_t>(i.extent)];
-    Bounded operands[] = {bounded(cells[i.a]), bounded(cells[i.b]), bounded(cells[i.c])};
-    Bounded result =
-        apply_function(called, std::span(operands).first(static_cast<std::size_t>(called.operands)));
-    cells[i.result] = {result.value, in_range(std::abs(result.value)), 0, result.error};
+    const BasicBounded<N> operands[] = {bounded<N>(cells[i.a]), bounded<N>(cells[i.b]), bounded<N>(cells[i.c])};
+    Cell result = cell_of(
+        apply_function<N>(called, std::span(operands).first(static_cast<std::size_t>(called.operands))), 0);
+    result.magnitude = in_range<N>(std::abs(result.value));
+    cells[i.result] = result;
   }
-  /// `extent`: the operands are floating-point numbers.
+  /// `extent`: the `NumberKind` of the operands.
   static void select(const Instruction &i, Cell *cells) {
     const Cell &condition = cells[i.a];
     const Cell &chosen = condition.integer ? cells[i.b] : cells[i.c];
     const Cell &other = condition.integer ? cells[i.c] : cells[i.b];
-    cells[i.result] = condition.error == 0 ? chosen : either(chosen, other, i.extent != 0);
+    cells[i.result] = condition.error == 0 ? chosen : either(chosen, other, static_cast<NumberKind>(i.extent));
   }
-  template <class T> static Cell converted(const Cell &a) {
-    double value = static_cast<float>(static_cast<T>(a.integer)), error = 0;
+  /// The kernel rounds the same integer to the type `To`.
+  template <class T, class To> static void int_to_float(const Instruction &i, Cell *cells) {
+    const Cell &a = cells[i.a];
+    double value = static_cast<To>(static_cast<T>(a.integer)), error = 0;
     if (a.error == 1)
-      error = std::max(static_cast<float>(a.magnitude) - value, value - static_cast<float>(a.value));
-    return {value, std::abs(value), 0, a.error == no_bound ? no_bound : error};
-  }
-  /// The kernel rounds the same integer to f32.
-  static void int_to_float(const Instruction &i, Cell *cells) {
-    cells[i.result] = converted<std::int64_t>(cells[i.a]);
-  }
-  static void unsigned_to_float(const Instruction &i, Cell *cells) {
-    cells[i.result] = converted<std::uint64_t>(cells[i.a]);
+      error = std::max(static_cast<To>(a.magnitude) - value, value - static_cast<To>(a.value));
+    cells[i.result] = {value, std::abs(value), 0, a.error == no_bound ? no_bound : error};
   }
   template <class T> static void float_to_int(const Instruction &i, Cell *cells) {
     const Cell &a = cells[i.a];
@@ -242,18 +262,19 @@ struct ElementProgram::Operations {
       cells[i.result] = {0, 0, integer};
       return;
     }
-    PossibleIntegers range{static_cast<double>(convert<T>(a.value - a.error)),
-                           static_cast<double>(convert<T>(a.value + a.error)), a.error < no_bound};
+    double error = as_double(a).error;
+    PossibleIntegers range{static_cast<double>(convert<T>(a.value - error)),
+                           static_cast<double>(convert<T>(a.value + error)), a.error < no_bound};
     cells[i.result] = cell_of<T>(integer, range);
   }
-  /// The bound of a value that was rounded to a narrow type is relative to its magnitude. In the subnormal
-  /// numbers, the error is that of the least normal number.
+  /// From f32 to a narrow type, or from f64 to f32. The bound of a value that was rounded is relative to its
+  /// magnitude. In the subnormal numbers, the error is that of the least normal number.
   template <class T> static void round_float(const Instruction &i, Cell *cells) {
     const Cell &a = cells[i.a];
     double magnitude = convert<double>(convert<T>(a.magnitude));
     if (i.extent)
-      magnitude = std::max(magnitude, a.magnitude) + (std::is_same_v<T, F16> ? 0x1p-14 : least_normal);
-    Bounded result = round_bounded<T>(bounded(a));
+      magnitude = std::max(magnitude, a.magnitude) + (std::is_same_v<T, F16> ? 0x1p-14 : least_normal<double>);
+    Bounded result = round_bounded<T>(as_double(a));
     cells[i.result] = {result.value, magnitude, 0, result.error};
   }
   static void copy(const Instruction &i, Cell *cells) { cells[i.result] = cells[i.a]; }
@@ -319,7 +340,7 @@ struct ElementProgram::Operations {
   }
   static void float_nonzero(const Instruction &i, Cell *cells) {
     const Cell &a = cells[i.a];
-    bool certain = comparable(bounded(a), {0, 0});
+    bool certain = comparable(as_double(a), Bounded{0, 0});
     cells[i.result] = certain ? Cell{0, 0, a.value != 0} : uncertain_condition(a.value != 0);
   }
 
@@ -362,10 +383,12 @@ struct ElementProgram::Operations {
       element = i.plane->get(static_cast<std::size_t>(position.integer));
     if (position.error != 0)
       element.error = no_bound;
-    bool real = i.plane->is_real();
+    NumberKind numbers = i.plane->is_wide()   ? NumberKind::f64
+                         : i.plane->is_real() ? NumberKind::f32
+                                              : NumberKind::integers;
     cells[i.result] = !mask || mask->error == 0 ? element
-                      : loads                   ? either(element, cells[i.c], real)
-                                                : either(cells[i.c], element, real);
+                      : loads                   ? either(element, cells[i.c], numbers)
+                                                : either(cells[i.c], element, numbers);
   }
 
   template <class T> static Run integer_op(BinaryOp op) {
@@ -382,19 +405,19 @@ struct ElementProgram::Operations {
         internal_error("integers have floordiv, not div");
     });
   }
-  static Run float_op(BinaryOp op) {
+  template <class N> static Run float_op(BinaryOp op) {
     return with_op(op, []<BinaryOp o>() -> Run {
       if constexpr (is_comparison(o))
-        return &float_compare<o>;
+        return &float_compare<o, N>;
       else if constexpr (is_logical(o) || !is_defined_on<o, double>())
         internal_error("logic takes conditions and bits are of integers");
       else
-        return &float_arithmetic<o>;
+        return &float_arithmetic<o, N>;
     });
   }
   static Run binary_op(BinaryOp op, DType operands) {
     if (is_float(operands))
-      return float_op(op);
+      return operands == DType::f64 ? float_op<DoubleDouble>(op) : float_op<double>(op);
     if (operands == DType::boolean)
       return integer_op<std::int64_t>(op);
     return with_arithmetic(operands, [&]<class T>() -> Run {
@@ -412,10 +435,12 @@ struct ElementProgram::Operations {
         return &round_float<To>;
       else if constexpr (std::is_integral_v<To>)
         return is_float(from) ? &float_to_int<To> : &wrap<To>;
+      else if (from == DType::f64)
+        return &round_float<To>;
       else if (from == DType::u64)
-        return &unsigned_to_float;
+        return &int_to_float<std::uint64_t, To>;
       else
-        return is_float(from) ? &copy : &int_to_float;
+        return is_float(from) ? &copy : &int_to_float<std::int64_t, To>;
     });
   }
 };
@@ -436,6 +461,10 @@ void Plane::set(std::size_t position, const Cell &cell) {
   }
   if (!error.empty())
     error[position] = cell.error;
+  if (cell.low != 0 && low.empty())
+    low.assign(value.size(), 0);
+  if (!low.empty())
+    low[position] = cell.low;
 }
 
 Cell Plane::get(std::size_t position) const {
@@ -449,6 +478,8 @@ Cell Plane::get(std::size_t position) const {
     cell.value = value[position];
     cell.magnitude = magnitude.empty() ? std::abs(cell.value) : magnitude[position];
   }
+  if (!low.empty())
+    cell.low = low[position];
   return cell;
 }
 
@@ -543,7 +574,9 @@ int ElementProgram::compile_node(const Expr &e, const Planes &planes, Compiled &
                        0, a, b});
         if (node.op == BinaryOp::div) {
           divisions_.emplace_back(e.get(), fresh());
-          return emit({&Operations::divide, 0, a, b, divisions_.back().second});
+          bool wide = node.a.dtype() == DType::f64;
+          return emit({wide ? &Operations::divide<DoubleDouble> : &Operations::divide<double>, 0, a, b,
+                       divisions_.back().second});
         }
         return emit({Operations::binary_op(node.op, node.a.dtype()), 0, a, b});
       },
@@ -553,7 +586,7 @@ int ElementProgram::compile_node(const Expr &e, const Planes &planes, Compiled &
       [&](const Select &node) {
         int condition = operand(node.condition), yes = operand(node.when_true), no = operand(node.when_false);
         Instruction choice{&Operations::select, 0, condition, yes, no};
-        choice.extent = is_float(e.dtype()) && !residues(e.dtype());
+        choice.extent = static_cast<std::int64_t>(numbers_of(e.dtype(), residues(e.dtype())));
         return emit(choice);
       },
       [&](const Cast &node) {
@@ -578,7 +611,9 @@ int ElementProgram::compile_node(const Expr &e, const Planes &planes, Compiled &
         int operands[3] = {};
         for (std::size_t n = 0; n < node.arguments.size(); ++n)
           operands[n] = operand(node.arguments[n]);
-        Instruction step{&Operations::function, 0, operands[0], operands[1], operands[2]};
+        bool wide = e.dtype() == DType::f64;
+        Instruction step{wide ? &Operations::function<DoubleDouble> : &Operations::function<double>, 0,
+                         operands[0], operands[1], operands[2]};
         if (residues(e.dtype()))
           step.run = with_residues(
               arithmetic_, []<Arithmetic kind>() -> Run { return &Operations::residue_function<kind>; });

@@ -1,7 +1,7 @@
 #pragma once
 /// Expressions compiled to a flat list of instructions over registers, for evaluation at many points. Each
-/// register holds a value, a bound on the error of a kernel that computes it in f32, and its *magnitude*: the
-/// value of the same expression if all inputs are replaced by their absolute values.
+/// register holds a value, a bound on the error of a kernel that computes it in f32 or f64, and its
+/// *magnitude*: the value of the same expression if all inputs are replaced by their absolute values.
 
 #include "dsl/expr/shared_results.h"
 #include "dsl/ir/residues.h"
@@ -25,10 +25,12 @@ struct Cell {
   double value = 0, magnitude = 0;
   std::int64_t integer = 0;
   double error = 0;
+  double low = 0; ///< of an f64, which is the double-double value + low
 };
 
 /// The content of a buffer: `value`, `magnitude` and `error` for a floating-point dtype, otherwise `integer`. A
-/// double represents every floating-point element exactly. Integers are extended to 64 bits as in a `Cell`. If
+/// double represents every floating-point element of a kernel exactly; the value of an f64 that is rounded in a
+/// kernel is value + low. Integers are extended to 64 bits as in a `Cell`. If
 /// one of them depends on roundings, `value`, `magnitude` and `error` are those of its cell.
 struct Plane {
   Buffer buffer;
@@ -37,9 +39,11 @@ struct Plane {
   std::vector<double> magnitude; ///< empty: the absolute values of `value`
   std::vector<std::int64_t> integer;
   std::vector<double> error; ///< empty: all elements are exact
+  std::vector<double> low;   ///< empty: all 0
   bool residues = false;     ///< an element of a floating-point dtype is a residue, in `integer`
 
   bool is_real() const { return !residues && is_float(buffer->dtype); } ///< the elements are in `value`
+  bool is_wide() const { return is_real() && buffer->dtype == DType::f64; }
   void set(std::size_t position, const Cell &cell);
   Cell get(std::size_t position) const;
 };

@@ -7,43 +7,97 @@ namespace nestsmith {
 
 namespace {
 
-constexpr double largest_f32 = std::numeric_limits<float>::max();
-/// Half of the smallest subnormal number: the largest error of a result below the normal numbers.
-constexpr double half_a_step = 0x1p-150;
-/// The unit roundoff, and the rounding of the reference to fp64.
-constexpr double roundoff = f32_roundoff * (1 + 0x1p-20);
+/// The unit roundoff, and the roundings of the reference.
+template <class N> constexpr double roundoff = KernelNumbers<N>::roundoff *(1 + 0x1p-20);
+template <class N> constexpr double half_a_step = KernelNumbers<N>::half_a_step;
 
-bool is_f32(double value) { return static_cast<double>(static_cast<float>(value)) == value; }
+double high(double value) { return value; }
+double high(DoubleDouble value) { return value.high; }
+double size_of(double value) { return std::abs(value); }
+double size_of(DoubleDouble value) { return std::abs(value.high); }
+template <class N> bool is_finite(N value) { return std::isfinite(high(value)); }
+template <class N> bool is_nan(N value) { return std::isnan(high(value)); }
+using std::floor;
 
-bool known(Bounded a) { return a.error < no_bound; }
+/// Whether the value of the reference is a number of the kernel. Below 2^-960, a double-double may have lost
+/// digits.
+bool is_representable(double value) { return static_cast<double>(static_cast<float>(value)) == value; }
+bool is_representable(DoubleDouble value) {
+  return value.low == 0 && (value.high == 0 || std::abs(value.high) > 0x1p-960);
+}
+
+/// The type in which the reference computes functions, and the bounds on its error relative to an operand and
+/// to the result. For f32, the error is in `roundoff`.
+template <class N> struct Functions {
+  using Type = double;
+  static constexpr double of_operand = 0, of_result = 0;
+};
+template <> struct Functions<DoubleDouble> {
+  using Type = long double;
+  static constexpr double of_operand = 0x1p-63, of_result = 0x1p-60;
+};
+double for_function(double value) { return value; }
+long double for_function(DoubleDouble value) { return static_cast<long double>(value.high) + value.low; }
+double of_function(double value) { return value; }
+DoubleDouble of_function(long double value) {
+  auto first = static_cast<double>(value);
+  return {first, static_cast<double>(value - first)};
+}
+
+template <class N> bool known(BasicBounded<N> a) { return a.error < no_bound; }
+
+/// A number that the kernel rounds: `error` is the bound before the rounding.
+template <class N> BasicBounded<N> rounded_in_kernel(N value, double error) {
+  if (!is_finite(value) || !(error < no_bound))
+    return {value, error < no_bound ? 0 : no_bound};
+  double most = size_of(value) + error;
+  if (most > largest_number<N>)
+    return {value, no_bound};
+  if (error == 0 && is_representable(value))
+    return {value, 0};
+  return {value, error + most * roundoff<N> + half_a_step<N>};
+}
 
 /// `error` is the bound before the rounding. If the value is no number, operands that are infinite or NaN
-/// determine it.
-Bounded with_error(double value, double error) {
+/// determine it, or the reference of f64 overflows.
+template <class N> BasicBounded<N> with_error(N value, double error, bool finite_operands) {
   if (!(error < no_bound))
     return {value, no_bound};
-  if (!std::isfinite(value))
-    return {value, 0};
-  return rounded_to_f32(value, error);
+  if (!is_finite(value))
+    return {value, finite_operands ? no_bound : 0};
+  return rounded_in_kernel(value, error);
+}
+template <class N> BasicBounded<N> with_error(N value, double error, BasicBounded<N> a, BasicBounded<N> b) {
+  return with_error(value, error, is_finite(a.value) && is_finite(b.value));
 }
 
 /// Whether the sign is certain, and the number is not 0.
-bool has_sign(Bounded a) { return known(a) && std::abs(a.value) > a.error; }
+template <class N> bool has_sign(BasicBounded<N> a) { return known(a) && size_of(a.value) > a.error; }
 
 /// The values of a monotone function at the ends of an interval.
-Bounded between(double value, double lowest, double highest) {
+template <class N> BasicBounded<N> between(N value, N lowest, N highest) {
   if (lowest == value && highest == value)
     return {value, 0};
-  double error = std::max(highest - value, value - lowest);
+  double error = std::max(high(highest - value), high(value - lowest));
   return {value, error < no_bound ? error : no_bound};
 }
 
 /// The largest change of the result for operands of which at least one has an error; infinite or NaN if there
 /// is no bound. It reads the function at the ends of the intervals.
-double carried_error(const MathFunction &function, std::span<const Bounded> operands, double value) {
-  Bounded x = operands[0], y = operands.size() > 1 ? operands[1] : Bounded{};
-  auto change = [&](double x_sign, double y_sign) {
-    return std::abs(function.value(x.value + x_sign * x.error, y.value + y_sign * y.error, 0) - value);
+template <class N>
+double carried_error(const MathFunction &function, std::span<const BasicBounded<N>> operands,
+                     typename Functions<N>::Type result) {
+  using W = typename Functions<N>::Type;
+  // An operand that the function reads with fewer digits than it has.
+  auto read = [](BasicBounded<N> operand) {
+    double lost = is_representable(operand.value) ? 0 : size_of(operand.value) * Functions<N>::of_operand;
+    return BasicBounded<W>{for_function(operand.value), operand.error + lost};
+  };
+  BasicBounded<W> x = read(operands[0]), y = operands.size() > 1 ? read(operands[1]) : BasicBounded<W>{};
+  auto value = static_cast<double>(result);
+  auto change = [&](W x_sign, W y_sign) {
+    return static_cast<double>(
+        std::abs(function.value(x.value + x_sign * x.error, y.value + y_sign * y.error, W{0}) - result));
   };
   /// Keeps a NaN.
   auto larger = [](double a, double b) { return a > b || std::isnan(a) ? a : b; };
@@ -53,10 +107,11 @@ double carried_error(const MathFunction &function, std::span<const Bounded> oper
   case ErrorRule::slope_one:
     return x.error;
   case ErrorRule::product_sum:
-    return std::abs(x.value) * y.error + std::abs(y.value) * x.error + x.error * y.error + operands[2].error;
+    return static_cast<double>(std::abs(x.value)) * y.error + static_cast<double>(std::abs(y.value)) * x.error +
+           x.error * y.error + operands[2].error;
   case ErrorRule::quotient: {
-    double least = std::abs(y.value) - y.error;
-    return least > 0 ? (x.error + std::abs(value) * y.error) / least : no_bound;
+    double least = static_cast<double>(std::abs(y.value)) - y.error;
+    return least > 0 ? (x.error + static_cast<double>(std::abs(value)) * y.error) / least : no_bound;
   }
   case ErrorRule::power:
     break;
@@ -84,11 +139,11 @@ double own_error(const MathFunction &function, std::span<const Bounded> operands
 }
 
 /// One of the numbers, which `choose` selects. It is monotone in both.
-template <class Choose> Bounded chosen(Bounded a, Bounded b, Choose choose) {
-  double value = choose(a.value, b.value);
+template <class N, class Choose> BasicBounded<N> chosen(BasicBounded<N> a, BasicBounded<N> b, Choose choose) {
+  N value = choose(a.value, b.value);
   if (a.error == 0 && b.error == 0)
     return {value, 0};
-  if (!known(a) || !known(b) || std::isnan(a.value) || std::isnan(b.value))
+  if (!known(a) || !known(b) || is_nan(a.value) || is_nan(b.value))
     return {value, no_bound};
   return between(value, choose(a.value - a.error, b.value - b.error),
                  choose(a.value + a.error, b.value + b.error));
@@ -96,140 +151,146 @@ template <class Choose> Bounded chosen(Bounded a, Bounded b, Choose choose) {
 
 } // namespace
 
-Bounded rounded_to_f32(double value, double error) {
-  if (!std::isfinite(value) || !(error < no_bound))
-    return {value, error < no_bound ? 0 : no_bound};
-  double most = std::abs(value) + error;
-  if (most > largest_f32)
-    return {value, no_bound};
-  if (error == 0 && is_f32(value))
-    return {value, 0};
-  return {value, error + most * roundoff + half_a_step};
+template <class N> BasicBounded<N> add(BasicBounded<N> a, BasicBounded<N> b) {
+  return with_error(a.value + b.value, a.error + b.error, a, b);
 }
 
-Bounded add(Bounded a, Bounded b) { return with_error(a.value + b.value, a.error + b.error); }
+template <class N> BasicBounded<N> subtract(BasicBounded<N> a, BasicBounded<N> b) {
+  return with_error(a.value - b.value, a.error + b.error, a, b);
+}
 
-Bounded subtract(Bounded a, Bounded b) { return with_error(a.value - b.value, a.error + b.error); }
-
-Bounded multiply(Bounded a, Bounded b) {
-  double value = a.value * b.value;
+template <class N> BasicBounded<N> multiply(BasicBounded<N> a, BasicBounded<N> b) {
+  N value = a.value * b.value;
   if (!known(a) || !known(b))
     return {value, no_bound};
-  if (a.error == 0 && b.error == 0)
-    return with_error(value, 0);
-  if (!std::isfinite(a.value) || !std::isfinite(b.value)) { // 0 times infinity is NaN
-    bool determined = std::isnan(a.value) || std::isnan(b.value) || (has_sign(a) && has_sign(b));
+  bool lost = high(value) == 0 && high(a.value) != 0 && high(b.value) != 0; // the product is below f64
+  if (a.error == 0 && b.error == 0 && !lost)
+    return with_error(value, 0, a, b);
+  if (!is_finite(a.value) || !is_finite(b.value)) { // 0 times infinity is NaN
+    bool determined = is_nan(a.value) || is_nan(b.value) || (has_sign(a) && has_sign(b));
     return {value, determined ? 0 : no_bound};
   }
-  double error = std::abs(a.value) * b.error + std::abs(b.value) * a.error + a.error * b.error;
-  return with_error(value, error + half_a_step); // a product of 0 has the sign of the other factor
+  double error = size_of(a.value) * b.error + size_of(b.value) * a.error + a.error * b.error;
+  return with_error(value, error + half_a_step<N>, a, b); // a product of 0 has the sign of the other factor
 }
 
-Bounded divide(Bounded a, Bounded b) {
-  double value = a.value / b.value;
+template <class N> BasicBounded<N> divide(BasicBounded<N> a, BasicBounded<N> b) {
+  N value = a.value / b.value;
   if (!known(a) || !known(b))
     return {value, no_bound};
-  if (b.value == 0 && b.error == 0)
+  if (high(b.value) == 0 && b.error == 0)
     return {value, a.error == 0 || has_sign(a) ? 0 : no_bound};
-  if (a.error == 0 && b.error == 0)
-    return with_error(value, 0);
+  bool lost = high(value) == 0 && high(a.value) != 0 && is_finite(b.value); // the quotient is below f64
+  if (a.error == 0 && b.error == 0 && !lost)
+    return with_error(value, 0, a, b);
   if (b.error != 0 && !has_sign(b))
     return {value, no_bound};
-  double error = (a.error + (b.error == 0 ? 0 : std::abs(value) * b.error)) / (std::abs(b.value) - b.error);
-  return with_error(value, error + half_a_step);
+  double error = (a.error + (b.error == 0 ? 0 : size_of(value) * b.error)) / (size_of(b.value) - b.error);
+  return with_error(value, error + half_a_step<N>, a, b);
 }
 
-Bounded minimum(Bounded a, Bounded b) {
-  return chosen(a, b, [](double x, double y) { return x < y ? x : y; });
+template <class N> BasicBounded<N> minimum(BasicBounded<N> a, BasicBounded<N> b) {
+  return chosen(a, b, [](N x, N y) { return x < y ? x : y; });
 }
 
-Bounded maximum(Bounded a, Bounded b) {
-  return chosen(a, b, [](double x, double y) { return x < y ? y : x; });
+template <class N> BasicBounded<N> maximum(BasicBounded<N> a, BasicBounded<N> b) {
+  return chosen(a, b, [](N x, N y) { return x < y ? y : x; });
 }
 
-Bounded floor_divide(Bounded a, Bounded b) {
-  Bounded quotient = divide(a, b);
-  double value = std::floor(quotient.value);
+template <class N> BasicBounded<N> floor_divide(BasicBounded<N> a, BasicBounded<N> b) {
+  BasicBounded<N> quotient = divide(a, b);
+  N value = floor(quotient.value);
   if (!known(quotient) || quotient.error == 0)
     return {value, quotient.error};
-  return between(value, std::floor(quotient.value - quotient.error),
-                 std::floor(quotient.value + quotient.error));
+  return between<N>(value, floor(quotient.value - quotient.error), floor(quotient.value + quotient.error));
 }
 
-Bounded floor_modulo(Bounded a, Bounded b) { return subtract(a, multiply(b, floor_divide(a, b))); }
+template <class N> BasicBounded<N> floor_modulo(BasicBounded<N> a, BasicBounded<N> b) {
+  return subtract(a, multiply(b, floor_divide(a, b)));
+}
 
-Bounded apply_function(const MathFunction &function, std::span<const Bounded> operands) {
-  auto at = [&](std::size_t n) { return n < operands.size() ? operands[n].value : 0; };
-  double value = function.value(at(0), at(1), at(2));
-  if (!std::ranges::all_of(operands, known))
+template <class N>
+BasicBounded<N> apply_function(const MathFunction &function, std::span<const BasicBounded<N>> operands) {
+  constexpr bool wide = std::is_same_v<N, DoubleDouble>;
+  auto at = [&](std::size_t n) { return n < operands.size() ? for_function(operands[n].value) : 0; };
+  auto result = function.value(at(0), at(1), at(2));
+  N value = of_function(result);
+  if (wide && function.error == ErrorRule::product_sum)
+    value = operands[0].value * operands[1].value + operands[2].value;
+  auto is_known = [](BasicBounded<N> x) { return known(x); };
+  if (!std::ranges::all_of(operands, is_known))
     return {value, no_bound};
-  bool exact = std::ranges::all_of(operands, [](Bounded x) { return x.error == 0; });
-  if (!std::ranges::all_of(operands, [](Bounded x) { return std::isfinite(x.value); })) {
+  bool exact = std::ranges::all_of(operands, [](BasicBounded<N> x) { return x.error == 0; });
+  if (!std::ranges::all_of(operands, [](BasicBounded<N> x) { return is_finite(x.value); })) {
     bool stated = !function.own_error || function.operands == 1; // as of the precise function
     return {value, exact && stated ? 0 : no_bound};
   }
-  double error = exact ? 0 : carried_error(function, operands, value);
-  if (!std::isfinite(value) || !(error < no_bound))
+  double error = exact ? 0 : carried_error(function, operands, result);
+  if (!is_finite(value) || !(error < no_bound))
     return {value, no_bound};
-  double highest = std::abs(value) + error;
-  if (function.own_error) // to the correctly rounded result
-    return rounded_to_f32(value, error + own_error(function, operands, highest));
-  if (function.ulps == 0)
-    return rounded_to_f32(value, error);
+  if constexpr (!wide)
+    if (function.own_error) // to the correctly rounded result
+      return rounded_in_kernel(value, error + own_error(function, operands, size_of(value) + error));
+  int ulps = wide ? function.ulps_f64 : function.ulps;
+  if (ulps != 0 || !exact || !is_representable(value))
+    error += size_of(value) * Functions<N>::of_result;
+  if (ulps == 0)
+    return rounded_in_kernel(value, error);
   // Half a unit for the correct rounding. A unit is at most 2 roundoffs of the result, and below the normal
   // numbers 2 half steps.
-  double halves = 2 * function.ulps + 1;
-  double bound = error + halves * (highest * roundoff + half_a_step);
-  return {value, highest + bound > largest_f32 ? no_bound : bound};
+  double most = size_of(value) + error, halves = 2 * ulps + 1;
+  double bound = error + halves * (most * roundoff<N> + half_a_step<N>);
+  return {value, most + bound > largest_number<N> ? no_bound : bound};
 }
 
-Bounded either(Bounded chosen, Bounded other) {
+template <class N> BasicBounded<N> either(BasicBounded<N> chosen, BasicBounded<N> other) {
   if (!known(chosen) || !known(other))
     return {chosen.value, no_bound};
-  if (std::isnan(chosen.value) || std::isnan(other.value))
-    return {chosen.value, std::isnan(chosen.value) && std::isnan(other.value) ? 0 : no_bound};
-  return between(chosen.value, std::min(chosen.value - chosen.error, other.value - other.error),
-                 std::max(chosen.value + chosen.error, other.value + other.error));
+  if (is_nan(chosen.value) || is_nan(other.value))
+    return {chosen.value, is_nan(chosen.value) && is_nan(other.value) ? 0 : no_bound};
+  return between<N>(chosen.value, std::min<N>(chosen.value - chosen.error, other.value - other.error),
+                    std::max<N>(chosen.value + chosen.error, other.value + other.error));
 }
 
-bool comparable(Bounded a, Bounded b) {
+template <class N> bool comparable(BasicBounded<N> a, BasicBounded<N> b) {
   if (a.error == 0 && b.error == 0)
     return true;
   // A NaN gives one result, whatever the other operand is.
-  return known(a) && known(b) && !(std::abs(a.value - b.value) <= a.error + b.error);
+  return known(a) && known(b) && !(size_of(a.value - b.value) <= a.error + b.error);
 }
 
-void SumOfBounded::add(Bounded term) {
-  value_ += term.value;
+template <class N> void BasicSumOfBounded<N>::add(BasicBounded<N> term) {
+  value_ = value_ + term.value;
   error_ += term.error;
-  if (!std::isfinite(term.value) || (term.value == 0 && term.error == 0))
+  double size = size_of(term.value);
+  if (!is_finite(term.value) || (size == 0 && term.error == 0))
     return;
-  magnitude_ += std::abs(term.value) + term.error;
+  magnitude_ += size + term.error;
   ++nonzero_;
-  if (term.value != 0)
-    last_bit_ = std::min(last_bit_, last_bit(term.value));
+  if (size != 0)
+    last_bit_ = std::min(last_bit_, last_bit(size));
 }
 
-Bounded SumOfBounded::result(std::int64_t terms) const {
-  double value = value_ + 0.0; // a sum begins at +0
-  if (!(error_ < no_bound) || magnitude_ > largest_f32)
+template <class N> BasicBounded<N> BasicSumOfBounded<N>::result(std::int64_t terms) const {
+  N value = value_ + N(0.0); // a sum begins at +0
+  if (!(error_ < no_bound) || magnitude_ > largest_number<N>)
     return {value, no_bound};
-  if (!std::isfinite(value))
+  if (!is_finite(value))
     return {value, 0};
-  if (error_ == 0 && (nonzero_ <= 1 || magnitude_ <= largest_exact_sum(last_bit_)))
+  if (error_ == 0 && (nonzero_ <= 1 || magnitude_ <= largest_exact_sum<N>(last_bit_)))
     return {value, 0};
-  double error = error_ + sum_error(terms, nonzero_, scale_, magnitude_);
-  return {value, magnitude_ + error > largest_f32 ? no_bound : error};
+  double error = error_ + sum_error<N>(terms, nonzero_, scale_, magnitude_);
+  return {value, magnitude_ + error > largest_number<N> ? no_bound : error};
 }
 
-void ProductOfBounded::multiply(Bounded factor) {
-  value_ *= factor.value;
+template <class N> void BasicProductOfBounded<N>::multiply(BasicBounded<N> factor) {
+  value_ = value_ * factor.value;
   known_ = known_ && known(factor);
-  finite_ = finite_ && std::isfinite(factor.value);
+  finite_ = finite_ && is_finite(factor.value);
   ++factors_;
-  if (!known(factor) || !std::isfinite(factor.value) || (factor.value == 0 && factor.error == 0))
+  double size = size_of(factor.value), most = size + factor.error;
+  if (!known(factor) || !is_finite(factor.value) || (size == 0 && factor.error == 0))
     return;
-  double size = std::abs(factor.value), most = size + factor.error;
   magnitude_ *= size;
   highest_ *= most;
   up_ *= std::max(most, 1.0);
@@ -241,16 +302,16 @@ void ProductOfBounded::multiply(Bounded factor) {
   }
 }
 
-Bounded ProductOfBounded::result() const {
-  constexpr double least_normal = 0x1p-126;
-  if (!known_ || !(up_ <= largest_f32) || down_ < least_normal)
+template <class N> BasicBounded<N> BasicProductOfBounded<N>::result() const {
+  constexpr int digits = std::numeric_limits<typename KernelNumbers<N>::Type>::digits;
+  if (!known_ || !(up_ <= largest_number<N>) || down_ < KernelNumbers<N>::least_normal)
     return {value_, no_bound};
   double inputs = highest_ - magnitude_;
-  if (!finite_ || value_ == 0) // each order gives the same, or the sign of a factor is not certain
+  if (!finite_ || high(value_) == 0) // each order gives the same, or the sign of a factor is not certain
     return {value_, inputs == 0 ? 0 : no_bound};
-  if (inputs == 0 && bits_ <= 24)
+  if (inputs == 0 && bits_ <= digits)
     return {value_, 0};
-  double roundings = static_cast<double>(factors_) * roundoff;
+  double roundings = static_cast<double>(factors_) * roundoff<N>;
   if (roundings >= 1)
     return {value_, no_bound};
   return {value_, inputs + roundings / (1 - roundings) * highest_};
@@ -263,19 +324,44 @@ int last_bit(double value) {
   return exponent - 53 + __builtin_ctzll(digits);
 }
 
-double largest_exact_sum(int last_bit) { return last_bit < -149 ? 0 : std::ldexp(1, last_bit + 24); }
+template <class N> double largest_exact_sum(int last_bit) {
+  using Limits = std::numeric_limits<typename KernelNumbers<N>::Type>;
+  constexpr int least_bit = Limits::min_exponent - Limits::digits; // of a subnormal number
+  return last_bit < least_bit ? 0 : std::ldexp(1, last_bit + Limits::digits);
+}
 
+template <class N>
 double sum_error(std::int64_t terms, std::int64_t nonzero, std::int64_t scale, double magnitude) {
   if (nonzero <= 0)
     return 0;
   // Each call of a matrix unit with a term other than 0 counts as a sum of its own.
   std::int64_t additions = scale == 1 ? nonzero - 1 : std::min(scale * (terms + 2), scale * 3 * nonzero);
-  double roundings = static_cast<double>(additions) * roundoff;
+  double roundings = static_cast<double>(additions) * roundoff<N>;
   if (roundings >= 1)
     return no_bound;
   // The units may flush products below the normal numbers to 0.
-  double underflow = static_cast<double>(nonzero) * (scale == 1 ? half_a_step : 0x1p-126);
+  double underflow =
+      static_cast<double>(nonzero) * (scale == 1 ? half_a_step<N> : KernelNumbers<N>::least_normal);
   return roundings / (1 - roundings) * magnitude + underflow;
 }
+
+#define NESTSMITH_ERROR_ANALYSIS_OF(N)                                                                         \
+  template BasicBounded<N> add(BasicBounded<N>, BasicBounded<N>);                                              \
+  template BasicBounded<N> subtract(BasicBounded<N>, BasicBounded<N>);                                         \
+  template BasicBounded<N> multiply(BasicBounded<N>, BasicBounded<N>);                                         \
+  template BasicBounded<N> divide(BasicBounded<N>, BasicBounded<N>);                                           \
+  template BasicBounded<N> minimum(BasicBounded<N>, BasicBounded<N>);                                          \
+  template BasicBounded<N> maximum(BasicBounded<N>, BasicBounded<N>);                                          \
+  template BasicBounded<N> floor_divide(BasicBounded<N>, BasicBounded<N>);                                     \
+  template BasicBounded<N> floor_modulo(BasicBounded<N>, BasicBounded<N>);                                     \
+  template BasicBounded<N> apply_function(const MathFunction &, std::span<const BasicBounded<N>>);             \
+  template BasicBounded<N> either(BasicBounded<N>, BasicBounded<N>);                                           \
+  template bool comparable(BasicBounded<N>, BasicBounded<N>);                                                  \
+  template class BasicSumOfBounded<N>;                                                                         \
+  template class BasicProductOfBounded<N>;                                                                     \
+  template double largest_exact_sum<N>(int);                                                                   \
+  template double sum_error<N>(std::int64_t, std::int64_t, std::int64_t, double);
+NESTSMITH_ERROR_ANALYSIS_OF(double)
+NESTSMITH_ERROR_ANALYSIS_OF(DoubleDouble)
 
 } // namespace nestsmith

@@ -13,8 +13,9 @@ namespace nestsmith {
 
 namespace {
 
-/// Quiet NaN with a payload of its own, and for integers a word that random data rarely has.
-constexpr std::uint64_t float_poison = 0x7fc0dead, integer_poison = 0xdeadbeefdeadbeef;
+/// Quiet NaN with a payload of its own, which is also an f64 if it is repeated, and for integers a word that
+/// random data rarely has.
+constexpr std::uint64_t float_poison = 0x7ff8dead, integer_poison = 0xdeadbeefdeadbeef;
 constexpr std::uint64_t half_poison = 0x7fad;  ///< a NaN of f16 and of bf16
 constexpr std::uint64_t boolean_poison = 0xcc; ///< neither true nor false
 
@@ -24,6 +25,11 @@ public:
   std::uint32_t word() { return static_cast<std::uint32_t>(engine_() >> 32); }
   /// Uniform on the multiples of 2^-23 in [-1, 1).
   float symmetric() { return static_cast<float>(static_cast<std::int32_t>(word()) >> 8) * 0x1p-23F; }
+  /// The same on the multiples of 2^-52 for f64, which f32 does not have.
+  double symmetric(DType type) {
+    double high = symmetric();
+    return type == DType::f64 ? high + (word() >> 3) * 0x1p-52 : high;
+  }
   /// Uniform on ±1 … ±limit: no term is 0, so that a lost one shows.
   int nonzero(int limit) {
     int magnitude = 1 + static_cast<int>(word() % static_cast<std::uint32_t>(limit));
@@ -41,6 +47,8 @@ void poison(Array &array) {
     pattern.bits = boolean_poison;
   if (type == DType::f16 || type == DType::bf16)
     pattern.bits = half_poison;
+  if (type == DType::f64)
+    pattern.bits = float_poison << 32 | float_poison;
   for (std::int64_t n = 0; n < array.size(); ++n)
     array.set(n, pattern);
 }
@@ -85,9 +93,9 @@ struct Numbers {
   }
 };
 
-double draw(const Numbers &numbers, CheckRun run, Random &random) {
+double draw(const Numbers &numbers, CheckRun run, DType type, Random &random) {
   if (is_floating_point(run))
-    return random.symmetric();
+    return random.symmetric(type);
   if (!with_infinities(run))
     return numbers.draw(run, random);
   bool infinite = (random.word() & 1) == (run == CheckRun::infinite);
@@ -106,14 +114,14 @@ Scalar any_residue(DType dtype, Arithmetic arithmetic, bool odd, Random &random)
 void randomize(Array &array, CheckRun run, bool small, const Numbers &numbers, Random &random) {
   DType type = array.dtype();
   for (std::int64_t n = 0; n < array.size(); ++n)
-    array.set(n, is_float(type) ? Scalar::from_double(type, draw(numbers, run, random))
+    array.set(n, is_float(type) ? Scalar::from_double(type, draw(numbers, run, type, random))
                                 : integer(type, small, numbers.largest, random));
 }
 
 /// A number of [0.5, 1.5) in one of the further ranges. `parameter` is the number of the parameter, and `place`
 /// that of the element, from 0 to 1.
-double draw_from_range(CheckRun run, std::size_t parameter, double place, Random &random) {
-  double number = 1 + random.symmetric() / 2;
+double draw_from_range(CheckRun run, DType type, std::size_t parameter, double place, Random &random) {
+  double number = 1 + random.symmetric(type) / 2;
   if (run == CheckRun::alternating)
     return parameter % 2 == 0 ? number : -number;
   if (run == CheckRun::graded)
@@ -124,7 +132,8 @@ double draw_from_range(CheckRun run, std::size_t parameter, double place, Random
 void randomize_in_range(Array &array, CheckRun run, std::size_t parameter, Random &random) {
   for (std::int64_t n = 0; n < array.size(); ++n) {
     double place = static_cast<double>(n) / static_cast<double>(array.size());
-    array.set(n, Scalar::from_double(array.dtype(), draw_from_range(run, parameter, place, random)));
+    array.set(
+        n, Scalar::from_double(array.dtype(), draw_from_range(run, array.dtype(), parameter, place, random)));
   }
 }
 
@@ -141,7 +150,7 @@ void randomize_steeply(Array &array, CheckRun run, Random &random) {
     }
     if (run == CheckRun::scattered)
       place = scattered - std::floor(scattered);
-    double number = 1e4 * (2 * place - 1) + random.symmetric();
+    double number = 1e4 * (2 * place - 1) + random.symmetric(array.dtype());
     array.set(n, Scalar::from_double(array.dtype(), run == CheckRun::steep_down ? -number : number));
   }
 }
@@ -175,8 +184,8 @@ void make_odd(Array &array) {
 
 Scalar random_scalar(DType dtype, CheckRun run, bool small, const Numbers &numbers, Random &random) {
   if (is_float(dtype) && is_floating_point(run)) {
-    float x = random.symmetric();
-    float magnitude = std::abs(x) + 0.5F;
+    double x = random.symmetric(dtype);
+    double magnitude = dtype == DType::f64 ? std::abs(x) + 0.5 : std::abs(static_cast<float>(x)) + 0.5F;
     return Scalar::from_double(dtype, run == CheckRun::random ? std::copysign(magnitude, x) : magnitude);
   }
   if (is_float(dtype) && run == CheckRun::ties) // a power of two, which keeps all bits of a product

@@ -105,6 +105,7 @@ public:
       output.magnitude = std::move(plane.magnitude);
       output.integer = std::move(plane.integer);
       output.error = std::move(plane.error);
+      output.low = std::move(plane.low);
     }
     return result;
   }
@@ -130,7 +131,7 @@ private:
 
   Plane &make_plane(const Buffer &buffer) {
     Plane &plane = planes_[buffer.get()];
-    plane = {buffer, constant_shape(buffer), {}, {}, {}, {}, residues()};
+    plane = {buffer, constant_shape(buffer), {}, {}, {}, {}, {}, residues()};
     std::size_t size = 1;
     for (std::int64_t extent : plane.shape)
       size *= static_cast<std::size_t>(extent);
@@ -171,8 +172,10 @@ private:
     return values;
   }
 
-  /// Integers that depend on roundings are evaluated one by one.
+  /// Integers that depend on roundings are evaluated one by one, and so are factors that are no doubles.
   bool can_contract(const Contraction &c) const {
+    if (!planes_.at(c.x.get()).low.empty() || !planes_.at(c.y.get()).low.empty())
+      return false;
     return (is_float(c.result->dtype) && !residues()) ||
            (planes_.at(c.x.get()).error.empty() && planes_.at(c.y.get()).error.empty());
   }
@@ -192,11 +195,44 @@ private:
       return;
     }
     Factor left = factor(x, c.x_type), right = factor(y, c.y_type);
-    product(c, left.value, right.value, result.value);
     product(c, rounded_to(c.x_type, magnitude(x)), rounded_to(c.y_type, magnitude(y)), result.magnitude);
-    bound_product(c, left, right, result);
+    if (c.result->dtype == DType::f64) {
+      wide_product(c, left.value, right.value, result);
+      bound_product<DoubleDouble>(c, left, right, result);
+    } else {
+      product(c, left.value, right.value, result.value);
+      bound_product<double>(c, left, right, result);
+    }
+    double least = c.result->dtype == DType::f64 ? 0x1p-1022 : 0x1p-126;
     for (double &magnitude : result.magnitude)
-      magnitude += static_cast<double>(c.k) * 0x1p-126; // a product may underflow
+      magnitude += static_cast<double>(c.k) * least; // a product may underflow
+  }
+
+  /// The product of each matrix of the batch in double-double, rows in parallel.
+  static void wide_product(const Contraction &c, const std::vector<double> &x, const std::vector<double> &y,
+                           Plane &result) {
+    result.low.assign(result.value.size(), 0);
+    std::vector<std::int64_t> rows;
+    for (std::int64_t row = 0; row < c.batch * c.m; ++row)
+      rows.push_back(row);
+    auto index = [](std::int64_t at) { return static_cast<std::size_t>(at); };
+    llvm::parallelForEach(rows.begin(), rows.end(), [&](std::int64_t row) {
+      std::int64_t b = row / c.m, i = row % c.m;
+      std::vector<DoubleDouble> sums(index(c.n));
+      for (std::int64_t k = 0; k < c.k; ++k) {
+        double left = x[index(b * c.m * c.k + (c.x_transposed ? k * c.m + i : i * c.k + k))];
+        for (std::int64_t j = 0; j < c.n; ++j) {
+          double right = y[index(b * c.k * c.n + (c.y_transposed ? j * c.k + k : k * c.n + j))];
+          sums[index(j)] = sums[index(j)] + exact_product(left, right);
+        }
+      }
+      for (std::int64_t j = 0; j < c.n; ++j) {
+        result.value[index(row * c.n + j)] = sums[index(j)].high;
+        result.low[index(row * c.n + j)] = sums[index(j)].low;
+      }
+    });
+    if (std::ranges::all_of(result.low, [](double low) { return low == 0; }))
+      result.low.clear();
   }
 
   template <Arithmetic kind>
@@ -270,7 +306,9 @@ private:
   }
 
   /// The error of x*y: |x|*dy + dx*(|y| + dy), and the roundings of the products and of their sum.
+  template <class N>
   void bound_product(const Contraction &c, const Factor &x, const Factor &y, Plane &result) const {
+    constexpr double unit = KernelNumbers<N>::roundoff;
     std::vector<double> magnitudes = result.magnitude, carried;
     std::vector<double> of_x = absolute(x.value), of_y = absolute(y.value);
     if (!x.given || !y.given) {
@@ -288,16 +326,17 @@ private:
       for (std::size_t n = 0; n < more.size(); ++n)
         carried[n] += more[n];
     }
-    double exact = carried.empty() ? largest_exact_sum(least_last_bit(x.value) + least_last_bit(y.value)) : -1;
+    double exact =
+        carried.empty() ? largest_exact_sum<N>(least_last_bit(x.value) + least_last_bit(y.value)) : -1;
     result.error.assign(result.value.size(), 0);
     bool any = false;
     for (std::size_t n = 0; n < result.value.size(); ++n) {
       double own = carried.empty() ? 0 : carried[n];
       if (magnitudes[n] <= exact || (own == 0 && (magnitudes[n] == 0 || !std::isfinite(result.value[n]))))
         continue;
-      double total = (magnitudes[n] + own) * (1 + f32_roundoff);
-      double error = own + total * f32_roundoff + sum_error(c.k, c.k, rounding_scale_, total);
-      bool in_range = total + error <= std::numeric_limits<float>::max(); // false for NaN
+      double total = (magnitudes[n] + own) * (1 + unit);
+      double error = own + total * unit + sum_error<N>(c.k, c.k, rounding_scale_, total);
+      bool in_range = total + error <= largest_number<N>; // false for NaN
       result.error[n] = in_range ? error : no_bound;
       any = true;
     }
@@ -479,20 +518,43 @@ private:
     int term = 0;
     std::int64_t terms = 1;
     double magnitude = 0;
-    bool multiplied = false;
+    bool multiplied = false, wide = false; ///< wide: of f64
     SumOfBounded sum;
     ProductOfBounded product = {};
+    BasicSumOfBounded<DoubleDouble> wide_sum{1};
+    BasicProductOfBounded<DoubleDouble> wide_product = {};
 
-    void add(const Cell &cell) {
-      if (multiplied) {
-        product.multiply({cell.value, cell.error});
-        magnitude = in_f32(magnitude * cell.magnitude);
-      } else {
-        sum.add({cell.value, cell.error});
-        magnitude = in_f32(magnitude + cell.magnitude);
-      }
+    void begin_at(const Cell &cell, std::int64_t rounding_scale) {
+      sum = SumOfBounded(rounding_scale);
+      wide_sum = BasicSumOfBounded<DoubleDouble>(rounding_scale);
+      product = {};
+      wide_product = {};
+      magnitude = multiplied ? 1 : 0;
+      add(cell);
     }
-    Bounded result() const { return multiplied ? product.result() : sum.result(terms); }
+    void add(const Cell &cell) {
+      if (wide && multiplied)
+        wide_product.multiply({{cell.value, cell.low}, cell.error});
+      else if (wide)
+        wide_sum.add({{cell.value, cell.low}, cell.error});
+      else if (multiplied)
+        product.multiply({cell.value, cell.error});
+      else
+        sum.add({cell.value, cell.error});
+      magnitude = in_range(multiplied ? magnitude * cell.magnitude : magnitude + cell.magnitude);
+    }
+    Cell result() const {
+      if (wide) {
+        WideBounded all = multiplied ? wide_product.result() : wide_sum.result(terms);
+        return {all.value.high, magnitude, 0, all.error, all.value.low};
+      }
+      Bounded all = multiplied ? product.result() : sum.result(terms);
+      return {all.value, magnitude, 0, all.error};
+    }
+    double in_range(double size) const {
+      double largest = wide ? largest_number<DoubleDouble> : largest_number<double>;
+      return size <= largest ? size : std::numeric_limits<double>::infinity();
+    }
   };
   /// How the reference bounds a part of the elements of a reduction, whose terms a kernel combines in any
   /// order.
@@ -520,8 +582,10 @@ private:
         (exact ? all[n].estimated : all[n].order_matters) = true;
       if (effects[n] != OrderEffect::sum && effects[n] != OrderEffect::product)
         continue;
-      ReorderedTerms &result = all[n].terms.emplace(ReorderedTerms{
-          .multiplied = effects[n] == OrderEffect::product, .sum = SumOfBounded(rounding_scale_)});
+      ReorderedTerms &result =
+          all[n].terms.emplace(ReorderedTerms{.multiplied = effects[n] == OrderEffect::product,
+                                              .wide = values[n].dtype() == DType::f64,
+                                              .sum = SumOfBounded(rounding_scale_)});
       result.begin = code.size();
       result.term = code.compile(values[n], planes_);
       result.end = code.size();
@@ -555,21 +619,12 @@ private:
                   bool last) const {
     code.run(body.begin, body.position_end);
     std::size_t position = position_of(code, body);
-    if (first) {
-      terms.sum = SumOfBounded(rounding_scale_);
-      terms.product = {};
-      terms.magnitude = terms.multiplied ? 1 : 0;
-      terms.add(body.plane->get(position));
-    }
+    if (first)
+      terms.begin_at(body.plane->get(position), rounding_scale_);
     code.run(terms.begin, terms.end);
     terms.add(code[terms.term]);
-    if (!last)
-      return;
-    Bounded result = terms.result();
-    body.plane->set(position, {result.value, terms.magnitude, 0, result.error});
-  }
-  static double in_f32(double magnitude) {
-    return magnitude <= std::numeric_limits<float>::max() ? magnitude : std::numeric_limits<double>::infinity();
+    if (last)
+      body.plane->set(position, terms.result());
   }
 
   /// Whether the sign of a zero depends on the implementation of an operator (see ReferenceOutput).

@@ -1,6 +1,6 @@
 #pragma once
-/// The reference result, computed on the CPU in fp64 without a schedule, and the error bound of each element
-/// for a kernel in single precision (runtime/check/error_analysis.h).
+/// The reference result, computed on the CPU without a schedule, and the error bound of each element
+/// (runtime/check/error_analysis.h). Results in f32 are computed in fp64, and results in f64 in double-double.
 
 #include "dsl/ir/array.h"
 #include "dsl/ir/program.h"
@@ -34,10 +34,12 @@ struct ReferenceOutput {
   /// The bounds of a reducer whose laws hold for residues, and which rounds in its own way, are `order_factor`
   /// times those of the program's order of the terms. They are estimates: nothing bounds the other orders.
   bool estimated = false;
+  std::vector<double> low = {};                  ///< of an f64, whose value is value + low; empty: all 0
   std::vector<double> lowest = {}, highest = {}; ///< for integer dtypes, if `error` is not empty
 
   bool is_real() const { return integer.empty(); } ///< the elements are numbers in `value`, not in `integer`
   double error_at(std::int64_t n) const { return error.empty() ? 0 : error[static_cast<std::size_t>(n)]; }
+  double low_at(std::int64_t n) const { return low.empty() ? 0 : low[static_cast<std::size_t>(n)]; }
 };
 
 struct Reference {

@@ -74,6 +74,25 @@ void check_fits(const kernel::Plan &plan, const Gpu &gpu) {
                                 bytes / 0x1p30, gpu.product, static_cast<double>(gpu.dram_bytes) / 0x1p30));
 }
 
+/// The rates of a GPU in `Gpu` are those of f32. Many GPUs compute in f64 at 1/64 of this rate, some at 1/2.
+void check_rates(const kernel::Kernel &kernel) {
+  bool in_f64 = false;
+  kernel::walk(kernel.body, [&](const kernel::Stmt &stmt) {
+    kernel::each_expr(stmt, [&](const Expr &e) {
+      in_f64 |= any_node(e, [](const Expr &node) {
+        const auto *op = node.as<Binary>();
+        return (op ? op->a.dtype() : node.dtype()) == DType::f64 && (op || node.as<Call>());
+      });
+    });
+  });
+  if (in_f64)
+    throw UserError(
+        ExitCode::usage,
+        fmt::format("the kernel {} computes in f64, for which the performance model knows no rates; "
+                    "measure it on a GPU with `nestsmith bench`",
+                    kernel.name));
+}
+
 LaunchResources launch_of(const kernel::Kernel &kernel, const std::optional<KernelResources> &compiled) {
   LaunchResources launch;
   launch.threads = kernel.threads();
@@ -159,6 +178,7 @@ PlanAnalysis analyse(const Program &source, const kernel::Plan &plan, const Gpu 
   for (std::size_t n = 0; n < constant.kernels.size(); ++n) {
     KernelAnalysis analysis;
     analysis.kernel = constant.kernels[n];
+    check_rates(analysis.kernel);
     if (n < compiled.size())
       analysis.compiled = compiled[n];
     set_occupancy(analysis, gpu);

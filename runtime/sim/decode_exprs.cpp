@@ -98,7 +98,7 @@ ValueId Decoder::binary(const Binary &e, Guard guard) {
     return values_.binary(e.op, a, value(e.b, undecided));
   }
   DType dtype = e.a.dtype();
-  if (e.op == BinaryOp::add && (dtype == DType::f32 || dtype == DType::u32)) {
+  if (e.op == BinaryOp::add && has_multiply_add(dtype)) {
     const auto *right = e.b.as<Binary>(), *left = e.a.as<Binary>();
     if (right && right->op == BinaryOp::mul)
       return scaled_sum(e.a, *right, guard);

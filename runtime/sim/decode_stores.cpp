@@ -70,7 +70,7 @@ void Decoder::store_vector(const kernel::Store &node) {
 bool Decoder::accumulate(const kernel::Store &node, std::int64_t element) {
   const auto *add = node.value.as<Binary>();
   DType dtype = node.buffer->dtype;
-  if (!add || add->op != BinaryOp::add || (dtype != DType::f32 && dtype != DType::u32))
+  if (!add || add->op != BinaryOp::add || !has_multiply_add(dtype))
     return false;
   auto is_old = [&](const Expr &e) {
     const Load *old = e.as<Load>();

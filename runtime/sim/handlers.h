@@ -18,8 +18,8 @@ struct HandlerTable {
   Handler (*splat)(DType dtype);                       ///< copies uniform a to all lanes of dst
   Handler (*copy)(DType dtype);                        ///< copies lane register a to dst
   /// dst = row imm of the functions of mathematics on a, b and c, all uniform or all in lane registers.
-  Handler (*function)(bool uniform);
-  /// dst = c + a * b in f32 or u32. c and b are lane registers.
+  Handler (*function)(DType dtype, bool uniform);
+  /// dst = c + a * b in f32, f64 or u32. c and b are lane registers.
   Handler (*multiply_add)(DType dtype, bool a_uniform);
   /// The same for an element of local memory that is both dst and c. Only the active lanes of dst change. dst
   /// must differ from a and b.
@@ -44,6 +44,11 @@ struct HandlerTable {
   Handler end_if;     ///< restores the active mask from a
   Handler end;        ///< the warp has finished
 };
+
+/// The dtypes of `multiply_add` and `accumulate`.
+constexpr bool has_multiply_add(DType dtype) {
+  return dtype == DType::f32 || dtype == DType::f64 || dtype == DType::u32;
+}
 
 /// The fastest version that this host supports.
 const HandlerTable &host_handlers();

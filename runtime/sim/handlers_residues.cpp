@@ -17,21 +17,35 @@ namespace {
 
 constexpr auto all_lanes = static_cast<std::size_t>(warp_size);
 
-template <class T> constexpr bool is_real = std::is_same_v<T, float> || is_narrow_float<T>;
+template <class T> constexpr bool is_real = std::is_floating_point_v<T> || is_narrow_float<T>;
 template <class T>
-constexpr DType dtype_of = std::is_same_v<T, F16>    ? DType::f16
-                           : std::is_same_v<T, BF16> ? DType::bf16
-                           : std::is_same_v<T, TF32> ? DType::tf32
-                                                     : DType::f32;
+constexpr DType dtype_of = std::is_same_v<T, F16>      ? DType::f16
+                           : std::is_same_v<T, BF16>   ? DType::bf16
+                           : std::is_same_v<T, TF32>   ? DType::tf32
+                           : std::is_same_v<T, double> ? DType::f64
+                                                       : DType::f32;
+
+/// A residue as an element of 64 bits, the upper of which are 0.
+template <class R> struct alignas(8) WideElement {
+  R low{};
+  std::uint32_t high = 0;
+  WideElement() = default;
+  WideElement(R residue) : low(residue) {}
+  operator R() const { return low; }
+};
 
 template <class T> std::uint32_t bits_of(T element) {
-  if constexpr (std::is_same_v<T, float>)
+  if constexpr (std::is_same_v<T, double>)
+    return static_cast<std::uint32_t>(std::bit_cast<std::uint64_t>(element));
+  else if constexpr (std::is_same_v<T, float>)
     return std::bit_cast<std::uint32_t>(element);
   else
     return element.bits;
 }
 template <class T> T element_of(std::uint32_t bits) {
-  if constexpr (std::is_same_v<T, float>)
+  if constexpr (std::is_same_v<T, double>)
+    return std::bit_cast<double>(std::uint64_t{bits});
+  else if constexpr (std::is_same_v<T, float>)
     return std::bit_cast<float>(bits);
   else
     return T{static_cast<decltype(T::bits)>(bits)};
@@ -92,8 +106,8 @@ template <Arithmetic kind, class To, class From> Handler cast_shape(bool uniform
     internal_error("a cast of a residue has one");
 }
 
-template <Arithmetic kind, BinaryOp op, bool uniform> const Instr *binary(const Instr *ip, Warp &w) {
-  using R = Residue<kind>;
+/// `E` is an element in a lane register: a residue or, of an f64, a wide element.
+template <class R, class E, BinaryOp op, bool uniform> const Instr *binary(const Instr *ip, Warp &w) {
   if constexpr (uniform) {
     R a = reg<R>(w, ip->a), b = reg<R>(w, ip->b);
     if constexpr (is_comparison(op))
@@ -101,59 +115,63 @@ template <Arithmetic kind, BinaryOp op, bool uniform> const Instr *binary(const 
     else
       reg<std::uint64_t>(w, ip->dst) = static_cast<std::uint32_t>(arithmetic<op>(a, b).bits);
   } else {
-    const R *a = lanes<R>(w, ip->a), *b = lanes<R>(w, ip->b);
+    const E *a = lanes<E>(w, ip->a), *b = lanes<E>(w, ip->b);
     std::uint32_t mask = 0;
     for (std::size_t l = 0; l < all_lanes; ++l)
       if constexpr (is_comparison(op))
-        mask |= static_cast<std::uint32_t>(compare<op>(a[l], b[l])) << l;
+        mask |= static_cast<std::uint32_t>(compare<op>(R(a[l]), R(b[l]))) << l;
       else
-        lanes<R>(w, ip->dst)[l] = arithmetic<op>(a[l], b[l]);
+        lanes<E>(w, ip->dst)[l] = arithmetic<op>(R(a[l]), R(b[l]));
     if constexpr (is_comparison(op))
       reg<std::uint32_t>(w, ip->dst) = mask;
   }
   return ip + 1;
 }
 
-template <Arithmetic kind, bool uniform> const Instr *function(const Instr *ip, Warp &w) {
-  using R = Residue<kind>;
+template <class R, class E, bool uniform> const Instr *function(const Instr *ip, Warp &w) {
   const MathFunction &called = math_functions()[static_cast<std::size_t>(ip->imm)];
   if constexpr (uniform) {
     R result = R::apply(called, reg<R>(w, ip->a), reg<R>(w, ip->b), reg<R>(w, ip->c));
     reg<std::uint64_t>(w, ip->dst) = static_cast<std::uint32_t>(result.bits);
   } else {
-    const R *a = lanes<R>(w, ip->a), *b = lanes<R>(w, ip->b), *c = lanes<R>(w, ip->c);
+    const E *a = lanes<E>(w, ip->a), *b = lanes<E>(w, ip->b), *c = lanes<E>(w, ip->c);
     for (std::size_t l = 0; l < all_lanes; ++l)
-      lanes<R>(w, ip->dst)[l] = R::apply(called, a[l], b[l], c[l]);
+      lanes<E>(w, ip->dst)[l] = R::apply(called, a[l], b[l], c[l]);
   }
   return ip + 1;
 }
 
-template <Arithmetic kind, bool a_uniform> const Instr *multiply_add(const Instr *ip, Warp &w) {
-  using R = Residue<kind>;
-  const R *b = lanes<R>(w, ip->b), *c = lanes<R>(w, ip->c), *a = &reg<R>(w, ip->a);
+template <class R, class E, bool a_uniform> const Instr *multiply_add(const Instr *ip, Warp &w) {
+  const E *b = lanes<E>(w, ip->b), *c = lanes<E>(w, ip->c), *a = &reg<E>(w, ip->a);
   for (std::size_t l = 0; l < all_lanes; ++l)
-    lanes<R>(w, ip->dst)[l] = c[l] + a[a_uniform ? 0 : l] * b[l];
+    lanes<E>(w, ip->dst)[l] = R(c[l]) + R(a[a_uniform ? 0 : l]) * R(b[l]);
   return ip + 1;
 }
 
-template <Arithmetic kind, bool a_uniform> const Instr *accumulate(const Instr *ip, Warp &w) {
-  using R = Residue<kind>;
-  R *dst = lanes<R>(w, ip->dst);
-  const R *b = lanes<R>(w, ip->b), *a = &reg<R>(w, ip->a);
+template <class R, class E, bool a_uniform> const Instr *accumulate(const Instr *ip, Warp &w) {
+  E *dst = lanes<E>(w, ip->dst);
+  const E *b = lanes<E>(w, ip->b), *a = &reg<E>(w, ip->a);
   for (std::size_t l = 0; l < all_lanes; ++l)
     if (w.active >> l & 1)
-      dst[l] = dst[l] + a[a_uniform ? 0 : l] * b[l];
+      dst[l] = R(dst[l]) + R(a[a_uniform ? 0 : l]) * R(b[l]);
   return ip + 1;
 }
 
 /// The handlers of `base`, with residues in the place of floating-point numbers.
 template <Arithmetic kind, const HandlerTable &(*base)()> struct Finders {
+  using R = Residue<kind>;
+  /// Calls `f.template operator()<E>()` with the type of an element in a lane register.
+  template <class F> static Handler with_element(DType dtype, const F &f) {
+    return dtype == DType::f64 ? f.template operator()<WideElement<R>>() : f.template operator()<R>();
+  }
   static Handler find_binary(BinaryOp op, DType dtype, bool uniform) {
     if (!is_float(dtype))
       return base().binary(op, dtype, uniform);
     return with_op(op, [&]<BinaryOp o>() -> Handler {
       if constexpr (is_defined_on_residues(o))
-        return uniform ? binary<kind, o, true> : binary<kind, o, false>;
+        return with_element(dtype, [&]<class E>() -> Handler {
+          return uniform ? binary<R, E, o, true> : binary<R, E, o, false>;
+        });
       else
         internal_error("an operator that has no meaning on its operands");
     });
@@ -169,16 +187,23 @@ template <Arithmetic kind, const HandlerTable &(*base)()> struct Finders {
       return with_number(to, [&]<class To>() { return cast_shape<kind, To, From>(uniform); });
     });
   }
-  static Handler find_function(bool uniform) { return uniform ? function<kind, true> : function<kind, false>; }
+  static Handler find_function(DType dtype, bool uniform) {
+    return with_element(
+        dtype, [&]<class E>() -> Handler { return uniform ? function<R, E, true> : function<R, E, false>; });
+  }
   static Handler find_multiply_add(DType dtype, bool a_uniform) {
     if (!is_float(dtype))
       return base().multiply_add(dtype, a_uniform);
-    return a_uniform ? multiply_add<kind, true> : multiply_add<kind, false>;
+    return with_element(dtype, [&]<class E>() -> Handler {
+      return a_uniform ? multiply_add<R, E, true> : multiply_add<R, E, false>;
+    });
   }
   static Handler find_accumulate(DType dtype, bool a_uniform) {
     if (!is_float(dtype))
       return base().accumulate(dtype, a_uniform);
-    return a_uniform ? accumulate<kind, true> : accumulate<kind, false>;
+    return with_element(dtype, [&]<class E>() -> Handler {
+      return a_uniform ? accumulate<R, E, true> : accumulate<R, E, false>;
+    });
   }
   static const HandlerTable &table() {
     static const HandlerTable made = [] {

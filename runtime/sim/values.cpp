@@ -410,7 +410,7 @@ ValueId Values::function(const MathFunction &function, std::vector<ValueId> oper
   if (!uniform)
     std::ranges::transform(operands, operands.begin(), [&](ValueId id) { return splat(id); });
   operands.resize(3, operands.front());
-  return make({.dtype = DType::f32,
+  return make({.dtype = values_[operands.front()].dtype,
                .recipe = Recipe::function,
                .a = operands[0],
                .b = operands[1],

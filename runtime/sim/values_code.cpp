@@ -168,7 +168,11 @@ void Values::emit_recipe(ValueId id) {
     instr = {.run = handlers_.multiply_add(v.dtype, uniform(v.a)), .a = reg(v.a), .b = reg(v.b), .c = reg(v.c)};
     break;
   case Recipe::function:
-    instr = {.run = handlers_.function(v.uniform), .a = reg(v.a), .b = reg(v.b), .c = reg(v.c), .imm = v.imm};
+    instr = {.run = handlers_.function(v.dtype, v.uniform),
+             .a = reg(v.a),
+             .b = reg(v.b),
+             .c = reg(v.c),
+             .imm = v.imm};
     break;
   }
   instr.dst = v.pinned ? allocate_temporary(v.dtype, v.uniform) : allocate(register_bytes(v.dtype, v.uniform));

@@ -15,7 +15,7 @@
 namespace nestsmith::rows {
 
 /// The element types of the rungs. In u32, a function is a hash, so that a run shows each wrong operand.
-inline constexpr std::array dtypes = {DType::f32, DType::f16, DType::bf16, DType::u32};
+inline constexpr std::array dtypes = {DType::f32, DType::f16, DType::bf16, DType::f64, DType::u32};
 
 /// Divides each row among `threads` threads, which are bound to `axis`. They combine the results of the row, of
 /// which each of them keeps a copy in a register, and each thread writes its elements of the result. Elements

@@ -43,7 +43,7 @@ TEST(Math, TakesConstantsThatAreExact) {
   EXPECT_EQ(to_string(exp(1)), "exp(1.0)");
   EXPECT_EQ(to_string(abs(-3)), "abs(-3.0)");
   expect_user_error([&] { pow(x, 16777217); }, ExitCode::usage,
-                    "pow takes f32, got the constant 16777217; write a value that is exact in f32");
+                    "pow takes f32 or f64, got the constant 16777217; write a value that is exact in f32");
 }
 
 TEST(Math, OfOtherTypesIsRefused) {
@@ -52,12 +52,14 @@ TEST(Math, OfOtherTypesIsRefused) {
     Expr x = make_var("x", type);
     for (const MathFunction &function : math_functions())
       expect_user_error([&] { call_on(function, x); }, ExitCode::usage,
-                        std::string(function.name) + " takes f32, got " + std::string(name(type)) +
+                        std::string(function.name) + " takes f32 or f64, got " + std::string(name(type)) +
                             "; convert the operand with cast(DType::f32, …)");
-    expect_user_error([&] { silu(x); }, ExitCode::usage, "silu takes f32, got " + std::string(name(type)));
+    expect_user_error([&] { silu(x); }, ExitCode::usage,
+                      "silu takes f32 or f64, got " + std::string(name(type)));
   }
   Expr x = make_var("x", DType::f32);
-  expect_user_error([&] { fma(x, x, make_var("h", DType::f16)); }, ExitCode::usage, "fma takes f32, got f16");
+  expect_user_error([&] { fma(x, x, make_var("h", DType::f16)); }, ExitCode::usage,
+                    "fma takes f32 or f64, got f16");
   expect_user_error([&] { call_math(*find_math_function("pow"), {x}); }, ExitCode::usage,
                     "pow has 1 operands, expected 2");
 }

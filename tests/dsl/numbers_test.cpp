@@ -191,17 +191,18 @@ TEST(Numbers, ScalarsKeepTheirBits) {
 
 TEST(DTypes, NamesReadBackAndAreListed) {
   for (const char *text :
-       {"bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16", "tf32", "f32"}) {
+       {"bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16", "tf32", "f32", "f64"}) {
     auto type = parse_dtype(text);
     ASSERT_TRUE(type.has_value()) << text;
     EXPECT_EQ(name(*type), text);
   }
   EXPECT_EQ(parse_dtype("f8"), std::nullopt);
-  EXPECT_EQ(dtype_names(), "bool, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, tf32, f32");
+  EXPECT_EQ(dtype_names(), "bool, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, tf32, f32, f64");
   EXPECT_EQ(byte_size(DType::i8), 1);
   EXPECT_EQ(byte_size(DType::i16), 2);
   EXPECT_EQ(byte_size(DType::bf16), 2);
   EXPECT_EQ(byte_size(DType::tf32), 4);
+  EXPECT_EQ(byte_size(DType::f64), 8);
 }
 
 TEST(Casts, OfNarrowFloatsGoThroughF32) {

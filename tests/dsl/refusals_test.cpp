@@ -430,7 +430,7 @@ TEST(Enums, ThatACastMadeAreRefused) {
   auto dtype = static_cast<DType>(42);
   std::string dtypes =
       "the value 42 is not an enumerator of DType; use DType::boolean, i8, i16, i32, i64, u8, u16, "
-      "u32, u64, f16, bf16, tf32 or f32";
+      "u32, u64, f16, bf16, tf32, f32 or f64";
   refused([&] { Workload("w").placeholder("X", {4}, dtype); }, dtypes);
   refused([&] { Workload("w").inout("X", {4}, dtype); }, dtypes);
   refused([&] { Workload("w").scalar("x", dtype); }, dtypes);

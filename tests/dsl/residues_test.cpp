@@ -137,10 +137,12 @@ TEST(Field, HasTrueQuotients) {
 TEST(ReducersOfF32, RefuseOtherTerms) {
   Reduce k = reduce_axis("k", 7);
   Expr integer = constant(DType::i32, 1);
-  test::expect_user_error([&] { moments_over(integer, k); }, ExitCode::usage,
-                          "moments_over takes f32, got i32; convert the operand with cast(DType::f32, …)");
-  test::expect_user_error([&] { sum_of_exp_over(integer, k); }, ExitCode::usage,
-                          "sum_of_exp_over takes f32, got i32; convert the operand with cast(DType::f32, …)");
+  test::expect_user_error(
+      [&] { moments_over(integer, k); }, ExitCode::usage,
+      "moments_over takes f32 or f64, got i32; convert the operand with cast(DType::f32, …)");
+  test::expect_user_error(
+      [&] { sum_of_exp_over(integer, k); }, ExitCode::usage,
+      "sum_of_exp_over takes f32 or f64, got i32; convert the operand with cast(DType::f32, …)");
 }
 
 /// The merge of two means needs quotients, and a rescaled sum needs exp.

@@ -48,7 +48,7 @@ TEST_P(NarrowRung, IsRightOnBytesInTheSimulator) {
     if (test::rounds(*rung, DType::f32) && dtype == DType::i8) {
       test::expect_user_error([&] { rung->build(shape, dtype, Target{}); }, ExitCode::usage,
                               std::string(rung->tutorial == "softmax" ? "exp" : "rsqrt") +
-                                  " takes f32, got i32; convert the operand with cast(DType::f32, …)");
+                                  " takes f32 or f64, got i32; convert the operand with cast(DType::f32, …)");
       continue;
     }
     Schedule schedule = rung->build(shape, dtype, Target{});

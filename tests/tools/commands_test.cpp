@@ -133,7 +133,7 @@ TEST(Run, NamesTheFormThatAShapeTakes) {
 }
 
 TEST(Run, TakesEveryTypeAndEveryFormOfAProduct) {
-  for (const char *dtype : {"f16", "bf16", "tf32", "i8", "u8", "u32"}) {
+  for (const char *dtype : {"f64", "f16", "bf16", "tf32", "i8", "u8", "u32"}) {
     Ran ran = nestsmith(std::string("run gemm/nn gemm/nt gemm/tn gemm/tt gemm/bias_relu --shape 65x33x17 "
                                     "--device sim --dtype ") +
                         dtype);

@@ -99,8 +99,8 @@ TEST(Completion, RungsAndTutorials) {
 }
 
 TEST(Completion, ValuesOfOptions) {
-  EXPECT_THAT(offered("run --dtype ''"), ElementsAre("f32", "f16", "bf16", "tf32", "i8", "u8", "u32"));
-  EXPECT_THAT(offered("run --dtype = f"), ElementsAre("f32", "f16")) << "bash splits at =";
+  EXPECT_THAT(offered("run --dtype ''"), ElementsAre("f32", "f64", "f16", "bf16", "tf32", "i8", "u8", "u32"));
+  EXPECT_THAT(offered("run --dtype = f"), ElementsAre("f32", "f64", "f16")) << "bash splits at =";
   EXPECT_THAT(offered("run --dtype ="), Contains("u32"));
   EXPECT_THAT(offered("run --device ''"), Contains("sim"));
   EXPECT_THAT(offered("show ladder/naive --trace ''"), ElementsAre("cpp", "json"));

@@ -25,13 +25,14 @@ constexpr std::size_t rungs_at_once = 16;
 
 std::vector<std::int64_t> recorded_sizes() { return {512, 1024, 2048, 4096}; }
 
-bool is_unsigned(DType dtype) { return dtype == DType::u8 || dtype == DType::u32; }
+/// Unsigned integers serve checks, and f64 is recorded on request.
+bool is_left_out(DType dtype) { return dtype == DType::u8 || dtype == DType::u32 || dtype == DType::f64; }
 
 std::vector<DType> recorded_dtypes(const Context &context, const Rung &rung) {
   if (auto given = context.arguments.value("dtype"))
     return {*parse_dtype(*given)};
   std::vector<DType> dtypes = rung.dtypes;
-  std::erase_if(dtypes, is_unsigned); // they serve checks
+  std::erase_if(dtypes, is_left_out);
   return dtypes.empty() ? std::vector{rung.dtype()} : dtypes;
 }
 

@@ -17,7 +17,7 @@ namespace nestsmith::primitives {
 /// - ldmatrix_a, ldmatrix_b and ldmatrix_b2: copies of 16 x 16, 16 x 8 and 16 x 16 elements of 16 bits from
 ///   shared memory to operands of mma_m16n8k16, contiguous along the last index; with the suffix _trans,
 ///   contiguous along the first index.
-/// - warp_sum, warp_product, warp_max and warp_min for f32, i32 and u32: the sum (and so on) of 32
+/// - warp_sum, warp_product, warp_max and warp_min for f32, f64, i32 and u32: the sum (and so on) of 32
 ///   elements, one in each lane. Each lane gets the result.
 ///
 /// All lanes of a warp execute one call of the last three groups. The operands in registers are buffers in the

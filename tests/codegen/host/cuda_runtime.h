@@ -23,8 +23,8 @@
 #define __threadfence() ((void)0) // blocks run one after another
 #define __syncwarp() ::host::wait_for_warp(__LINE__)
 
-// Functions of mathematics, rounded from double as in the simulator. Macros, because the host has most of these
-// names with other roundings.
+// Functions of mathematics in f32, rounded from double as in the simulator. Those in f64 are the host's.
+// Macros, because the host has most of these names with other roundings.
 inline float host_rounded(double x) { return static_cast<float>(x); }
 #define expf(x) ::host_rounded(::exp(static_cast<double>(x)))
 #define exp2f(x) ::host_rounded(::exp2(static_cast<double>(x)))
@@ -58,6 +58,7 @@ inline float host_rounded(double x) { return static_cast<float>(x); }
   inline name##2 make_##name##2(scalar x, scalar y) { return {x, y}; }                                         \
   inline name##4 make_##name##4(scalar x, scalar y, scalar z, scalar w) { return {x, y, z, w}; }
 HOST_VECTORS(float, float, 16)
+HOST_VECTORS(double, double, 16)
 HOST_VECTORS(int, int, 16)
 HOST_VECTORS(unsigned, uint, 16)
 HOST_VECTORS(long long, longlong, 16)
@@ -89,6 +90,23 @@ inline long long __float2ll_rz(float x) {
 inline unsigned long long __float2ull_rz(float x) {
   return x == x ? nestsmith::convert<unsigned long long>(x) : 1ULL << 63;
 }
+// Of an operand of 64 bits, NaN gives 2^31 or 2^63.
+inline int __double2int_rz(double x) {
+  return x == x ? nestsmith::convert<int>(x) : std::numeric_limits<int>::min();
+}
+inline unsigned __double2uint_rz(double x) { return x == x ? nestsmith::convert<unsigned>(x) : 1U << 31; }
+inline long long __double2ll_rz(double x) {
+  return x == x ? nestsmith::convert<long long>(x) : std::numeric_limits<long long>::min();
+}
+inline unsigned long long __double2ull_rz(double x) {
+  return x == x ? nestsmith::convert<unsigned long long>(x) : 1ULL << 63;
+}
+inline double __longlong_as_double(long long bits) {
+  double x;
+  memcpy(&x, &bits, 8);
+  return x;
+}
+inline double rsqrt(double x) { return 1 / ::sqrt(x); }
 inline float host_round_tf32(float x) { return nestsmith::to_float(nestsmith::convert<nestsmith::TF32>(x)); }
 // Returns `sum` plus the products of four pairs of bytes, modulo 2^32.
 template <class Byte, class Word> Word host_dp4a(Word a, Word b, Word sum) {

@@ -154,5 +154,40 @@ TEST(ErrorAnalysis, KnowsWhichSumsAreExact) {
   EXPECT_EQ(last_bit(-0.75), -2);
 }
 
+/// Operations of doubles, compared with double-double.
+TEST(ErrorAnalysis, BoundsHoldInF64) {
+  std::mt19937_64 random(5);
+  std::uniform_real_distribution<double> number(-2, 2);
+  BasicSumOfBounded<DoubleDouble> sum(1);
+  double total = 0, largest_ratio = 0;
+  for (int n = 0; n < 20000; ++n) {
+    double x = number(random), y = number(random), z = number(random);
+    WideBounded a = {x, 0}, b = {y, 0}, c = {z, 0};
+    auto expect = [&](WideBounded bounded, double kernel) {
+      double error = std::abs((DoubleDouble(kernel) - bounded.value).high);
+      EXPECT_LE(error, bounded.error) << x << " " << y << " " << z;
+      if (bounded.error > 0)
+        largest_ratio = std::max(largest_ratio, error / bounded.error);
+    };
+    expect(add(multiply(a, b), c), x * y + z);
+    expect(add(multiply(a, b), c), std::fma(x, y, z));
+    expect(subtract(divide(a, b), c), x / y - z);
+    expect(maximum(multiply(a, b), c), std::max(x * y, z));
+    expect(floor_modulo(a, multiply(c, c)), x - z * z * std::floor(x / (z * z)));
+    sum.add(multiply(a, b));
+    total += x * y;
+  }
+  EXPECT_GT(largest_ratio, 0.5);
+  WideBounded all = sum.result(20000);
+  EXPECT_LE(std::abs((DoubleDouble(total) - all.value).high), all.error);
+  EXPECT_LE(all.error, 20000 * 40000 * 0x1p-53);
+  EXPECT_EQ(add(WideBounded{3, 0}, WideBounded{0.5, 0}).error, 0);
+  EXPECT_EQ(multiply(WideBounded{0x1p27 + 1, 0}, WideBounded{0x1p25 + 1, 0}).error, 0);
+  EXPECT_GT(add(WideBounded{0x1p53, 0}, WideBounded{1, 0}).error, 0);
+  EXPECT_EQ(add(WideBounded{1e308, 0}, WideBounded{1e308, 0}).error, no_bound) << "the reference overflows too";
+  EXPECT_EQ(multiply(WideBounded{1e-200, 0}, WideBounded{1e-200, 0}).error, 0x1p-1074 * 2);
+  EXPECT_EQ(divide(WideBounded{1, 0}, WideBounded{0, 0}).error, 0);
+}
+
 } // namespace
 } // namespace nestsmith

@@ -86,6 +86,39 @@ TEST(BoundOfAFunction, HoldsForTheWorstResultThatIsDocumented) {
   EXPECT_GT(most, 0.7);
 }
 
+/// The same in f64: the C++ library in double is as far off as CUDA may be, or less.
+TEST(BoundOfAFunction, HoldsInF64) {
+  std::mt19937_64 random(2);
+  std::uniform_real_distribution<double> number(0.01, 4), unit(-1, 1);
+  double most = 0;
+  for (const MathFunction &function : math_functions())
+    for (int n = 0; n < 2000; ++n) {
+      std::vector<WideBounded> operands;
+      double got[3] = {};
+      for (int k = 0; k < function.operands; ++k) {
+        double value = number(random), error = n % 2 == 0 ? 0 : 1e-13 * value;
+        got[k] = value + 0.99 * error * unit(random);
+        DoubleDouble wide = error == 0 ? DoubleDouble(value) : exact_sum(value, 1e-18 * unit(random));
+        operands.push_back({wide, error});
+      }
+      WideBounded result = apply_function<DoubleDouble>(function, operands);
+      double worst = evaluate(function, got[0], got[1], got[2]);
+      DoubleDouble distance = DoubleDouble(worst) - result.value;
+      EXPECT_LE(std::abs(distance.high), result.error) << function.name << " of " << got[0];
+      if (n % 2 == 0 && result.error > 0) {
+        most = std::max(most, std::abs(distance.high) / result.error);
+        EXPECT_LE(result.error, (2 * function.ulps_f64 + 1.1) * 0x1p-53 * std::abs(result.value.high))
+            << function.name << " is not much wider";
+      }
+    }
+  EXPECT_GT(most, 0.3);
+  const WideBounded exact = {2.25, 0}, inexact = {2, 0}, not_positive = {0.5, 0.6};
+  EXPECT_EQ(apply_function<DoubleDouble>(*find_math_function("sqrt"), std::span(&exact, 1)).error, 0);
+  EXPECT_GT(apply_function<DoubleDouble>(*find_math_function("sqrt"), std::span(&inexact, 1)).error, 0);
+  EXPECT_EQ(apply_function<DoubleDouble>(*find_math_function("log"), std::span(&not_positive, 1)).error,
+            no_bound);
+}
+
 TEST(BoundOfAFunction, IsZeroWhereNothingRounds) {
   EXPECT_EQ(bound_of_call("abs", {{-1.5, 0}}), 0);
   EXPECT_EQ(bound_of_call("floor", {{-1.5, 0}}), 0);

@@ -72,6 +72,8 @@ const char *cuda_type(DType type) {
     return "__half";
   case DType::bf16:
     return "__nv_bfloat16";
+  case DType::f64:
+    return "double";
   default:
     return "float";
   }
@@ -302,7 +304,7 @@ void expect_declared(const Intrinsic &intrinsic, const std::string &ptx, const s
   } else if (intrinsic.name.starts_with("warp_")) {
     bool wide = byte_size(sum) == 8; // two words
     if (wide)
-      type = sum == DType::u64 ? "u64" : "s64";
+      type = sum == DType::u64 ? "u64" : sum == DType::f64 ? "f64" : "s64";
     std::string of = sum == DType::f32 ? "f32" : type, reducer = intrinsic.name.substr(5);
     std::string op = reducer == "sum" ? "add." : reducer == "product" ? "mul." : reducer + "." + of;
     EXPECT_EQ(count(flow.mnemonics, "shfl.sync.bfly.b32"), wide ? 10 : 5);
