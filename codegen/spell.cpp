@@ -273,12 +273,21 @@ bool ExprSpeller::is_function(const Binary &operation) const {
 }
 
 std::string ExprSpeller::function(BinaryOp op, DType type) const {
-  internal_check(ExprSpeller::is_function(op, type), "this operator is not spelled as a function");
-  std::string_view function = op == BinaryOp::min        ? "min"
-                              : op == BinaryOp::max      ? "max"
-                              : op == BinaryOp::floordiv ? "floordiv"
-                                                         : "floormod";
-  return is_float(type) ? fmt::format("{}_{}", function, name(type)) : std::string(function);
+  auto spelled = [&](const char *function) {
+    return is_float(type) ? fmt::format("{}_{}", function, name(type)) : std::string(function);
+  };
+  switch (op) {
+  case BinaryOp::min:
+    return spelled("min");
+  case BinaryOp::max:
+    return spelled("max");
+  case BinaryOp::floordiv:
+    return spelled("floordiv");
+  case BinaryOp::floormod:
+    return spelled("floormod");
+  default:
+    internal_error("this operator is not spelled as a function");
+  }
 }
 
 std::string ExprSpeller::function(const MathFunction &function, DType type) const {
