@@ -8,13 +8,13 @@ namespace nestsmith {
 /// Changes each block that copies to a cache: the block then writes the whole tile, with a *fill* for elements
 /// past the end of the source. So blocks that read the cache need no guard. In detail:
 ///   - The fill is the value with which the terms of the reductions that read the cache are the identity of the
-///     reducer: 0 for a sum of products, 1 for a product, -infinity or the least integer for a maximum. It is 0 if
-///     the readers need several.
+///     reducer: 0 for a sum of products, 1 for a product, -infinity or the least integer for a maximum. It is 0
+///     if the readers need several.
 ///   - The guard of a copy becomes the mask of its load, and the cache is padded to whole tiles. A copy of the
 ///     whole padded cache also contains the fill. If the load has a mask already, which reads no memory, the
 ///     guard becomes a part of it, and the tile ends with its fill.
-///   - The guard of a reduction axis is removed if past the end of the axis each factor of the term is a fill with
-///     which the term is the identity. One zero factor of a sum is not sufficient, because 0*NaN is not 0.
+///   - The guard of a reduction axis is removed if each factor of the term is such a fill past the end of the
+///     axis. One zero factor of a sum is not sufficient, because 0*NaN is not 0.
 ///   - The guard on an axis of a temporary is removed if everything that the writers of the temporary read is
 ///     padded, or does not depend on the axis and has been written where the guard is false. A window such as
 ///     i + r is padded if it ends within the padding. A load whose mask uses the axis depends on it, unless it
