@@ -41,9 +41,9 @@ std::string label_of(CheckRun run, const Program &source) {
   case CheckRun::rising:
     return "rising inputs";
   case CheckRun::steep_up:
-    return "-1e4 to 1e4, rising";
+    return "1e3 to 2.1e4, rising";
   case CheckRun::steep_down:
-    return "-1e4 to 1e4, falling";
+    return "-1e3 to -2.1e4, falling";
   case CheckRun::scattered:
     return "-1e4 to 1e4, scattered";
   case CheckRun::residue_ring:

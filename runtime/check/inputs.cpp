@@ -137,7 +137,8 @@ void randomize_in_range(Array &array, CheckRun run, std::size_t parameter, Rando
   }
 }
 
-/// A number from -1e4 to 1e4.
+/// Numbers of great magnitude: of one sign, so that a maximum or a minimum that starts at 0 is wrong, or
+/// scattered.
 void randomize_steeply(Array &array, CheckRun run, Random &random) {
   constexpr double golden = 0.6180339887498949; // multiples of it are spread evenly over [0, 1) in any number
   for (std::int64_t n = 0; n < array.size(); ++n) {
@@ -150,8 +151,10 @@ void randomize_steeply(Array &array, CheckRun run, Random &random) {
     }
     if (run == CheckRun::scattered)
       place = scattered - std::floor(scattered);
-    double number = 1e4 * (2 * place - 1) + random.symmetric(array.dtype());
-    array.set(n, Scalar::from_double(array.dtype(), run == CheckRun::steep_down ? -number : number));
+    double number = run == CheckRun::scattered ? 1e4 * (2 * place - 1) : 1e3 + 2e4 * place;
+    if (run == CheckRun::steep_down)
+      number = -number;
+    array.set(n, Scalar::from_double(array.dtype(), number + random.symmetric(array.dtype())));
   }
 }
 

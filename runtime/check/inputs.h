@@ -34,10 +34,10 @@ namespace nestsmith {
 ///   residue_ring   of a computation that calls exp or exp2
 ///   residue_field  of any other
 /// exp(x - m) / sum is the same for each m, also if m is a wrong maximum; only large numbers tell. So a
-/// computation that calls exp and takes a maximum has runs with elements from -1e4 to 1e4:
-///   steep_up     that rise along each axis
-///   steep_down   that fall
-///   scattered    the largest element of each row is at another place
+/// computation that calls exp and takes a maximum has runs with large elements:
+///   steep_up     from 1e3 to 2.1e4, which rise along each axis; a minimum that starts at 0 is wrong
+///   steep_down   from -1e3 to -2.1e4, which fall; a maximum that starts at 0 is wrong
+///   scattered    from -1e4 to 1e4; the largest element of each row is at another place
 /// In the runs `integers`, `ring` and `switched`, an eighth of the elements that are not at an edge of their
 /// array are 0 or -0.
 ///

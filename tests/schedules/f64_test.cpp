@@ -336,6 +336,7 @@ TEST(F64, WhatHasNoF64IsRefused) {
                           "a standalone file cannot check a program with f64 yet");
   test::expect_user_error([&] { analyse(s.source(), lower(s), find_gpu("A100"), {}); }, ExitCode::usage,
                           "computes in f64, for which the performance model knows no rates");
+  test::expect_user_error([&] { fast_exp(wide(Expr(1.0F))); }, ExitCode::usage, "fast_exp takes f32, got f64");
   Workload w("v");
   Tensor x = w.placeholder("X", {64}, DType::f64);
   Schedule by_four(w.output({w.compute("Y", {64}, {"i"}, [&](Expr i) -> Definition { return x(i) * 2; })}));

@@ -92,7 +92,7 @@ TEST(BoundOfAFunction, HoldsInF64) {
   std::uniform_real_distribution<double> number(0.01, 4), unit(-1, 1);
   double most = 0;
   for (const MathFunction &function : math_functions())
-    for (int n = 0; n < 2000; ++n) {
+    for (int n = 0; n < (function.own_error ? 0 : 2000); ++n) { // CUDA has fast functions for f32 only
       std::vector<WideBounded> operands;
       double got[3] = {};
       for (int k = 0; k < function.operands; ++k) {
