@@ -431,16 +431,15 @@ struct ElementProgram::Operations {
     if (to == DType::boolean)
       return is_float(from) ? &float_nonzero : &nonzero;
     return with_number(to, [&]<class To>() -> Run {
-      if constexpr (is_narrow_float<To>)
-        return &round_float<To>;
-      else if constexpr (std::is_integral_v<To>)
+      if constexpr (std::is_integral_v<To>)
         return is_float(from) ? &float_to_int<To> : &wrap<To>;
-      else if (from == DType::f64)
+      else if constexpr (is_narrow_float<To>)
         return &round_float<To>;
-      else if (from == DType::u64)
-        return &int_to_float<std::uint64_t, To>;
       else
-        return is_float(from) ? &copy : &int_to_float<std::int64_t, To>;
+        return from == DType::f64   ? &round_float<To>
+               : from == DType::u64 ? &int_to_float<std::uint64_t, To>
+               : is_float(from)     ? &copy
+                                    : &int_to_float<std::int64_t, To>;
     });
   }
 };

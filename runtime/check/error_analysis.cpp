@@ -345,6 +345,7 @@ double sum_error(std::int64_t terms, std::int64_t nonzero, std::int64_t scale, d
   return roundings / (1 - roundings) * magnitude + underflow;
 }
 
+// NOLINTBEGIN(bugprone-macro-parentheses): N is a type
 #define NESTSMITH_ERROR_ANALYSIS_OF(N)                                                                         \
   template BasicBounded<N> add(BasicBounded<N>, BasicBounded<N>);                                              \
   template BasicBounded<N> subtract(BasicBounded<N>, BasicBounded<N>);                                         \
@@ -361,6 +362,7 @@ double sum_error(std::int64_t terms, std::int64_t nonzero, std::int64_t scale, d
   template class BasicProductOfBounded<N>;                                                                     \
   template double largest_exact_sum<N>(int);                                                                   \
   template double sum_error<N>(std::int64_t, std::int64_t, std::int64_t, double);
+// NOLINTEND(bugprone-macro-parentheses)
 NESTSMITH_ERROR_ANALYSIS_OF(double)
 NESTSMITH_ERROR_ANALYSIS_OF(DoubleDouble)
 
