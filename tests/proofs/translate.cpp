@@ -110,18 +110,22 @@ std::optional<Poly> Translator::field(const Binary &op) {
   return std::nullopt;
 }
 
+/// The largest power of two, up to 2^31, that divides each coefficient.
+static Integer unit_of(const Poly &p) {
+  Integer unit = Integer(1) << 31;
+  for (const auto &[atoms, coefficient] : p.terms())
+    while (coefficient % unit != 0)
+      unit /= 2;
+  return unit;
+}
+
 /// x | y and x ^ y where no bit is in both: [rule.bits.disjoint]
 std::optional<Poly> Translator::disjoint(const Binary &op) {
   Poly a = integer(op.a), b = integer(op.b);
   for (const auto &[high, low] : {std::pair(a, b), std::pair(b, a)})
-    for (int bits = 0; bits <= 31; ++bits) {
-      Poly unit(Integer(1) << bits);
-      if (!prover_.prove(all({at_least_0(low), less(low, unit)})).proved())
-        continue;
-      if (prover_.prove(proofs::equal(prover_.remainder(high, unit), Poly(0))).proved())
-        return a + b;
-      break;
-    }
+    if (Integer unit = unit_of(high);
+        unit > 1 && prover_.prove(all({at_least_0(low), less(low, Poly(unit))})).proved())
+      return a + b;
   return std::nullopt;
 }
 
