@@ -90,10 +90,13 @@ public:
   void snake(Loop outer, Loop inner, Caller caller = Where::current());
   void partition(Loop loop, Caller caller = Where::current());
   void last_block(Loop loop, Caller caller = Where::current());
+  void axes_from_loops(BlockRef block, Caller caller = Where::current());
 
   // Data.
   BlockRef cache_read(BlockRef reader, const std::string &buffer, Scope scope,
                       Caller caller = Where::current());
+  BlockRef reindex_cache_read(BlockRef reader, const std::string &buffer, Scope scope,
+                              Caller caller = Where::current());
   void share_cache(BlockRef reader, BlockRef copy, Caller caller = Where::current());
   BlockRef cache_write(BlockRef writer, Scope scope, Caller caller = Where::current());
   void set_scope(BlockRef writer, Scope scope, Caller caller = Where::current());

@@ -240,7 +240,7 @@ TEST(Replay, RefusesWhatDoesNotFit) {
   LoopName i{"i"};
   BlockName AB{"AB"};
   refused({"tensorise", {i}, {}}, ExitCode::usage,
-          "t.json: has the unknown directive 'tensorise', expected one of async_copy, bind, ");
+          "t.json: has the unknown directive 'tensorise', expected one of async_copy, axes_from_loops, bind, ");
   refused({"unroll", {}, {}}, ExitCode::usage, "t.json: argument 1 of 'unroll': is missing, expected a loop");
   refused({"unroll", {AB}, {}}, ExitCode::usage, "argument 1 of 'unroll': expected a loop");
   refused({"cache_write", {i, Word{"local"}}, {}}, ExitCode::usage,

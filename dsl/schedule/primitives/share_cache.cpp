@@ -40,7 +40,10 @@ void Schedule::share_cache(BlockRef reader_handle, BlockRef copy_handle, Caller 
             "mask; give the block that cache_read returned",
             name),
         {name});
-  if (reader.body.buffer == buffer || !touches(reader, buffer))
+  // The reader reads what the copy reads, or what it fills.
+  bool before = touches(reader, buffer);
+  const Buffer from = before ? buffer : cache, to = before ? cache : buffer;
+  if (reader.body.buffer == buffer || reader.id == copy.id || !touches(reader, from))
     edit.refuse("share_cache.reads",
                 fmt::format("block {} {} {}, expected a block that only reads it", reader.id->name,
                             reader.body.buffer == buffer ? "writes" : "does not read", buffer->name),
@@ -66,7 +69,7 @@ void Schedule::share_cache(BlockRef reader_handle, BlockRef copy_handle, Caller 
                       writer->id->name, buffer->name, name, reader.id->name, reader.id->name),
           {writer->id->name, reader.id->name});
   Stmt block = path_to(edit.body(), reader.id).back();
-  edit.commit(replace(edit.body(), block, replace_buffer(block, buffer, cache)));
+  edit.commit(replace(edit.body(), block, replace_buffer(block, from, to)));
 }
 
 } // namespace nestsmith
