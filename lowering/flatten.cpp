@@ -15,17 +15,37 @@ namespace nestsmith::kernel {
 
 namespace {
 
+/// Divisions and remainders in the expression.
+int divisions_in(const Expr &e) {
+  int count = 0;
+  walk_up(e, [&](const Expr &node) {
+    const auto *binary = node.as<Binary>();
+    count += binary && (binary->op == BinaryOp::floordiv || binary->op == BinaryOp::floormod);
+  });
+  return count;
+}
+
+/// The sum, or its simplified form if that has fewer divisions: i//50*50 + i%50 is i, for the indices i//50 and
+/// i%50 of a loop that was fused.
+Expr join_digits(const Expr &sum, const Bounds &bounds) {
+  int divisions = divisions_in(sum);
+  if (divisions == 0)
+    return sum;
+  Expr simple = simplify(sum, bounds);
+  return divisions_in(simple) < divisions ? simple : sum;
+}
+
 /// The row-major offset.
-Expr offset(const Buffer &buffer, const std::vector<Expr> &indices) {
+Expr offset(const Buffer &buffer, const std::vector<Expr> &indices, const Bounds &bounds) {
   Expr result = indices.empty() ? Expr(0) : indices[0];
   if (buffer->strides) {
     result = 0;
     for (std::size_t d = 0; d < indices.size(); ++d)
       result = result + indices[d] * (*buffer->strides)[d];
-    return result;
+    return join_digits(result, bounds);
   }
   for (std::size_t d = 1; d < indices.size(); ++d)
-    result = result * buffer->shape[d] + indices[d];
+    result = join_digits(result * buffer->shape[d] + indices[d], bounds);
   return result;
 }
 
@@ -109,7 +129,7 @@ private:
   Expr flat_offset(const Buffer &buffer, const std::vector<Expr> &indices) const {
     auto it = flat_.find(buffer);
     if (it == flat_.end())
-      return offset(buffer, indices);
+      return offset(buffer, indices, bounds_);
     const Flat &flat = it->second;
     if (flat.slots == 1)
       return flat.layout.offset(indices, bounds_);
