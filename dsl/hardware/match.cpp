@@ -43,10 +43,12 @@ Expr simplify_indices(const Expr &access, const Bounds &bounds) {
 class Matcher {
 public:
   /// `written` is the element that the nest stores to. `simplified` has the operands of the nest with
-  /// simplified indices, which are the same for all assignments.
-  Matcher(const Intrinsic &intrinsic, const Nest &nest, const std::vector<std::size_t> &order,
+  /// simplified indices, which are the same for all assignments. `swapped`: the factors of products are in the
+  /// other order.
+  Matcher(const Intrinsic &intrinsic, const Nest &nest, const std::vector<std::size_t> &order, bool swapped,
           const Expr &written, std::map<const ExprNode *, Expr> &simplified, const Bounds &bounds)
-      : intrinsic_(intrinsic), nest_(nest), written_(written), simplified_(simplified), bounds_(bounds) {
+      : intrinsic_(intrinsic), nest_(nest), swapped_(swapped), written_(written), simplified_(simplified),
+        bounds_(bounds) {
     for (std::size_t n = 0; n < order.size(); ++n)
       result.loops[intrinsic.meaning.loops[n].var] = nest.loops[order[n]].var;
   }
@@ -92,6 +94,8 @@ private:
       return same(meaning, e) || differ(meaning, e);
     if (!got || expected->op != got->op)
       return differ(meaning, e);
+    if (swapped_ && expected->op == BinaryOp::mul)
+      return match(expected->a, got->b) && match(expected->b, got->a);
     return match(expected->a, got->a) && match(expected->b, got->b);
   }
 
@@ -123,6 +127,7 @@ private:
 
   const Intrinsic &intrinsic_;
   const Nest &nest_;
+  bool swapped_;
   const Expr &written_;
   std::map<const ExprNode *, Expr> &simplified_;
   const Bounds &bounds_;
@@ -191,12 +196,14 @@ std::optional<Match> match(const Intrinsic &intrinsic, const Nest &nest, const B
       fits = fits && meaning.loops[n].extent == nest.loops[order[n]].extent;
     if (!fits)
       continue;
-    Matcher matcher(intrinsic, nest, order, written, simplified, bounds);
-    if (matcher.run())
-      return std::move(matcher.result);
-    if (difference && matcher.matched > furthest)
-      *difference = matcher.difference;
-    furthest = std::max(furthest, matcher.matched);
+    for (bool swapped : {false, true}) {
+      Matcher matcher(intrinsic, nest, order, swapped, written, simplified, bounds);
+      if (matcher.run())
+        return std::move(matcher.result);
+      if (difference && matcher.matched > furthest)
+        *difference = matcher.difference;
+      furthest = std::max(furthest, matcher.matched);
+    }
   } while (std::ranges::next_permutation(order).found);
   return std::nullopt;
 }

@@ -28,9 +28,10 @@ struct Match {
   std::map<Var, Var> loops;
 };
 /// Matches the nest with the meaning. The loops may be in another order, except that the loops over which the
-/// meaning sums keep theirs, so that the sums are rounded in the same order. If the nest does not match,
-/// returns none, and sets `difference`, unless it is null, to the first difference from the left. If several
-/// orders of the loops have the right extents, this is the difference of the order that matches the most.
+/// meaning sums keep theirs, so that the sums are rounded in the same order. The factors of all products may be
+/// in the other order, which does not change a product. If the nest does not match, returns none, and sets
+/// `difference`, unless it is null, to the first difference from the left. If several orders of the loops have
+/// the right extents, this is the difference of the order that matches the most.
 std::optional<Match> match(const Intrinsic &intrinsic, const Nest &nest, const Bounds &bounds,
                            Difference *difference = nullptr);
 
