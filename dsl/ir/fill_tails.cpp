@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <set>
 
 namespace nestsmith {
 
@@ -88,6 +89,7 @@ public:
       return program_;
     find_conditions();
     find_fills();
+    find_reduced();
     // An init may precede the caches that its update reads, so repeat this until nothing is added.
     for (std::size_t known = ~std::size_t{0}; known != padding_.size();) {
       known = padding_.size();
@@ -136,6 +138,17 @@ private:
     }
   }
 
+  /// Collects the buffers that a reduction reads, or a copy of them.
+  void find_reduced() {
+    for (std::size_t known = ~std::size_t{0}; known != reduced_.size();) {
+      known = reduced_.size();
+      for (const Block *block : blocks_of(program_.body))
+        if (block->reduces() || (block->body.value.as<Load>() && reduced_.contains(block->body.buffer)))
+          for (const Load *access : loads_of(*block))
+            reduced_.insert(access->buffer);
+    }
+  }
+
   void agree(const Buffer &buffer, const Expr &fill) {
     Expr &known = fills_.try_emplace(buffer, fill).first->second;
     if (!same(known, fill))
@@ -165,17 +178,21 @@ private:
   }
   bool holds(const Expr &condition) const { return proves(condition, bounds_); }
 
-  /// A copy from global memory, whose mask can exclude the elements past an end. A mask that reads memory is
-  /// not evaluated there.
-  static bool is_copy(const Block &block) {
-    const auto *access = block.body.value.as<Load>();
+  /// A copy from global memory, or a value of elements there that a reduction reads, which a mask can exclude
+  /// past an end. A mask that reads memory is not evaluated there.
+  bool is_copy(const Block &block) const {
     auto pure = [](const Expr &e) { return !e.exists() || !reads_memory(e); };
-    return access && pure(access->mask) && pure(access->fill) && access->buffer->scope == Scope::global;
+    auto loads = loads_of(block);
+    return !loads.empty() && !block.init && !block.reduces() &&
+           (block.body.value.as<Load>() || reduced_.contains(block.body.buffer)) &&
+           std::ranges::all_of(loads, [&](const Load *access) {
+             return pure(access->mask) && pure(access->fill) && access->buffer->scope == Scope::global;
+           });
   }
   /// Whether the copy stores the fill of its buffer where its mask is false.
   bool fills(const Block &copy) const {
-    const auto &access = *copy.body.value.as<Load>();
-    return !access.mask.exists() || same(access.fill, fill_of(copy.body.buffer));
+    const auto *access = copy.body.value.as<Load>();
+    return !access || !access->mask.exists() || same(access->fill, fill_of(copy.body.buffer));
   }
 
   /// Whether the index is inside the dimension of this extent for all values of the block's axes. An axis whose
@@ -338,9 +355,11 @@ private:
     }
     if (mask.exists()) {
       const auto *access = copy.body.value.as<Load>();
-      bool masked = access->mask.exists();
-      copy.body.value = load(access->buffer, access->indices, masked ? access->mask && mask : mask,
-                             masked ? access->fill : fill_of(block->body.buffer));
+      bool masked = access && access->mask.exists();
+      Expr fill = masked ? access->fill : fill_of(block->body.buffer);
+      copy.body.value = access
+                            ? load(access->buffer, access->indices, masked ? access->mask && mask : mask, fill)
+                            : branch(mask, copy.body.value, fill);
     }
     return make_block(std::move(copy));
   }
@@ -380,7 +399,8 @@ private:
   Bounds bounds_;
   Placements placements_;
   std::map<std::pair<Buffer, std::size_t>, Padding> padding_;
-  std::map<Buffer, Expr> fills_;                   ///< of buffers that reductions read past the end
+  std::map<Buffer, Expr> fills_; ///< of buffers that reductions read past the end
+  std::set<Buffer> reduced_;
   std::map<Buffer, std::vector<Expr>> conditions_; ///< bindings of guards that are no end of the buffer
 };
 
