@@ -1,5 +1,6 @@
 #include "schedules/fetch.h"
 
+#include <array>
 #include <bit>
 
 namespace nestsmith {
@@ -23,10 +24,20 @@ BlockRef fetch_tile(Schedule &s, BlockRef reader, const std::string &operand, Lo
   return tile;
 }
 
-void fetch_tile(Schedule &s, BlockRef tile, Loop at, std::int64_t threads) {
+/// The last two loops of a tile, in the order in which consecutive threads take elements.
+static std::array<Loop, 2> loops_of_tile(Schedule &s, BlockRef tile, Loop at, bool across) {
   s.compute_at(tile, at);
   auto loops = s.loops(tile);
-  Loop element = fuse_tile(s, loops[loops.size() - 2], loops.back());
+  Loop row = loops[loops.size() - 2], column = loops.back();
+  if (!across)
+    return {row, column};
+  s.reorder({column, row});
+  return {column, row};
+}
+
+void fetch_tile(Schedule &s, BlockRef tile, Loop at, std::int64_t threads, bool across) {
+  auto [row, column] = loops_of_tile(s, tile, at, across);
+  Loop element = fuse_tile(s, row, column);
   if (s.extent(element) == threads) {
     s.bind(element, Axis::thread_x);
     return;
@@ -36,54 +47,67 @@ void fetch_tile(Schedule &s, BlockRef tile, Loop at, std::int64_t threads) {
   s.unroll(round);
 }
 
-Loop fetch_by_four(Schedule &s, BlockRef tile, Loop at, std::int64_t threads) {
-  s.compute_at(tile, at);
-  auto loops = s.loops(tile);
-  auto [group, lane] = s.split(loops.back(), {infer, 4});
-  Loop element = fuse_tile(s, loops[loops.size() - 2], group);
+Loop fetch_by_four(Schedule &s, BlockRef tile, Loop at, std::int64_t threads, bool across) {
+  auto [row, column] = loops_of_tile(s, tile, at, across);
+  auto [group, lane] = s.split(column, {infer, 4});
+  Loop element = fuse_tile(s, row, group);
   auto [round, thread] = s.split(element, {infer, threads});
   s.bind(thread, Axis::thread_x);
   s.unroll(round);
   return lane;
 }
 
-/// Each row of a tile of A gets one k. The stride of these rows distributes the stores of a warp over the
-/// banks.
-static void transpose(Schedule &s, BlockRef tile) {
-  s.transform_layout(tile, "i, k -> k, i");
-  s.storage_align(tile, 0, 32, 4);
+/// The block that fills the tile.
+static const Block &filler(const Schedule &s, BlockRef tile) { return *find_block(s.program().body, tile.id); }
+
+/// Each row of the tile gets one k. If threads store neighbouring k, the stride of these rows distributes the
+/// stores of a warp over the banks.
+static void store_by_k(Schedule &s, BlockRef tile, bool scattered) {
+  bool batch = filler(s, tile).body.indices.size() == 3;
+  s.transform_layout(tile, batch ? "b, i, k -> b, k, i" : "i, k -> k, i");
+  if (scattered)
+    s.storage_align(tile, batch ? 1 : 0, 32, 4);
+}
+
+void fetch_through_registers(Schedule &s, BlockRef tile, BlockRef registers, Loop at, std::int64_t threads,
+                             const TileFetch &fetch) {
+  if (fetch.vectors) {
+    Loop into = fetch_by_four(s, tile, at, threads, fetch.across),
+         from = fetch_by_four(s, registers, at, threads, fetch.across);
+    s.vectorize(from);
+    fetch.by_k != fetch.across ? s.unroll(into) : s.vectorize(into);
+  } else {
+    fetch_tile(s, tile, at, threads, fetch.across);
+    fetch_tile(s, registers, at, threads, fetch.across);
+  }
+  if (fetch.by_k)
+    store_by_k(s, tile, !fetch.across);
 }
 
 void fetch_through_registers(Schedule &s, BlockRef tile, const std::string &operand, Loop at,
                              std::int64_t threads, bool vectors) {
-  bool transposed = operand == "A";
-  auto registers = s.cache_read(tile, operand, Scope::local);
-  if (vectors) {
-    Loop into = fetch_by_four(s, tile, at, threads), from = fetch_by_four(s, registers, at, threads);
-    s.vectorize(from);
-    transposed ? s.unroll(into) : s.vectorize(into);
-  } else {
-    fetch_tile(s, tile, at, threads);
-    fetch_tile(s, registers, at, threads);
-  }
-  if (transposed)
-    transpose(s, tile);
+  fetch_through_registers(s, tile, s.cache_read(tile, operand, Scope::local), at, threads,
+                          {.by_k = operand == "A", .vectors = vectors});
 }
 
-bool fetch_async(Schedule &s, BlockRef tile, const std::string &operand, Loop at, std::int64_t threads,
-                 DType dtype, bool vectors) {
-  bool narrow = byte_size(dtype) < 4, transposed = operand == "A" && !narrow;
-  bool by_four = vectors && !transposed;
+bool fetch_async(Schedule &s, BlockRef tile, Loop at, std::int64_t threads, const TileFetch &fetch) {
+  bool narrow = byte_size(filler(s, tile).body.buffer->dtype) < 4, by_k = fetch.by_k && !narrow;
+  bool by_four = fetch.vectors && by_k == fetch.across;
   if (by_four)
-    s.vectorize(fetch_by_four(s, tile, at, threads));
+    s.vectorize(fetch_by_four(s, tile, at, threads, fetch.across));
   else
-    fetch_tile(s, tile, at, threads);
-  if (transposed)
-    transpose(s, tile);
+    fetch_tile(s, tile, at, threads, fetch.across);
+  if (by_k)
+    store_by_k(s, tile, !fetch.across);
   bool possible = by_four || !narrow;
   if (possible)
     s.async_copy(tile);
   return possible;
+}
+
+bool fetch_async(Schedule &s, BlockRef tile, const std::string &operand, Loop at, std::int64_t threads,
+                 bool vectors) {
+  return fetch_async(s, tile, at, threads, {.by_k = operand == "A", .vectors = vectors});
 }
 
 } // namespace nestsmith

@@ -11,25 +11,36 @@ namespace nestsmith {
 /// must be a multiple of `threads`. Returns the block that fills the tile.
 BlockRef fetch_tile(Schedule &s, BlockRef reader, const std::string &operand, Loop at, std::int64_t threads);
 
-/// The same for an existing cache block, from which another cache may have been made.
-void fetch_tile(Schedule &s, BlockRef tile, Loop at, std::int64_t threads);
+/// The same for an existing cache block, from which another cache may have been made. `across`: consecutive
+/// threads copy consecutive elements of a column.
+void fetch_tile(Schedule &s, BlockRef tile, Loop at, std::int64_t threads, bool across = false);
 
 /// The same with four consecutive elements of a row per thread and step. Returns the loop over the four, for
 /// vectorize or unroll. The row length must be a multiple of 4, and the number of elements a multiple of
 /// 4*`threads`.
-Loop fetch_by_four(Schedule &s, BlockRef tile, Loop at, std::int64_t threads);
+Loop fetch_by_four(Schedule &s, BlockRef tile, Loop at, std::int64_t threads, bool across = false);
 
-/// Copies a tile of `operand` from registers to shared memory, so that `double_buffer` can load it into
-/// registers before the computation, and store it after the computation. If `vectors` is set, copies four
-/// elements at a time. Stores A transposed, so that each row of its tile has one k. The stride of these rows
-/// distributes the stores of a warp over the banks.
+/// How the threads copy a tile of an operand of a product: rows and k, or k and columns.
+struct TileFetch {
+  bool by_k = false;    ///< k is the last index of the tile, and each row of it is stored with one k
+  bool across = false;  ///< consecutive threads copy consecutive rows of the operand, not consecutive k
+  bool vectors = false; ///< four elements at a time
+};
+
+/// Copies a tile from `registers` to shared memory, so that `double_buffer` can load it into registers before
+/// the computation, and store it after the computation. The tile reads what `registers` copies.
+void fetch_through_registers(Schedule &s, BlockRef tile, BlockRef registers, Loop at, std::int64_t threads,
+                             const TileFetch &fetch);
+/// The same for the operand A, stored by k, or B.
 void fetch_through_registers(Schedule &s, BlockRef tile, const std::string &operand, Loop at,
                              std::int64_t threads, bool vectors);
 
-/// Copies a tile of `operand` with asynchronous copies: four elements at a time if `vectors` is set and the
-/// layout permits it. Stores A transposed, as `fetch_through_registers`, if one element has 4 bytes or more.
-/// Returns false if elements are too narrow: then the copies are not asynchronous.
+/// Copies a tile with asynchronous copies: four elements at a time if `vectors` is set and the layout permits
+/// it. Elements of less than 4 bytes are not stored by k. Returns false if elements are too narrow: then the
+/// copies are not asynchronous.
+bool fetch_async(Schedule &s, BlockRef tile, Loop at, std::int64_t threads, const TileFetch &fetch);
+/// The same for the operand A, stored by k, or B.
 bool fetch_async(Schedule &s, BlockRef tile, const std::string &operand, Loop at, std::int64_t threads,
-                 DType dtype, bool vectors);
+                 bool vectors);
 
 } // namespace nestsmith

@@ -15,6 +15,8 @@
 ///                             step_by_step, two_steps
 ///   schedules of convolutions convolutions::by_element, in_tiles, in_registers, in_vectors, on_matrix_units,
 ///                             with_async_copies
+///   any contraction           library::product, RegisterTiles, MatrixTiles; library::contraction and the parts of
+///                             schedules/library, for schedules of your own
 ///   the command line          Rung, cli_main
 ///   errors                    UserError, ScheduleError
 
@@ -32,6 +34,10 @@
 #include "runtime/check/check.h"
 #include "runtime/check/sim_executor.h"
 #include "schedules/convolutions/convolutions.h"
+#include "schedules/library/contraction.h"
+#include "schedules/library/fragments.h"
+#include "schedules/library/parts.h"
+#include "schedules/library/product.h"
 #include "schedules/matvecs/matvecs.h"
 #include "schedules/reductions/reductions.h"
 #include "schedules/rows/rows.h"

@@ -21,10 +21,9 @@ void write_out(Schedule &s, const std::vector<Loop> &loops, bool vectors) {
 }
 
 /// Copies the tile of one operand. Returns whether it is copied asynchronously.
-bool fetch(Schedule &s, BlockRef tile, const std::string &operand, Loop k_outer, DType dtype, bool vectors,
-           bool async) {
+bool fetch(Schedule &s, BlockRef tile, const std::string &operand, Loop k_outer, bool vectors, bool async) {
   if (async)
-    return fetch_async(s, tile, operand, k_outer, threads, dtype, vectors);
+    return fetch_async(s, tile, operand, k_outer, threads, vectors);
   fetch_through_registers(s, tile, operand, k_outer, threads, vectors);
   return false;
 }
@@ -69,7 +68,7 @@ Schedule warp_tiles(const Shape &shape, DType dtype, const Target &target, Knobs
     auto tile = s.cache_read(AB, operand, Scope::shared);
     auto fragment = s.cache_read(AB, s.name(tile), Scope::local);
     s.compute_at(fragment, k_inner);
-    all_async &= fetch(s, tile, operand, k_outer, dtype, vectors, async);
+    all_async &= fetch(s, tile, operand, k_outer, vectors, async);
     auto loops = s.loops_below(fragment, k_inner);
     std::erase_if(loops, [&](const Loop &loop) { return s.extent(loop) == 1; });
     bool contiguous = !async || operand[0] == 'B' || byte_size(dtype) >= 4;

@@ -10,7 +10,9 @@ namespace nestsmith::tensor {
 namespace {
 
 /// 16 warps, one instruction each for a step of k: 64 x 32 results.
-Tiles sixteen_warps() { return {.warps = {4, 4}, .results = {16, 8}, .steps = 2, .source = Source::shared}; }
+Tiles sixteen_warps() {
+  return {.warps = {4, 4}, .results = {16, 8}, .steps = 2, .source = Source::shared, .swizzled = false};
+}
 
 Tiles by_ldmatrix() {
   Tiles tiles = sixteen_warps();
@@ -73,7 +75,7 @@ std::vector<std::int64_t> stages_that_fit(const Tiles &tiles, DType dtype, const
 }
 
 Schedule chosen(const Shape &shape, DType dtype, const Target &target, Knobs &knobs, bool b_transposed) {
-  Tiles tiles{.b_transposed = b_transposed};
+  Tiles tiles;
   bool small = is_small(shape);
   using Words = std::vector<std::string>;
   tiles.warps =
@@ -91,16 +93,14 @@ Schedule chosen(const Shape &shape, DType dtype, const Target &target, Knobs &kn
   tiles.late = tiles.stages > 1 && knobs.flag("late", true);
   tiles.snake = knobs.flag("snake", true);
   tiles.group = rows_of_tiles(shape, tiles, knobs.choose("group", {8, 1, 4, 16}));
-  Schedule s = product(shape, dtype, target, tiles);
-  if (std::int64_t blocks = knobs.choose("blocks", {0, 1, 2, 3}))
-    s.launch_bounds(blocks);
-  return s;
+  tiles.blocks = knobs.choose("blocks", {0, 1, 2, 3});
+  return product(shape, dtype, target, tiles, b_transposed);
 }
 
 } // namespace
 
 Schedule mma(const Shape &shape, DType dtype, const Target &target) {
-  return product(shape, dtype, target, {.warps = {1, 8}});
+  return product(shape, dtype, target, {.warps = {1, 8}, .source = Source::global, .swizzled = false});
 }
 
 Schedule shared(const Shape &shape, DType dtype, const Target &target) {

@@ -32,7 +32,8 @@ TEST(Tensor, MultipliesEachDTypeAtEdgeSizes) {
   for (DType dtype : multiplied)
     for (const Shape &shape : {Shape{16, 8, 32}, Shape{1, 1, 1}, Shape{33, 17, 31}, Shape{64, 32, 64}})
       for (const Tiles &tiles :
-           {Tiles{}, Tiles{.warps = {2, 2}, .results = {16, 16}, .steps = 2, .source = Source::shared}})
+           {Tiles{.source = Source::global, .swizzled = false},
+            Tiles{.warps = {2, 2}, .results = {16, 16}, .steps = 2, .source = Source::shared}})
         EXPECT_EQ(checked(tensor::product(shape, dtype, {}, tiles)), "")
             << name(dtype) << " " << to_string(shape);
 }
@@ -42,12 +43,12 @@ TEST(Tensor, ReadsTilesByLdmatrix) {
     for (auto [swizzled, transposed] : {std::pair{false, false}, {true, false}, {true, true}})
       for (const Shape &shape : {Shape{64, 64, 64}, Shape{65, 63, 33}})
         EXPECT_EQ(checked(tensor::product(shape, dtype, {},
-                                          {.b_transposed = transposed,
-                                           .warps = {2, 1},
+                                          {.warps = {2, 1},
                                            .results = {32, 32},
                                            .steps = 2,
                                            .source = Source::ldmatrix,
-                                           .swizzled = swizzled})),
+                                           .swizzled = swizzled},
+                                          transposed)),
                   "")
             << name(dtype) << " " << to_string(shape) << swizzled;
 }

@@ -1,0 +1,455 @@
+#include "schedules/library/contraction.h"
+
+#include "dsl/expr/error.h"
+#include "dsl/expr/expr_text.h"
+#include "dsl/hardware/vector_access.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <iterator>
+#include <span>
+
+namespace nestsmith::library {
+
+namespace {
+
+[[noreturn]] void refuse(BlockRef sum, const std::string &why) {
+  throw UserError(ExitCode::illegal_schedule,
+                  fmt::format("library::product: block {} {}", Schedule::name(sum), why));
+}
+
+const Block &block_of(const Schedule &s, BlockRef handle) {
+  const Block *block = find_block(s.program().body, s.block(Schedule::name(handle)).id);
+  internal_check(block != nullptr, "a handle of the schedule has no block");
+  return *block;
+}
+
+bool same_access(const Load &a, const Load &b) {
+  auto equal = [](const Expr &x, const Expr &y) {
+    return x.exists() == y.exists() && (!x.exists() || same(x, y));
+  };
+  return a.buffer == b.buffer && std::ranges::equal(a.indices, b.indices, same) && equal(a.mask, b.mask) &&
+         equal(a.fill, b.fill);
+}
+
+bool uses_axis(const Load &access, const Var &axis) {
+  auto used = [&](const Expr &e) { return e.exists() && uses(e, axis); };
+  return std::ranges::any_of(access.indices, used) || used(access.mask) || used(access.fill);
+}
+
+/// The two elements that a term multiplies.
+std::array<const Load *, 2> factors_of(BlockRef handle, const Block &block) {
+  auto term = term_of(block);
+  if (!term || !block.reduces())
+    refuse(handle, "does not reduce; use library::elementwise");
+  std::vector<const Load *> found;
+  for (const Load *access : loads_of(block))
+    if (access->buffer != block.body.buffer &&
+        std::ranges::none_of(found, [&](const Load *other) { return same_access(*access, *other); }))
+      found.push_back(access);
+  if (found.size() != 2)
+    refuse(handle,
+           fmt::format("has terms of {} elements, expected two; compute each factor in a stage of its own, "
+                       "which is inlined",
+                       found.size()));
+  return {found[0], found[1]};
+}
+
+/// The roles of the axes.
+struct Axes {
+  std::vector<Var> batch, rows, columns, reduction;
+};
+
+Axes classify(BlockRef handle, const Block &block, const std::array<const Load *, 2> &factors) {
+  Axes axes;
+  for (const IterVar &iter : block.iters) {
+    bool first = uses_axis(*factors[0], iter.var), second = uses_axis(*factors[1], iter.var);
+    if (iter.is_summed())
+      axes.reduction.push_back(iter.var);
+    else if (first && second)
+      axes.batch.push_back(iter.var);
+    else if (first)
+      axes.rows.push_back(iter.var);
+    else if (second)
+      axes.columns.push_back(iter.var);
+    else
+      refuse(handle,
+             fmt::format("has the axis {}, on which no factor of its terms depends; compute the sum without "
+                         "it, and read it in another stage",
+                         iter.var->name));
+  }
+  for (auto [group, n] : {std::pair(&axes.rows, 0), std::pair(&axes.columns, 1)})
+    if (group->empty())
+      refuse(handle,
+             fmt::format(
+                 "has no axis on which only {}[…] depends, so it is no product of matrices; use the schedules "
+                 "of matvecs or reductions",
+                 factors[static_cast<std::size_t>(n)]->buffer->name));
+  return axes;
+}
+
+/// The dimension of the access whose index uses the axis first; the rank if only a mask does.
+std::size_t dimension_of(const std::vector<Expr> &indices, const Var &axis) {
+  return static_cast<std::size_t>(
+      std::ranges::find_if(indices, [&](const Expr &index) { return uses(index, axis); }) - indices.begin());
+}
+
+/// In the order of the dimensions of the access, so that the last axis is that of neighbours, if there is one.
+void sort_by(std::vector<Var> &axes, const std::vector<Expr> &indices) {
+  std::ranges::stable_sort(axes, {}, [&](const Var &axis) { return dimension_of(indices, axis); });
+}
+
+/// The axis whose consecutive values are neighbours in memory; null if there is none.
+const Var *neighbours(const std::vector<Expr> &indices, const std::vector<IterVar> &iters,
+                      const Bounds &bounds) {
+  for (const IterVar &iter : iters) {
+    if (indices.empty() || !uses(indices.back(), iter.var))
+      continue;
+    auto motion = motion_along(indices.back(), iter.var, 2, bounds);
+    bool elsewhere = std::any_of(indices.begin(), indices.end() - 1,
+                                 [&](const Expr &index) { return uses(index, iter.var); });
+    if (motion && motion->contiguous() && !elsewhere)
+      return &iter.var;
+  }
+  return nullptr;
+}
+
+Bounds bounds_of(const Block &block) {
+  Bounds bounds;
+  for (const IterVar &iter : block.iters)
+    bounds.set_extent(iter.var, iter.extent);
+  return bounds;
+}
+
+/// How many elements from a multiple of their number on an access takes at once, for consecutive values of the
+/// axis: at most `most`. 0: the access does not depend on the axis.
+std::int64_t width_of(const Buffer &buffer, const std::vector<Expr> &indices, const Expr &mask,
+                      const IterVar &axis, std::int64_t most, const Bounds &bounds) {
+  auto used = [&](const Expr &e) { return e.exists() && uses(e, axis.var); };
+  if (std::ranges::none_of(indices, used) && !used(mask))
+    return 0;
+  std::int64_t width = std::max<std::int64_t>(1, std::min<std::int64_t>(most, 16 / byte_size(buffer->dtype)));
+  auto fits = [&](std::int64_t n) {
+    if (n == 1)
+      return true;
+    auto motion = motion_along(indices.back(), axis.var, 2, bounds);
+    Expr rest = substitute(indices.back(), {{axis.var, Expr(0)}});
+    bool starts = motion && motion->contiguous() && is_multiple(rest, n, bounds);
+    bool others = std::any_of(indices.begin(), indices.end() - 1, used) || used(mask);
+    if (!starts || others || !is_multiple(axis.extent, n, bounds))
+      return false;
+    for (std::size_t d = 1; d < indices.size(); ++d)
+      if (!is_multiple(buffer->strides ? (*buffer->strides)[d - 1] : buffer->shape.back(), n, bounds))
+        return false;
+    return true;
+  };
+  while (!fits(width))
+    width /= 2;
+  return width;
+}
+
+/// The number of elements along the axis that the block can access at once in each of its accesses.
+std::int64_t width_of(const Block &block, const Var &axis) {
+  Bounds bounds = bounds_of(block);
+  auto iter = std::ranges::find(block.iters, axis, &IterVar::var);
+  std::int64_t width = std::max<std::int64_t>(1, 16 / byte_size(block.body.buffer->dtype));
+  width =
+      std::max<std::int64_t>(1, width_of(block.body.buffer, block.body.indices, Expr(), *iter, width, bounds));
+  for (const Load *access : loads_of(block))
+    if (access->buffer->role != Role::temporary || access->buffer->scope == Scope::global)
+      if (std::int64_t own = width_of(access->buffer, access->indices, access->mask, *iter, width, bounds))
+        width = own;
+  return width;
+}
+
+bool are_axes(const std::vector<Expr> &indices) {
+  return std::ranges::all_of(indices, [](const Expr &index) { return index.as<Var>() != nullptr; });
+}
+
+/// The block reads the buffer with its own axes as indices, each once, and has no others.
+bool reads_each_once(const Block &block, const Buffer &buffer) {
+  std::size_t spatial = block.iters.size();
+  for (const Load *access : loads_of(block)) {
+    if (access->buffer != buffer)
+      continue;
+    std::vector<Var> seen;
+    for (const Expr &index : access->indices) {
+      const Var *axis = index.as<Var>();
+      if (!axis || std::ranges::find(seen, *axis) != seen.end())
+        return false;
+      seen.push_back(*axis);
+    }
+    if (access->mask.exists() || seen.size() != spatial)
+      return false;
+  }
+  return !block.reduces();
+}
+
+/// Inlines the stages between the sum and its results, and returns the results. None if one of them cannot be
+/// computed where the sum is.
+std::optional<std::vector<BlockRef>> results_of(Schedule &s, const Buffer &sum) {
+  std::vector<BlockRef> results;
+  for (bool again = true; again;) {
+    again = false;
+    results.clear();
+    for (const Block *block : blocks_of(s.program().body)) {
+      if (block->body.buffer == sum || !reads(*block, sum))
+        continue;
+      if (!reads_each_once(*block, sum))
+        return std::nullopt;
+      bool inner = block->body.buffer->role == Role::temporary;
+      if (inner && block->body.buffer->scope == Scope::global) {
+        s.compute_inline({block->id});
+        again = true;
+        break;
+      }
+      results.push_back({block->id});
+    }
+  }
+  return results.empty() ? std::nullopt : std::optional(results);
+}
+
+/// Makes a cache of the sum, and returns its results: what stores it, and the stages that can read the cache
+/// instead of what was stored.
+std::vector<BlockRef> stored_and_read(Schedule &s, BlockRef sum, Scope scope) {
+  const Buffer buffer = block_of(s, sum).body.buffer;
+  BlockRef stored = s.cache_write(sum, scope);
+  Schedule trial = s;
+  try {
+    for (const Block *block : blocks_of(s.program().body))
+      if (block->body.buffer != buffer && reads(*block, buffer) && reads_each_once(*block, buffer))
+        trial.share_cache({block->id}, stored);
+  } catch (const ScheduleError &) { // it reads what was stored, in a kernel of its own
+    return {stored};
+  }
+  auto results = results_of(trial, block_of(trial, sum).body.buffer);
+  if (!results)
+    return {stored};
+  s = std::move(trial);
+  return *results;
+}
+
+/// The loops of the axes.
+std::vector<Loop> loops_of(const Schedule &s, BlockRef handle, const std::vector<Var> &axes) {
+  std::vector<Loop> loops;
+  const Block &block = block_of(s, handle);
+  for (const Var &axis : axes) {
+    const IterVar &iter = *std::ranges::find(block.iters, axis, &IterVar::var);
+    const Var *loop = iter.binding.as<Var>();
+    if (!loop)
+      refuse(handle,
+             fmt::format("has the axis {}, whose loop was split or fused; use library::product before other "
+                         "directives",
+                         axis->name));
+    loops.push_back({*loop});
+  }
+  return loops;
+}
+
+/// Fuses the loops to one.
+Loop fuse_all(Schedule &s, const std::vector<Loop> &loops) {
+  Loop all = loops.front();
+  for (std::size_t n = 1; n < loops.size(); ++n)
+    all = s.fuse(all, loops[n]);
+  return all;
+}
+
+/// Reorders the loops of the block to these groups, fuses each, and makes an axis of each.
+std::vector<Loop> group_loops(Schedule &s, BlockRef block, const std::vector<std::vector<Var>> &groups) {
+  std::vector<Loop> order, fused;
+  std::vector<std::vector<Loop>> loops;
+  for (const std::vector<Var> &group : groups) {
+    loops.push_back(loops_of(s, block, group));
+    order.insert(order.end(), loops.back().begin(), loops.back().end());
+  }
+  s.reorder(order);
+  for (const std::vector<Loop> &group : loops)
+    fused.push_back(fuse_all(s, group));
+  s.axes_from_loops(block);
+  return fused;
+}
+
+const Load &read_of(const Block &block, const Buffer &buffer) {
+  std::vector<const Load *> loads = loads_of(block);
+  return **std::ranges::find(loads, buffer, &Load::buffer);
+}
+
+/// The axes of the result that index the sum as those of each group do.
+std::vector<std::vector<Var>> groups_of_result(const Block &result, const Buffer &sum, const Block &product,
+                                               const std::vector<std::vector<Var>> &groups) {
+  const Load &read = read_of(result, sum);
+  std::vector<std::vector<Var>> mapped;
+  for (const std::vector<Var> &group : groups) {
+    mapped.emplace_back();
+    for (const Var &axis : group)
+      mapped.back().push_back(*read.indices[dimension_of(product.body.indices, axis)].as<Var>());
+  }
+  return mapped;
+}
+
+/// The stage that computes the buffer, if it can be inlined into its only reader. A reduction, and what several
+/// blocks read, stay arrays.
+const Block *stage_of(const Schedule &s, const Buffer &buffer) {
+  if (buffer->role != Role::temporary || buffer->scope != Scope::global)
+    return nullptr;
+  const Block *writer = nullptr;
+  std::size_t writers = 0, readers = 0;
+  for (const Block *block : blocks_of(s.program().body)) {
+    if (block->body.buffer == buffer)
+      writer = block, ++writers;
+    else
+      readers += reads(*block, buffer);
+  }
+  return writers == 1 && readers == 1 && !writer->reduces() ? writer : nullptr;
+}
+
+/// Whether the accesses are those of a product of two matrices, or of two batches of them, whose dimensions are
+/// the axes in their order.
+bool are_matrices(const Block &product, const std::array<const Load *, 2> &factors,
+                  const std::vector<std::vector<Var>> &spatial, const std::vector<Var> &reduction) {
+  if (factors[0]->buffer == factors[1]->buffer || reduction.size() != 1)
+    return false;
+  std::vector<Var> axes;
+  for (const std::vector<Var> &group : spatial) {
+    if (group.size() != 1)
+      return false;
+    axes.push_back(group[0]);
+  }
+  auto is = [](const Expr &index, const Var &axis) { return same(index, Expr(axis)); };
+  if (!std::ranges::equal(product.body.indices, axes, is) ||
+      !std::ranges::equal(std::span(product.iters).first(axes.size()), axes, {}, &IterVar::var))
+    return false;
+  std::size_t batches = axes.size() - 2;
+  for (const Load *factor : factors)
+    if (factor->mask.exists() || !are_axes(factor->indices) || factor->indices.size() != batches + 2 ||
+        factor->buffer->role == Role::temporary || (batches == 1 && !is(factor->indices[0], axes[0])))
+      return false;
+  return true;
+}
+
+} // namespace
+
+Contraction contraction(Schedule &schedule, BlockRef handle, Scope scope) {
+  Schedule s = schedule;
+  Contraction c;
+  c.sum = handle;
+  std::array<const Load *, 2> factors = factors_of(handle, block_of(s, handle));
+  Axes axes = classify(handle, block_of(s, handle), factors);
+  const Buffer buffer = block_of(s, handle).body.buffer;
+  if (!are_axes(block_of(s, handle).body.indices))
+    refuse(handle, fmt::format("writes {}, expected one axis for each index",
+                               to_string(load(buffer, block_of(s, handle).body.indices))));
+
+  std::optional<std::vector<BlockRef>> results;
+  if (buffer->role == Role::temporary) {
+    Schedule trial = s;
+    results = results_of(trial, buffer);
+    if (results)
+      s = std::move(trial);
+  }
+  c.results = results ? *results : stored_and_read(s, handle, scope);
+  const Block product = block_of(s, handle);
+  const Buffer sum = product.body.buffer;
+  Bounds bounds = bounds_of(product);
+
+  // The columns are the neighbours in the first result.
+  const Block &first = block_of(s, c.results.front());
+  if (const Var *column = neighbours(first.body.indices, first.iters, bounds_of(first))) {
+    const Load &read = read_of(first, sum);
+    if (std::ranges::any_of(axes.rows, [&](const Var &row) {
+          return same(read.indices[dimension_of(product.body.indices, row)], Expr(*column));
+        })) {
+      std::swap(axes.rows, axes.columns);
+      std::swap(factors[0], factors[1]);
+    }
+  }
+  std::array<const Var *, 2> last{};
+  for (std::size_t n = 0; n < 2; ++n) {
+    last[n] = neighbours(factors[n]->indices, product.iters, bounds);
+    c.operands[n].along_k = !last[n] || std::ranges::find(n == 0 ? axes.rows : axes.columns, *last[n]) ==
+                                            (n == 0 ? axes.rows : axes.columns).end();
+  }
+  sort_by(axes.batch, product.body.indices);
+  sort_by(axes.rows, factors[0]->indices);
+  sort_by(axes.columns, factors[1]->indices);
+  sort_by(axes.reduction, factors[c.operands[0].along_k || !c.operands[1].along_k ? 0 : 1]->indices);
+  std::vector<std::vector<Var>> spatial;
+  if (!axes.batch.empty())
+    spatial.push_back(axes.batch);
+  spatial.insert(spatial.end(), {axes.rows, axes.columns});
+  bool matrices = are_matrices(product, factors, spatial, axes.reduction);
+  // The copies have the order of the axes of the sum, in which rows are before columns.
+  bool k_first = !c.operands[0].along_k && !c.operands[1].along_k;
+  bool k_last = c.operands[1].along_k;
+  for (std::size_t n = 0; n < 2; ++n) {
+    Operand &operand = c.operands[n];
+    operand.buffer = factors[n]->buffer->name;
+    operand.is_matrix = matrices;
+    operand.k_last = matrices ? operand.along_k : n == 0 ? !k_first : k_last;
+    operand.computed = stage_of(s, factors[n]->buffer) != nullptr;
+    const std::vector<Var> &group = operand.along_k ? axes.reduction : spatial[spatial.size() - 2 + n];
+    if (last[n] && group.back() == *last[n])
+      operand.width = std::max<std::int64_t>(
+          1, width_of(factors[n]->buffer, factors[n]->indices, factors[n]->mask,
+                      *std::ranges::find(product.iters, *last[n], &IterVar::var), 16, bounds));
+  }
+  c.dtype = factors[0]->buffer->dtype;
+
+  std::vector<std::vector<std::vector<Var>>> groups_of_results;
+  c.width = 16;
+  for (BlockRef result : c.results) {
+    const Block &block = block_of(s, result);
+    groups_of_results.push_back(groups_of_result(block, sum, product, spatial));
+    c.width = std::min(c.width, width_of(block, groups_of_results.back().back().back()));
+  }
+  std::vector<Loop> loops;
+  if (matrices) {
+    for (const std::vector<Var> &group : spatial)
+      loops.push_back(loops_of(s, handle, group)[0]);
+    c.k = loops_of(s, handle, axes.reduction)[0];
+  } else {
+    std::vector<std::vector<Var>> groups = spatial;
+    std::ptrdiff_t at = std::ssize(groups) - (k_first ? 2 : k_last ? 0 : 1);
+    groups.insert(groups.begin() + at, axes.reduction);
+    loops = group_loops(s, handle, groups);
+    c.k = loops[static_cast<std::size_t>(at)];
+    loops.erase(loops.begin() + at);
+  }
+  c.j = loops.back();
+  c.i = loops[loops.size() - 2];
+  if (loops.size() == 3)
+    c.batch = loops[0];
+  for (std::size_t n = 0; n < c.results.size(); ++n) {
+    std::vector<Var> wanted;
+    for (const std::vector<Var> &group : groups_of_results[n])
+      wanted.insert(wanted.end(), group.begin(), group.end());
+    bool in_order = std::ranges::equal(block_of(s, c.results[n]).iters, wanted, {}, &IterVar::var);
+    if (!in_order || groups_of_results[n].size() != wanted.size())
+      group_loops(s, c.results[n], groups_of_results[n]);
+  }
+  schedule = std::move(s);
+  return c;
+}
+
+Copy copy_operand(Schedule &s, BlockRef reader, const Operand &operand, Scope scope) {
+  if (operand.is_matrix)
+    return {s.cache_read(reader, operand.buffer, scope), operand.width};
+  BlockRef copy = s.reindex_cache_read(reader, operand.buffer, scope);
+  if (!operand.computed)
+    return {copy, operand.width};
+  for (const Block *stage = nullptr;;) {
+    stage = nullptr;
+    for (const Load *access : loads_of(block_of(s, copy)))
+      if (!stage)
+        stage = stage_of(s, access->buffer);
+    if (!stage)
+      break;
+    s.compute_inline({stage->id});
+  }
+  const Block &block = block_of(s, copy);
+  return {copy,
+          width_of(block, block.iters[block.iters.size() - (operand.k_last == operand.along_k ? 1 : 2)].var)};
+}
+
+} // namespace nestsmith::library

@@ -1,0 +1,63 @@
+#pragma once
+/// Any contraction as a product of matrices: the axes are classified, fused to one of each kind, and the
+/// operands get an index for each. The schedules of `product.h` begin with it.
+///
+///   S[b, i, h, j] = sum over k, l of X[b, k, i, l, h] * W[l, j, k]
+///
+///   batch  axes of both operands          row     spatial axes of X only      b, i, h
+///   k      the reduction axes  k, l       column  spatial axes of W only      j
+
+#include "dsl/schedule/schedule.h"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace nestsmith::library {
+
+/// A factor of the terms: an element of a buffer for each row (or column) and each k.
+struct Operand {
+  std::string buffer;
+  /// A copy by `cache_read` has one dimension for the rows and one for k. Otherwise, `reindex_cache_read` makes
+  /// such a copy.
+  bool is_matrix = true;
+  bool k_last = true;    ///< k is the last dimension of the copy, not the rows
+  bool along_k = true;   ///< consecutive k are neighbours in memory, not consecutive rows
+  bool computed = false; ///< the copy computes its elements, because their stages were inlined into it
+  /// Elements that are neighbours in memory and start at a multiple of their number: a power of two. The number
+  /// of elements that one access of 16 bytes or less may take.
+  std::int64_t width = 1;
+};
+
+struct Contraction {
+  BlockRef sum;
+  /// The blocks that read the sum, element by element: they are placed where the sum is complete. All others
+  /// read these.
+  std::vector<BlockRef> results;
+  std::optional<Loop> batch;
+  Loop i, j, k;
+  std::array<Operand, 2> operands; ///< of rows and k, of columns and k
+  std::int64_t width = 1;          ///< as `Operand::width`, for the results along the columns
+  DType dtype;                     ///< of the operands, as they are stored
+};
+
+/// Rewrites the computation around `sum` to a product of matrices: axes are fused, stages that compute operands
+/// are inlined, and so are the stages between the sum and its results. If the sum is a parameter, or if a stage
+/// does more than read it element by element, the sum gets a cache in `scope`. A product of two matrices
+/// stays as it is.
+///
+/// Throws UserError (illegal_schedule) and leaves the schedule unchanged if the block is no contraction: it
+/// names the axis, or the access, that is in the way.
+Contraction contraction(Schedule &s, BlockRef sum, Scope scope);
+
+struct Copy {
+  BlockRef block;
+  std::int64_t width; ///< as `Operand::width`
+};
+/// Copies an operand of `reader`, the sum or a part of it, to `scope`. The last two dimensions of the copy are
+/// those of the matrix.
+Copy copy_operand(Schedule &s, BlockRef reader, const Operand &operand, Scope scope);
+
+} // namespace nestsmith::library

@@ -1,0 +1,90 @@
+#pragma once
+/// Schedules of contractions: of any number of batch, row, column and reduction axes in any order, with
+/// operands and results stored in any order. `contraction.h` says how they become products of matrices. All
+/// schedules are made of directives, so `show --step` prints each of them.
+///
+///   library::product(s, s.block("S"));                                  tiles for the dtype and the target
+///   library::product(s, s.block("S"), library::MatrixTiles{.warps = {2, 4}, …});
+///
+/// Each function throws UserError (illegal_schedule), and leaves the schedule unchanged, if it cannot schedule
+/// the block: the message names the axis or the access, or is that of the directive that was refused.
+
+#include "dsl/schedule/schedule.h"
+#include "schedules/grids.h"
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace nestsmith::library {
+
+/// What a schedule made, for directives that follow.
+struct Product {
+  BlockRef sum;
+  std::vector<BlockRef> results;
+  std::vector<BlockRef> tiles; ///< of the operands in shared memory
+  std::vector<Loop> blocks;    ///< over the tiles of the result, bound to blocks
+  Loop threads;                ///< bound to threadIdx.x, or to warps
+  Loop k_outer, k_inner;       ///< over the tiles along k, and inside of a tile
+};
+
+/// Results in the registers of threads. A thread has groups of 4 rows and groups of 4 columns. The tile of a
+/// block has warps * lanes * results rows, and columns. The lanes of a warp are a grid.
+struct RegisterTiles {
+  Grid warps = {2, 2}, lanes = {4, 8};
+  Grid results = {8, 8};   ///< of a thread: multiples of 4
+  bool zigzag = true;      ///< the two lowest bits of a lane count rows and columns: fewer clocks for each read
+  bool async = true;       ///< asynchronous copies, if elements have 4 bytes or more and the target has them
+  bool prefetch = true;    ///< without `async`: loads the next tiles to registers before they are needed
+  bool fragments = false;  ///< loads the operands of the next k while this one is used
+  bool joined = false;     ///< and those of the first k of the next tile; needs `async` and `fragments`
+  bool spread = false;     ///< starts a part of the copies in each step of k; needs `joined`
+  bool columns = false;    ///< a thread computes column by column
+  bool snake = false;      ///< every second row or column in reverse
+  bool last_k = false;     ///< the last tile of k gets code of its own
+  std::int64_t k = 16;     ///< extent of the tiles along k
+  std::int64_t group = 1;  ///< consecutive blocks compute a column of this many tiles
+  std::int64_t stages = 3; ///< tiles in flight, with `async`
+  std::int64_t split_k = 1; ///< blocks that share a tile, each with a part of k; without a batch
+  std::int64_t blocks = 0;  ///< resident blocks on a multiprocessor; 0: not stated
+  std::int64_t width = 4;   ///< elements of one access, at most; 1: scalars
+
+  std::int64_t threads() const { return warps[0] * warps[1] * lanes[0] * lanes[1]; }
+  std::int64_t tile(std::size_t side) const { return warps[side] * lanes[side] * results[side]; }
+};
+Product product(Schedule &s, BlockRef sum, const RegisterTiles &tiles);
+
+/// The source of the operands of a warp.
+enum class Source : std::uint8_t {
+  global,  ///< loads of each lane from global memory
+  shared,  ///< loads of each lane from tiles in shared memory
+  ldmatrix ///< tiles in shared memory, by `ldmatrix`, if the elements have 2 bytes or k is the last dimension
+           ///< of the tile; otherwise loads
+};
+
+/// Results in the fragments of warps, by the matrix instructions of a warp (`mma.sync`): for operands of f16,
+/// bf16, tf32, i8 and u8.
+struct MatrixTiles {
+  Grid warps = {1, 1};    ///< of a thread block
+  Grid results = {16, 8}; ///< of a warp: multiples of 16 and of 8
+  std::int64_t steps = 1; ///< instructions along k in one tile
+  Source source = Source::ldmatrix;
+  bool swizzled = true;    ///< the tiles in shared memory: no bank conflicts, if rows have a power of two bytes
+  std::int64_t stages = 1; ///< more than 1: asynchronous copies of stages - 1 tiles are in flight
+  bool ahead = false;     ///< loads the operands of the next step while the matrix units use those of this step
+  bool joined = false;    ///< and the operands of the first step of the next tile; needs `ahead` and stages
+  bool late = false;      ///< starts the copies after the multiplications, or before those of the last step
+  bool snake = false;     ///< every second row of instructions in reverse: it starts with the last operand of B
+  std::int64_t group = 1; ///< consecutive blocks compute a column of this many tiles
+  std::int64_t blocks = 0; ///< resident blocks on a multiprocessor; 0: not stated
+  std::int64_t width = 16; ///< elements of one access, at most; 1: scalars
+
+  std::int64_t tile(std::size_t side) const { return warps[side] * results[side]; }
+};
+Product product(Schedule &s, BlockRef sum, const MatrixTiles &tiles);
+
+/// Chooses the tiles: matrix units, if the operands have a dtype that they multiply and the target has them,
+/// and tiles that are small enough for the shape to give each multiprocessor work.
+Product product(Schedule &s, BlockRef sum);
+
+} // namespace nestsmith::library

@@ -1,0 +1,186 @@
+#include "schedules/library/contraction.h"
+#include "schedules/library/parts.h"
+#include "schedules/library/product.h"
+
+#include "dsl/expr/error.h"
+#include "schedules/fetch.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <numeric>
+
+namespace nestsmith::library {
+
+namespace {
+
+constexpr std::int64_t elements = 4; ///< consecutive rows, or columns, of one access
+
+void check(BlockRef sum, const RegisterTiles &tiles, const Contraction &c) {
+  auto refuse = [&](const std::string &why) {
+    throw UserError(ExitCode::illegal_schedule,
+                    fmt::format("library::product: block {}: {}", Schedule::name(sum), why));
+  };
+  for (std::size_t side : {0, 1})
+    if (tiles.results[side] < 1 || tiles.results[side] % elements != 0)
+      refuse(fmt::format("got {}x{} results of a thread, expected multiples of {}", tiles.results[0],
+                         tiles.results[1], elements));
+  if (tiles.split_k > 1 && c.batch)
+    refuse("got a split of k for a batch of products, whose blocks use all axes of the grid; use split_k = 1");
+}
+
+/// The tile of an operand in shared memory, and its elements in registers on the way there.
+struct Tile {
+  BlockRef shared;
+  std::optional<BlockRef> registers;
+  std::int64_t width = 1;
+};
+
+Tile tile_of(Schedule &s, BlockRef reader, const Operand &operand, bool through_registers) {
+  if (operand.is_matrix || !through_registers) {
+    Copy copy = copy_operand(s, reader, operand, Scope::shared);
+    return {copy.block, std::nullopt, copy.width};
+  }
+  Copy registers = copy_operand(s, reader, operand, Scope::local);
+  return {s.cache_read(reader, s.name(registers.block), Scope::shared), registers.block, registers.width};
+}
+
+/// The last of the blocks that share a tile adds their parts of the sum, and computes the results from it. A
+/// thread takes groups of 4 columns, `columns` consecutive threads take consecutive groups of a row.
+void add_parts(Schedule &s, const Contraction &c, Loop tile, Loop part, std::int64_t threads,
+               std::int64_t columns, bool vectors, bool stored) {
+  s.reverse_compute_at(c.sum, tile);
+  s.bind(part, Axis::block_z);
+  s.last_block(part);
+  std::vector<Loop> below = s.loops_below(c.sum, tile);
+  Loop k = below[2];
+  auto [i_step, i_thread] = s.split(below[0], {infer, threads / columns});
+  auto [j_step, j_thread, element] = s.split(below[1], {infer, columns, elements});
+  s.reorder({i_step, j_step, i_thread, j_thread, k, element});
+  auto thread = s.fuse(i_thread, j_thread);
+  for (BlockRef result : c.results)
+    s.reverse_compute_at(result, thread);
+  s.bind(thread, Axis::thread_x);
+  s.unroll(k);
+  by_vectors(s, {element}, vectors);
+  for (BlockRef result : c.results)
+    by_vectors(s, s.loops_below(result, thread), stored);
+}
+
+Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles) {
+  Contraction c = contraction(s, sum, Scope::local);
+  check(sum, tiles, c);
+  const auto &[warps, lanes, results, zigzag, async_wanted, prefetch, fragments, joined, spread, columns, snake,
+               last_k, bk, group, stages, split_k, blocks, width] = tiles;
+  const DType stored = c.dtype;
+  const bool vectors = width >= elements && byte_size(stored) * elements <= 16,
+             vector_results = width >= elements && c.width >= elements;
+  // Elements of less than 4 bytes are too narrow to be transposed by asynchronous copies.
+  const bool async = async_wanted && byte_size(stored) >= 4 && s.target().arch.has(Feature::cp_async) &&
+                     std::ranges::none_of(c.operands, &Operand::computed);
+  const std::int64_t low = zigzag ? 2 : 1;
+  const bool whole_rows = is_multiple(s, c.i, tiles.tile(0) * group),
+             whole_columns = is_multiple(s, c.j, tiles.tile(1));
+  if (find_block(s.program().body, sum.id)->body.buffer->scope == Scope::global)
+    s.set_scope(c.sum, Scope::local);
+  auto [i_block, i_group, i_warp, i_high, i_low, i_elem] =
+      s.split(c.i, {infer, results[0] / elements, warps[0], lanes[0] / low, low, elements});
+  auto [j_block, j_group, j_warp, j_high, j_low, j_elem] =
+      s.split(c.j, {infer, results[1] / elements, warps[1], lanes[1] / low, low, elements});
+  std::vector<std::int64_t> depths = {infer, bk};
+  if (split_k > 1)
+    depths.insert(depths.begin(), split_k);
+  std::vector<Loop> of_k = s.split(c.k, depths);
+  Loop part = of_k.front(), k_outer = *(of_k.end() - 2), k_inner = of_k.back();
+  BlockRef product = c.sum;                  // what the threads multiply,
+  std::vector<BlockRef> written = c.results; // and what they write
+  std::vector<Loop> order = {i_block, j_block, i_warp,  j_warp,  i_high, j_high,  i_low,
+                             j_low,   k_outer, k_inner, i_group, i_elem, j_group, j_elem};
+  if (split_k > 1) {
+    product = s.rfactor(part);
+    written = {s.cache_write(product, Scope::local)};
+    order.insert(order.begin() + 2, part);
+  }
+  if (c.batch)
+    order.insert(order.begin(), *c.batch);
+  s.reorder(order);
+  std::vector<Loop> results_of_thread = {i_group, i_elem, j_group, j_elem};
+  if (columns)
+    s.reorder(results_of_thread = {j_group, j_elem, i_group, i_elem});
+  auto thread = i_warp;
+  for (const Loop &loop : {j_warp, i_high, j_high, i_low, j_low})
+    thread = s.fuse(thread, loop);
+  for (BlockRef result : written)
+    s.reverse_compute_at(result, thread);
+  auto grid = bind_grid(s, c.batch, i_block, j_block, group);
+  s.bind(thread, Axis::thread_x);
+  std::vector<BlockRef> copies, tiles_of_k;
+  bool in_flight = async;
+  for (std::size_t side : {0, 1}) {
+    const Operand &operand = c.operands[side];
+    Tile tile = tile_of(s, product, operand, !async);
+    auto fragment = s.cache_read(product, s.name(tile.shared), Scope::local);
+    s.compute_at(fragment, k_inner);
+    bool by_four = tiles.tile(side) * bk % (elements * tiles.threads()) == 0;
+    TileFetch fetch{.by_k = operand.k_last,
+                    .across = operand.k_last != operand.along_k,
+                    .vectors = vectors && by_four && tile.width >= elements};
+    if (async) {
+      in_flight = fetch_async(s, tile.shared, k_outer, tiles.threads(), fetch) && in_flight;
+    } else {
+      BlockRef registers =
+          tile.registers ? *tile.registers : s.cache_read(tile.shared, operand.buffer, Scope::local);
+      fetch_through_registers(s, tile.shared, registers, k_outer, tiles.threads(), fetch);
+    }
+    by_vectors(s, s.loops_below(fragment, k_inner), byte_size(stored) * elements <= 16);
+    copies.push_back(fragment);
+    tiles_of_k.push_back(tile.shared);
+  }
+  s.unroll(k_inner);
+  for (const Loop &loop : results_of_thread)
+    s.unroll(loop);
+  if (snake) // the operands that one row or column used last are the first ones of the next
+    for (std::size_t inner : {2, 3})
+      s.snake(results_of_thread[1], results_of_thread[inner]);
+  if (fragments) // loads the operands of the next k while this one is used
+    s.pipeline(k_inner, {{copies[0], 0, 0}, {copies[1], 0, 1}, {product, 1, 2}});
+  const bool spreads = in_flight && joined && spread;
+  if (in_flight)
+    s.pipeline(k_outer, {{tiles_of_k[0], 0, spreads ? 1 : 0},
+                         {tiles_of_k[1], 0, spreads ? 2 : 1},
+                         {copies[0], stages - 1, spreads ? 0 : 2},
+                         {copies[1], stages - 1, spreads ? 0 : 2},
+                         {product, stages - 1, spreads ? 0 : 2}});
+  else if (prefetch)
+    s.double_buffer(k_outer);
+  if (in_flight && joined && fragments)
+    s.join_pipelines(k_inner);
+  if (spreads)
+    for (const BlockRef &tile : tiles_of_k)
+      s.spread(s.loops_below(tile, k_outer)[0]);
+  for (BlockRef result : written)
+    by_vectors(s, s.loops_below(result, thread), split_k > 1 ? vectors : vector_results);
+  if (split_k > 1)
+    add_parts(s, c, grid.back(), part, tiles.threads(), std::gcd(tiles.tile(1) / elements, tiles.threads()),
+              vectors, vector_results);
+  if (last_k)
+    s.partition(k_outer);
+  bool one_loop = grid.size() == 1;
+  if (!whole_rows || (one_loop && !whole_columns))
+    s.partition(grid.front());
+  if (!one_loop && !whole_columns)
+    s.partition(grid.back());
+  if (blocks > 0)
+    s.launch_bounds(blocks);
+  return {c.sum, c.results, tiles_of_k, grid, thread, k_outer, k_inner};
+}
+
+} // namespace
+
+Product product(Schedule &s, BlockRef sum, const RegisterTiles &tiles) {
+  Schedule copy = s;
+  Product made = schedule_product(copy, sum, tiles);
+  s = std::move(copy);
+  return made;
+}
+
+} // namespace nestsmith::library

@@ -1,0 +1,276 @@
+/// Tests `library::product`: contractions of any axes, in any order, are scheduled and are right.
+
+#include "lowering/lower.h"
+#include "runtime/check/check.h"
+#include "runtime/check/sim_executor.h"
+#include "schedules/library/product.h"
+#include "tests/contains.h"
+#include "tests/dsl/support.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <functional>
+#include <gtest/gtest.h>
+#include <random>
+
+namespace nestsmith {
+namespace {
+
+using library::MatrixTiles;
+using library::RegisterTiles;
+using test::contains;
+
+DType sum_of(DType dtype) {
+  return dtype == DType::i8     ? DType::i32
+         : dtype == DType::u16  ? DType::u32
+         : byte_size(dtype) < 4 ? DType::f32
+                                : dtype;
+}
+
+/// "" if the schedule is right.
+std::string checked(const Schedule &s) {
+  if (auto owed = s.obligations(); !owed.empty())
+    return owed.front().message;
+  SimExecutor simulator;
+  CheckResult result = check(s, lower(s), simulator);
+  return result.passed ? "" : result.messages().front();
+}
+
+/// A contraction that is drawn from all: 0 to 2 axes of the batch, 1 or 2 of the rows, of the columns and of
+/// the reduction, and operands and a sum whose dimensions are in any order. The sum may be an output, or read
+/// by stages, and the first operand may be a stage.
+struct Drawn {
+  Program program;
+  std::string text;
+};
+
+class Contractions {
+public:
+  explicit Contractions(unsigned seed) : random_(seed) {}
+
+  Drawn draw(DType dtype) {
+    Workload w("drawn");
+    std::vector<Axis> batch = axes("b", below(3)), rows = axes("i", 1 + below(2)),
+                      columns = axes("j", 1 + below(2));
+    std::vector<Reduce> reduced;
+    std::vector<Axis> k;
+    for (std::size_t n = 0, count = 1 + below(2); n < count; ++n) {
+      std::int64_t extent = pick({1, 2, 3, 5, 8, 17, 20});
+      reduced.push_back(reduce_axis(fmt::format("k{}", n), extent));
+      k.push_back({fmt::format("k{}", n), extent, reduced.size() - 1, true});
+    }
+    auto x = shuffled({batch, rows, k}), y = shuffled({batch, k, columns}),
+         z = shuffled({batch, rows, columns});
+    auto out = z;
+    std::ranges::shuffle(out, random_);
+    const DType wide = sum_of(dtype);
+    std::string text = fmt::format("{} S[{}] of X[{}], W[{}]", name(dtype), names(z), names(x), names(y));
+    Tensor X = w.placeholder("X", extents(x), dtype), W = w.placeholder("W", extents(y), dtype);
+    bool computed = below(3) == 0;
+    Tensor A = !computed
+                   ? X
+                   : w.compute("A", extents(x), list(x, "a"), [&](const std::vector<Expr> &at) -> Definition {
+                       return cast(dtype, max(cast(wide, load(X.buffer(), at)), cast(wide, Expr(1))));
+                     });
+    Tensor S = w.compute("S", extents(z), list(z, "s"), [&](const std::vector<Expr> &at) -> Definition {
+      auto index = [&](const std::vector<Axis> &axes) {
+        std::vector<Expr> indices;
+        for (const Axis &axis : axes)
+          indices.push_back(axis.summed ? Expr(reduced[axis.number]) : at[position(z, axis)]);
+        return indices;
+      };
+      return sum(cast(wide, load(A.buffer(), index(x))) * cast(wide, load(W.buffer(), index(y))), reduced);
+    });
+    auto read = [&](const std::vector<Axis> &axes, const std::vector<Expr> &at) {
+      std::vector<Expr> indices;
+      for (const Axis &axis : z)
+        indices.push_back(at[position(axes, axis)]);
+      return load(S.buffer(), indices);
+    };
+    text += computed ? ", computed" : "";
+    switch (below(4)) {
+    case 0:
+      return {w.output({S}), text};
+    case 1: {
+      Tensor T = w.compute("T", extents(out), list(out, "t"), [&](const std::vector<Expr> &at) -> Definition {
+        return read(out, at) + cast(wide, Expr(1));
+      });
+      Tensor Y = w.compute("Y", extents(out), list(out, "y"), [&](const std::vector<Expr> &at) -> Definition {
+        return max(load(T.buffer(), at), cast(wide, Expr(0)));
+      });
+      return {w.output({Y}), text + fmt::format(", Y[{}]", names(out))};
+    }
+    case 2: {
+      Tensor Y = w.compute("Y", extents(out), list(out, "y"), [&](const std::vector<Expr> &at) -> Definition {
+        return read(out, at) * cast(wide, Expr(2));
+      });
+      Tensor Z = w.compute("Z", extents(z), list(z, "z"), [&](const std::vector<Expr> &at) -> Definition {
+        return read(z, at) + cast(wide, Expr(3));
+      });
+      return {w.output({Y, Z}), text + fmt::format(", Y[{}], Z", names(out))};
+    }
+    default: {
+      Tensor Y = w.compute("Y", extents(out), list(out, "y"), [&](const std::vector<Expr> &at) -> Definition {
+        return read(out, at) * cast(wide, Expr(2));
+      });
+      return {w.output({S, Y}), text + fmt::format(", S, Y[{}]", names(out))};
+    }
+    }
+  }
+
+private:
+  struct Axis {
+    std::string name;
+    std::int64_t extent;
+    std::size_t number = 0;
+    bool summed = false;
+  };
+
+  std::size_t below(std::size_t n) { return random_() % n; }
+  std::int64_t pick(std::vector<std::int64_t> values) { return values[below(values.size())]; }
+  std::vector<Axis> axes(const char *name, std::size_t count) {
+    std::vector<Axis> result;
+    for (std::size_t n = 0; n < count; ++n)
+      result.push_back(
+          {fmt::format("{}{}", name, n), name[0] == 'b' ? pick({1, 2, 3}) : pick({1, 3, 8, 12, 17})});
+    return result;
+  }
+  std::vector<Axis> shuffled(const std::vector<std::vector<Axis>> &groups) {
+    std::vector<Axis> all;
+    for (const auto &group : groups)
+      all.insert(all.end(), group.begin(), group.end());
+    std::ranges::shuffle(all, random_);
+    return all;
+  }
+  static std::vector<Expr> extents(const std::vector<Axis> &axes) {
+    std::vector<Expr> result;
+    for (const Axis &axis : axes)
+      result.emplace_back(axis.extent);
+    return result;
+  }
+  static std::vector<std::string> list(const std::vector<Axis> &axes, const std::string &prefix) {
+    std::vector<std::string> result;
+    for (const Axis &axis : axes)
+      result.push_back(prefix + axis.name);
+    return result;
+  }
+  static std::string names(const std::vector<Axis> &axes) {
+    std::string text;
+    for (const Axis &axis : axes)
+      text += fmt::format("{}{}:{}", text.empty() ? "" : ", ", axis.name, axis.extent);
+    return text;
+  }
+  static std::size_t position(const std::vector<Axis> &axes, const Axis &axis) {
+    return static_cast<std::size_t>(std::ranges::find(axes, axis.name, &Axis::name) - axes.begin());
+  }
+
+  std::mt19937 random_;
+};
+
+class DrawnContractions : public testing::TestWithParam<unsigned> {};
+
+TEST_P(DrawnContractions, AreRight) {
+  Contractions contractions(GetParam());
+  for (DType dtype : {DType::f32, DType::f16, DType::u32, DType::i8}) {
+    Drawn drawn = contractions.draw(dtype);
+    Schedule s(drawn.program);
+    try {
+      library::product(s, s.block("S"));
+    } catch (const UserError &error) {
+      FAIL() << drawn.text << ": " << error.what();
+    }
+    EXPECT_EQ(checked(s), "") << drawn.text;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, DrawnContractions, testing::Range(0U, 6U));
+
+/// Expects that the block S of the program is refused, and that the schedule stays as it is.
+void expect_refused_product(
+    const Program &program, const std::string &message,
+    const std::function<void(Schedule &)> &before = [](Schedule &) {}, const RegisterTiles &tiles = {}) {
+  Schedule s(program);
+  before(s);
+  std::size_t steps = s.trace().size();
+  try {
+    library::product(s, s.block("S"), tiles);
+    ADD_FAILURE() << "expected a refusal with " << message;
+  } catch (const UserError &error) {
+    EXPECT_TRUE(contains(error.what(), message)) << error.what();
+    EXPECT_EQ(error.code(), ExitCode::illegal_schedule);
+  }
+  EXPECT_EQ(s.trace().size(), steps);
+}
+
+Program
+with_sum(const std::function<Definition(const Tensor &, const Tensor &, const Reduce &, Expr, Expr)> &f) {
+  Workload w("refused");
+  Tensor X = w.placeholder("X", {8, 8}), W = w.placeholder("W", {8, 8});
+  Reduce k = reduce_axis("k", 8);
+  return w.output({w.compute("S", {8, 8}, {"i", "j"}, [&](Expr i, Expr j) { return f(X, W, k, i, j); })});
+}
+
+TEST(LibraryProductRefuses, WhatIsNoProductOfMatrices) {
+  expect_refused_product(
+      with_sum([](auto &X, auto &, auto &, Expr i, Expr j) { return Definition(X(i, j) + 1); }),
+      "library::product: block S does not reduce");
+  expect_refused_product(
+      with_sum([](auto &X, auto &, auto &k, Expr i, Expr) { return sum(X(i, k), k); }),
+      "block S has terms of 1 elements, expected two; compute each factor in a stage of its own");
+  expect_refused_product(
+      with_sum([](auto &X, auto &W, auto &k, Expr i, Expr) { return sum(X(i, k) * W(k, i), k); }),
+      "block S has the axis j, on which no factor of its terms depends");
+  expect_refused_product(
+      with_sum([](auto &X, auto &W, auto &k, Expr i, Expr j) { return sum(X(i, j) * W(k, j), k); }),
+      "block S has no axis on which only W[…] depends, so it is no product of matrices");
+}
+
+TEST(LibraryProductRefuses, LoopsThatWereSplit) {
+  expect_refused_product(
+      with_sum([](auto &X, auto &W, auto &k, Expr i, Expr j) { return sum(X(i, k) * W(j, k), k); }),
+      "block S has the axis i, whose loop was split or fused; use library::product before other directives",
+      [](Schedule &s) {
+        s.split(s.loop("i"), {infer, 4});
+      });
+}
+
+TEST(LibraryProductRefuses, TilesThatAreNone) {
+  Program program =
+      with_sum([](auto &X, auto &W, auto &k, Expr i, Expr j) { return sum(X(i, k) * W(k, j), k); });
+  expect_refused_product(program, "got 6x8 results of a thread, expected multiples of 4", [](Schedule &) {},
+                         {.results = {6, 8}});
+}
+
+TEST(LibraryProduct, TakesTilesAndReturnsHandles) {
+  Program program =
+      with_sum([](auto &X, auto &W, auto &k, Expr i, Expr j) { return sum(X(k, i) * W(j, k), k); });
+  for (const RegisterTiles &tiles :
+       {RegisterTiles{.warps = {1, 1}, .results = {4, 4}, .async = false}, RegisterTiles{.prefetch = false},
+        RegisterTiles{.results = {4, 8}, .fragments = true, .joined = true, .group = 2},
+        RegisterTiles{.warps = {1, 1}, .results = {4, 4}, .k = 4, .split_k = 2}}) {
+    Schedule s(program);
+    library::Product made = library::product(s, s.block("S"), tiles);
+    EXPECT_EQ(made.tiles.size(), 2U);
+    EXPECT_EQ(s.extent(made.k_inner), tiles.k);
+    EXPECT_EQ(checked(s), "");
+  }
+}
+
+TEST(LibraryProduct, UsesMatrixUnitsWhereTheTargetHasThem) {
+  Workload w("halves");
+  Tensor X = w.placeholder("X", {32, 16}, DType::f16), W = w.placeholder("W", {16, 8}, DType::f16);
+  Reduce k = reduce_axis("k", 16);
+  Program program = w.output({w.compute("S", {32, 8}, {"i", "j"}, [&](Expr i, Expr j) {
+    return sum(cast(DType::f32, X(i, k)) * cast(DType::f32, W(k, j)), k);
+  })});
+  auto calls = [&](const char *arch) {
+    Schedule s(program, make_target(arch));
+    library::product(s, s.block("S"));
+    return std::ranges::count_if(s.trace(), [](const Directive &d) { return d.op == "tensorize"; });
+  };
+  EXPECT_GT(calls("sm_80"), 0);
+  EXPECT_EQ(calls("sm_70"), 0);
+}
+
+} // namespace
+} // namespace nestsmith
