@@ -17,6 +17,7 @@
 ///                             with_async_copies
 ///   any contraction           library::product, RegisterTiles, MatrixTiles; library::contraction and the parts of
 ///                             schedules/library, for schedules of your own
+///   any program               library::schedule; elementwise, transpose, reduction and fallback for one block
 ///   the command line          Rung, cli_main
 ///   errors                    UserError, ScheduleError
 
@@ -38,6 +39,7 @@
 #include "schedules/library/fragments.h"
 #include "schedules/library/parts.h"
 #include "schedules/library/product.h"
+#include "schedules/library/program.h"
 #include "schedules/matvecs/matvecs.h"
 #include "schedules/reductions/reductions.h"
 #include "schedules/rows/rows.h"

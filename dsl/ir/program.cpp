@@ -297,6 +297,14 @@ std::vector<const Load *> loads_of(const Block &block) {
   return loads;
 }
 
+bool is_same_access(const Load &a, const Load &b) {
+  auto equal = [](const Expr &x, const Expr &y) {
+    return x.exists() == y.exists() && (!x.exists() || same(x, y));
+  };
+  return a.buffer == b.buffer && std::ranges::equal(a.indices, b.indices, same) && equal(a.mask, b.mask) &&
+         equal(a.fill, b.fill);
+}
+
 bool reads(const Block &block, const Buffer &buffer) {
   bool found = false;
   for_each_load(block, [&](const Load &x) { found = found || x.buffer == buffer; });

@@ -219,6 +219,8 @@ std::optional<Expr> term_of_sum(const Block &block);
 
 /// The loads in the values and the indices of a block's stores, in order.
 std::vector<const Load *> loads_of(const Block &block);
+/// Whether both read the same element, under the same mask and with the same fill.
+bool is_same_access(const Load &a, const Load &b);
 bool reads(const Block &block, const Buffer &buffer);
 /// Whether the block reads or writes the buffer.
 bool touches(const Block &block, const Buffer &buffer);

@@ -2,7 +2,7 @@
 
 #include "dsl/expr/error.h"
 #include "dsl/expr/expr_text.h"
-#include "dsl/hardware/vector_access.h"
+#include "schedules/library/accesses.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -19,20 +19,6 @@ namespace {
                   fmt::format("library::product: block {} {}", Schedule::name(sum), why));
 }
 
-const Block &block_of(const Schedule &s, BlockRef handle) {
-  const Block *block = find_block(s.program().body, s.block(Schedule::name(handle)).id);
-  internal_check(block != nullptr, "a handle of the schedule has no block");
-  return *block;
-}
-
-bool same_access(const Load &a, const Load &b) {
-  auto equal = [](const Expr &x, const Expr &y) {
-    return x.exists() == y.exists() && (!x.exists() || same(x, y));
-  };
-  return a.buffer == b.buffer && std::ranges::equal(a.indices, b.indices, same) && equal(a.mask, b.mask) &&
-         equal(a.fill, b.fill);
-}
-
 bool uses_axis(const Load &access, const Var &axis) {
   auto used = [&](const Expr &e) { return e.exists() && uses(e, axis); };
   return std::ranges::any_of(access.indices, used) || used(access.mask) || used(access.fill);
@@ -46,7 +32,7 @@ std::array<const Load *, 2> factors_of(BlockRef handle, const Block &block) {
   std::vector<const Load *> found;
   for (const Load *access : loads_of(block))
     if (access->buffer != block.body.buffer &&
-        std::ranges::none_of(found, [&](const Load *other) { return same_access(*access, *other); }))
+        std::ranges::none_of(found, [&](const Load *other) { return is_same_access(*access, *other); }))
       found.push_back(access);
   if (found.size() != 2)
     refuse(handle,
@@ -98,69 +84,6 @@ std::size_t dimension_of(const std::vector<Expr> &indices, const Var &axis) {
 /// In the order of the dimensions of the access, so that the last axis is that of neighbours, if there is one.
 void sort_by(std::vector<Var> &axes, const std::vector<Expr> &indices) {
   std::ranges::stable_sort(axes, {}, [&](const Var &axis) { return dimension_of(indices, axis); });
-}
-
-/// The axis whose consecutive values are neighbours in memory; null if there is none.
-const Var *neighbours(const std::vector<Expr> &indices, const std::vector<IterVar> &iters,
-                      const Bounds &bounds) {
-  for (const IterVar &iter : iters) {
-    if (indices.empty() || !uses(indices.back(), iter.var))
-      continue;
-    auto motion = motion_along(indices.back(), iter.var, 2, bounds);
-    bool elsewhere = std::any_of(indices.begin(), indices.end() - 1,
-                                 [&](const Expr &index) { return uses(index, iter.var); });
-    if (motion && motion->contiguous() && !elsewhere)
-      return &iter.var;
-  }
-  return nullptr;
-}
-
-Bounds bounds_of(const Block &block) {
-  Bounds bounds;
-  for (const IterVar &iter : block.iters)
-    bounds.set_extent(iter.var, iter.extent);
-  return bounds;
-}
-
-/// How many elements from a multiple of their number on an access takes at once, for consecutive values of the
-/// axis: at most `most`. 0: the access does not depend on the axis.
-std::int64_t width_of(const Buffer &buffer, const std::vector<Expr> &indices, const Expr &mask,
-                      const IterVar &axis, std::int64_t most, const Bounds &bounds) {
-  auto used = [&](const Expr &e) { return e.exists() && uses(e, axis.var); };
-  if (std::ranges::none_of(indices, used) && !used(mask))
-    return 0;
-  std::int64_t width = std::max<std::int64_t>(1, std::min<std::int64_t>(most, 16 / byte_size(buffer->dtype)));
-  auto fits = [&](std::int64_t n) {
-    if (n == 1)
-      return true;
-    auto motion = motion_along(indices.back(), axis.var, 2, bounds);
-    Expr rest = substitute(indices.back(), {{axis.var, Expr(0)}});
-    bool starts = motion && motion->contiguous() && is_multiple(rest, n, bounds);
-    bool others = std::any_of(indices.begin(), indices.end() - 1, used) || used(mask);
-    if (!starts || others || !is_multiple(axis.extent, n, bounds))
-      return false;
-    for (std::size_t d = 1; d < indices.size(); ++d)
-      if (!is_multiple(buffer->strides ? (*buffer->strides)[d - 1] : buffer->shape.back(), n, bounds))
-        return false;
-    return true;
-  };
-  while (!fits(width))
-    width /= 2;
-  return width;
-}
-
-/// The number of elements along the axis that the block can access at once in each of its accesses.
-std::int64_t width_of(const Block &block, const Var &axis) {
-  Bounds bounds = bounds_of(block);
-  auto iter = std::ranges::find(block.iters, axis, &IterVar::var);
-  std::int64_t width = std::max<std::int64_t>(1, 16 / byte_size(block.body.buffer->dtype));
-  width =
-      std::max<std::int64_t>(1, width_of(block.body.buffer, block.body.indices, Expr(), *iter, width, bounds));
-  for (const Load *access : loads_of(block))
-    if (access->buffer->role != Role::temporary || access->buffer->scope == Scope::global)
-      if (std::int64_t own = width_of(access->buffer, access->indices, access->mask, *iter, width, bounds))
-        width = own;
-  return width;
 }
 
 bool are_axes(const std::vector<Expr> &indices) {

@@ -1,9 +1,11 @@
-/// Tests `library::product`: contractions of any axes, in any order, are scheduled and are right.
+/// Tests `library`: contractions of any axes, in any order, and whole programs are scheduled and are right.
 
 #include "lowering/lower.h"
 #include "runtime/check/check.h"
 #include "runtime/check/sim_executor.h"
 #include "schedules/library/product.h"
+#include "schedules/library/program.h"
+#include "schedules/workloads.h"
 #include "tests/contains.h"
 #include "tests/dsl/support.h"
 
@@ -270,6 +272,65 @@ TEST(LibraryProduct, UsesMatrixUnitsWhereTheTargetHasThem) {
   };
   EXPECT_GT(calls("sm_80"), 0);
   EXPECT_EQ(calls("sm_70"), 0);
+}
+
+TEST(LibrarySchedule, SchedulesEveryWorkload) {
+  const std::pair<const char *, Shape> workloads[] = {
+      {"gemm", {33, 18, 7}},        {"gemm_nt", {33, 18, 7}},       {"gemm_tn", {33, 18, 7}},
+      {"gemm_tt", {33, 18, 7}},     {"gemm_bias_relu", {5, 6, 7}},  {"matmul", {1, 1, 1}},
+      {"accumulate_nt", {9, 8, 8}}, {"batched_gemm", {3, 9, 8, 7}}, {"softmax", {3, 70}},
+      {"online_softmax", {3, 70}},  {"layernorm", {3, 70}},         {"welford_layernorm", {3, 70}},
+      {"rmsnorm", {3, 70}},         {"transpose", {33, 65}},        {"gemv", {5, 1100}},
+      {"stencil", {9, 12}},         {"stencil_twice", {9, 12}},     {"vector_sum", {1000}},
+      {"shifted_relu", {1000}},     {"conv", {2, 4, 5, 3, 6}}};
+  for (const auto &[workload, shape] : workloads) {
+    Program program = find_workload(workload, shape, DType::f32).value();
+    Schedule s = library::schedule(program);
+    EXPECT_EQ(checked(s), "") << workload;
+    EXPECT_FALSE(s.trace().empty()) << workload;
+  }
+}
+
+/// Expects that `f` refuses the block Y of the program, and leaves the schedule as it is.
+void expect_refused_block(const Program &program, void (*f)(Schedule &, BlockRef), const std::string &message) {
+  Schedule s(program);
+  try {
+    f(s, s.block("Y"));
+    ADD_FAILURE() << "expected a refusal with " << message;
+  } catch (const UserError &error) {
+    EXPECT_TRUE(contains(error.what(), message)) << error.what();
+  }
+  EXPECT_TRUE(s.trace().empty());
+}
+
+TEST(LibraryRefuses, BlocksOfAnotherKind) {
+  Workload w("kinds");
+  Tensor X = w.placeholder("X", {8, 8});
+  Reduce k = reduce_axis("k", 8);
+  Program sums = w.output({w.compute("Y", {8}, {"i"}, [&](Expr i) { return sum(X(i, k), k); })});
+  expect_refused_block(sums, library::elementwise,
+                       "library::elementwise: block Y reduces; use library::reduction");
+  expect_refused_block(sums, library::transpose, "library::transpose: block Y reduces");
+  Workload v("copy");
+  Tensor Z = v.placeholder("Z", {8, 8});
+  Program copy = v.output({v.compute("Y", {8, 8}, {"i", "j"}, [&](Expr i, Expr j) { return Z(i, j) + 1; })});
+  expect_refused_block(copy, library::reduction, "library::reduction: block Y does not reduce");
+  expect_refused_block(copy, library::transpose,
+                       "block Y does not read one buffer along another axis than it writes along");
+  Schedule s(copy);
+  s.split(s.loop("i"), {infer, 3});
+  EXPECT_THROW(library::fallback(s, s.block("Y")), UserError);
+}
+
+TEST(Library, TransposesThroughTilesOfAnyBatch) {
+  for (auto [b, m, n] : {std::array{1, 1, 1}, {3, 33, 31}, {2, 64, 5}}) {
+    Workload w("batch");
+    Tensor X = w.placeholder("X", {m, b, n});
+    Schedule s(w.output(
+        {w.compute("Y", {b, n, m}, {"b", "j", "i"}, [&](Expr p, Expr j, Expr i) { return X(i, p, j) * 2; })}));
+    library::transpose(s, s.block("Y"));
+    EXPECT_EQ(checked(s), "") << b << " " << m << " " << n;
+  }
 }
 
 } // namespace

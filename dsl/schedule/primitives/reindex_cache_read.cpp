@@ -11,14 +11,6 @@ namespace nestsmith {
 
 namespace {
 
-bool is_same_access(const Load &a, const Load &b) {
-  auto equal = [](const Expr &x, const Expr &y) {
-    return x.exists() == y.exists() && (!x.exists() || same(x, y));
-  };
-  return a.buffer == b.buffer && std::ranges::equal(a.indices, b.indices, same) && equal(a.mask, b.mask) &&
-         equal(a.fill, b.fill);
-}
-
 /// The axes that the access uses, in the order of the block.
 std::vector<const IterVar *> axes_of(const Block &reader, const Load &access) {
   std::vector<const IterVar *> axes;

@@ -1,0 +1,34 @@
+#pragma once
+/// Schedules of the other blocks of a computation, and of whole computations.
+///
+///   Schedule s = library::schedule(w.output({Y}), target);
+///
+/// schedules a program without a directive of the user: contractions by `product`, and what is left by the
+/// functions below. Each works on a block in a nest of its own, whose loops have no form yet, throws UserError
+/// (illegal_schedule) if it cannot schedule it, and leaves the schedule unchanged then.
+
+#include "dsl/schedule/schedule.h"
+
+namespace nestsmith::library {
+
+/// A block that is no reduction: consecutive threads write neighbours in memory, 16 bytes at a time if all
+/// accesses allow it.
+void elementwise(Schedule &s, BlockRef block);
+
+/// A block that is no reduction and reads one buffer along another axis than it writes along: through tiles of
+/// 32 x 32 elements in shared memory, so that both accesses are of neighbours.
+void transpose(Schedule &s, BlockRef block);
+
+/// A reduction. If consecutive terms are neighbours in memory, the threads of a warp or of a block share the
+/// terms of a result, otherwise each thread has a result of its own. One result is that of one block: the
+/// functions of schedules/reductions use the whole GPU for it.
+void reduction(Schedule &s, BlockRef block);
+
+/// Any block: a thread for each result. It is right, and as fast as its accesses are.
+void fallback(Schedule &s, BlockRef block);
+
+/// A whole program: stages that are no reductions are inlined into their readers, and each nest that is left is
+/// scheduled by the first of `product`, `reduction`, `transpose`, `elementwise` and `fallback` that can.
+Schedule schedule(Program program, Target target = {});
+
+} // namespace nestsmith::library
