@@ -31,5 +31,26 @@ TEST(BindRefuses, OtherAxesAndExtentsThanThoseOfWarps) {
                  {"C_i_outer", "C_j_inner"});
 }
 
+TEST(Warps, OneOfTheirThreadsExecutesALoopOfOneIteration) {
+  Schedule s(test::chain(3, 64));
+  BlockRef T = s.block("T"), Y = s.block("Y");
+  s.compute_inline(s.block("U"));
+  auto [i, j] = s.loops<2>(T);
+  s.reverse_compute_at(Y, i);
+  s.set_scope(T, Scope::shared);
+  auto [warp, lane] = s.split<2>(j, {2, 32});
+  auto [first, all] = s.split<2>(s.loops(Y).back(), {1, 64}, named("first", "all"));
+  s.bind(i, Axis::block_x);
+  s.bind(warp, Axis::warp);
+  s.bind(lane, Axis::lane);
+  EXPECT_FALSE(s.obligations().empty()) << "all threads would write Y";
+  s.bind(first, Axis::thread_x);
+  EXPECT_TRUE(
+      contains(print(s.program()), "for first < 64 in threadIdx.x:\n      for all < 64:\n        block Y("));
+  EXPECT_TRUE(contains(print(s.program()), "first = first) where first < 1:"));
+  EXPECT_TRUE(s.obligations().empty()) << s.obligations().front().message;
+  EXPECT_TRUE(test::same_meaning(s));
+}
+
 } // namespace
 } // namespace nestsmith

@@ -5,6 +5,7 @@
 #include "dsl/schedule/primitives/edit.h"
 
 #include <fmt/format.h>
+#include <map>
 
 namespace nestsmith {
 
@@ -13,12 +14,12 @@ namespace {
 void check_reductions(const Schedule::Edit &edit, const For &loop) {
   for (const Block *block : blocks_of(loop.body))
     for (const IterVar &iter : block->iters)
-      if (sums_over(*block, iter, loop.var))
+      if (!block->atomic && sums_over(*block, iter, loop.var))
         edit.refuse("bind.spatial",
                     fmt::format("block {0} reduces over {1}, so the iterations {1} = 0 and {1} = 1 would "
                                 "update one element at the same "
                                 "time; let threads combine their results with reduce_across, store partial "
-                                "results with rfactor, "
+                                "results with rfactor, use nondeterministic_atomics, "
                                 "bind a spatial loop, or keep {1} serial",
                                 block->id->name, loop.var->name),
                     {loop.var->name, block->id->name});
@@ -54,7 +55,8 @@ void check_warps(const Schedule::Edit &edit, const For &loop, Axis axis,
                       other->var->name, name(theirs), name(is_part_of_warps(axis) ? axis : theirs),
                       loop.var->name),
           {loop.var->name, other->var->name});
-    if (theirs == axis || !overlap(axis, theirs))
+    bool gets_threads = axis == Axis::thread_x && extent == 1;
+    if (theirs == axis || !overlap(axis, theirs) || gets_threads)
       continue;
     const For &threads = axis == Axis::thread_x ? loop : *other, &part = axis == Axis::thread_x ? *other : loop;
     std::int64_t count = as_int(threads.extent).value();
@@ -75,17 +77,23 @@ void check_warps(const Schedule::Edit &edit, const For &loop, Axis axis,
 /// Whether a loop of one iteration may be bound to the axis where other loops on it have more.
 bool has_idle_threads(Axis axis) { return is_thread(axis) && !is_part_of_warps(axis); }
 
+/// The number of threads along the axis. Warps and lanes are digits of threadIdx.x.
+std::int64_t threads_along(const Stmt &nest, Axis axis) {
+  std::map<Axis, std::int64_t> extents = axis_extents(nest);
+  if (axis == Axis::thread_x && extents.contains(Axis::lane))
+    return extents.at(Axis::warp) * extents.at(Axis::lane);
+  return extents.contains(axis) ? extents.at(axis) : 1;
+}
+
 /// Gives the loops of one iteration on the axis as many iterations as the other loops on it have. A guard of
 /// their blocks lets only the first thread execute them. Blocks below another loop on the axis execute in the
 /// threads of that loop.
 Stmt with_idle_threads(Stmt nest, Axis axis) {
-  std::vector<const For *> loops = bound_loops(nest);
-  std::erase_if(loops, [&](const For *loop) { return *loop->axis() != axis; });
-  auto largest = std::ranges::max_element(loops, {}, [](const For *loop) { return as_int(loop->extent); });
-  if (!has_idle_threads(axis) || loops.empty() || as_int((*largest)->extent) == 1)
+  if (!has_idle_threads(axis) || threads_along(nest, axis) == 1)
     return nest;
-  Expr threads = (*largest)->extent;
-  std::erase_if(loops, [&](const For *loop) { return as_int(loop->extent) != 1; });
+  Expr threads(threads_along(nest, axis));
+  std::vector<const For *> loops = bound_loops(nest);
+  std::erase_if(loops, [&](const For *loop) { return *loop->axis() != axis || as_int(loop->extent) != 1; });
   std::vector<Var> units;
   std::ranges::transform(loops, std::back_inserter(units), &For::var);
   for (const Var &unit : units) {
@@ -93,8 +101,9 @@ Stmt with_idle_threads(Stmt nest, Axis axis) {
     For loop = *as<For>(old);
     std::vector<BlockId> own;
     for (const Block *block : blocks_of(loop.body))
-      if (std::ranges::none_of(loops_of(path_to(loop.body, block->id)),
-                               [&](const For *inner) { return inner->axis() == axis; }))
+      if (std::ranges::none_of(loops_of(path_to(loop.body, block->id)), [&](const For *inner) {
+            return inner->axis() && overlap(*inner->axis(), axis);
+          }))
         own.push_back(block->id);
     loop = with_idle_iterations(std::move(loop), threads, own, loop_bounds(nest));
     nest = replace(nest, old, make_for(std::move(loop)));
@@ -160,7 +169,7 @@ void check_idle_threads(const Schedule::Edit &edit, const Stmt &nest, Axis axis)
   for (const For *unit : bound_loops(nest))
     if (*unit->axis() == axis && as_int(unit->extent) == 1)
       for (const For *inner : bound_loops(unit->body))
-        if (*inner->axis() == axis && as_int(inner->extent) != 1)
+        if (overlap(*inner->axis(), axis) && as_int(inner->extent) != 1)
           check(*unit, *inner);
 }
 

@@ -12,14 +12,14 @@ namespace nestsmith::primitives {
 ///
 /// If other loops on threadIdx.x, .y or .z have more iterations than a loop of one iteration, the loop gets as
 /// many iterations, and a guard lets the first thread execute its blocks: one thread adds the partial sums of a
-/// block.
+/// block. On threadIdx.x, it gets the threads of the loops on `warp` and `lane`, too.
 ///
 /// The axes `warp` and `lane` are the digits threadIdx.x // 32 and threadIdx.x % 32. A nest may bind some loops
 /// to these and others to threadIdx.x.
 ///
 /// Requires [bind.serial]: i is a serial loop.
-/// Requires [bind.spatial]: no block below i sums over i. The threads would update the same element
-///   concurrently.
+/// Requires [bind.spatial]: no block below i sums over i, except by `nondeterministic_atomics`. The threads
+///   would update the same element concurrently.
 /// Requires [bind.extent]: in one nest, all loops that are bound to the same axis have the same extent, apart
 ///   from loops of one iteration on threadIdx.x, .y or .z. The blocks below such a loop and a longer one on its
 ///   axis do not add to what they write, read no parameter that is written there, and write nothing that
