@@ -6,6 +6,7 @@
 #include "codegen/text.h"
 #include "dsl/expr/error.h"
 #include "dsl/ir/allocation.h"
+#include "dsl/ir/atomics.h"
 #include "dsl/ir/intrinsic.h"
 #include "lowering/notes.h"
 
@@ -72,7 +73,7 @@ private:
     if (marks_)
       marks_->origins.emplace_back(out_.size(), origin);
   }
-  void store(const kernel::Store &store);
+  void store(const kernel::Store &store, const std::string &note);
   void call(const kernel::Call &call);
 
   const kernel::Kernel &kernel_;
@@ -238,13 +239,17 @@ void KernelWriter::allocations() {
   }
 }
 
-void KernelWriter::store(const kernel::Store &store) {
+void KernelWriter::store(const kernel::Store &store, const std::string &note) {
   std::string target = access(store.buffer, store.indices);
   if (store.async) {
     const auto &source = *store.value.as<Load>();
     std::string mask = is_true(source.mask) ? "" : ", " + spell(source.mask);
     out_.line(fmt::format("copy_async_{}(&{}, &{}{});", store.lanes * byte_size(store.buffer->dtype), target,
                           element(source), mask));
+    return;
+  }
+  if (store.atomic) {
+    out_.line(fmt::format("{}(&{}, {});", atomic_function(*store.atomic), target, spell(store.value)), note);
     return;
   }
   auto defined = locals_.definitions.find(&store);
@@ -315,7 +320,7 @@ void KernelWriter::statement(const kernel::Stmt &stmt) {
                              for (const kernel::Stmt &child : seq.stmts)
                                statement(child);
                            },
-                           [&](const kernel::Store &node) { store(node); },
+                           [&](const kernel::Store &node) { store(node, note_of(stmt)); },
                            [&](const kernel::Call &node) { call(node); },
                            [&](const kernel::Barrier &barrier) {
                              bool block = barrier.scope == kernel::SyncScope::block;

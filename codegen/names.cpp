@@ -40,7 +40,8 @@ const std::set<std::string> &reserved_words() {
       "WNOHANG",      "WNOWAIT",      "WSTOPPED",      "WUNTRACED",     "math_errhandling",
       "EOF",          "NAN",          "INFINITY",      "arrives_last",  "packed_word",
       "copy_async_4", "copy_async_8", "copy_async_16", "commit_copies", "wait_copies",
-      "min_f64",      "max_f64",      "floordiv_f64",  "floormod_f64"};
+      "min_f64",      "max_f64",      "floordiv_f64",  "floormod_f64",  "atomicAdd",
+      "atomicMax",    "atomicMin",    "atomicInc"};
   return words;
 }
 

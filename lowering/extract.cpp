@@ -284,12 +284,14 @@ private:
         inside = begun && inside;
       guard = guard.exists() ? guard && inside : inside;
     }
-    Expr stored = value(without_reducer_calls(block.body.value), bindings, axes, axes);
-    kernel::Stmt store =
-        kernel::make(kernel::Store{storage(block.body.buffer),
-                                   indices(block.body.buffer, block.body.indices, bindings, axes),
-                                   block.async ? with_masked_address(stored) : stored, 1, block.async},
-                     origin);
+    Expr written = block.atomic ? term_of(block).value() : without_reducer_calls(block.body.value);
+    Expr stored = value(written, bindings, axes, axes);
+    kernel::Store made{storage(block.body.buffer),
+                       indices(block.body.buffer, block.body.indices, bindings, axes),
+                       block.async ? with_masked_address(stored) : stored, 1, block.async};
+    if (block.atomic)
+      made.atomic = block.reducer;
+    kernel::Stmt store = kernel::make(std::move(made), origin);
     stmts.push_back(guard.exists() ? kernel::make(kernel::If{guard, store}, origin) : store);
     return kernel::make_seq(std::move(stmts));
   }

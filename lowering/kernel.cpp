@@ -224,6 +224,12 @@ std::string to_string(const Call &call) {
   return fmt::format("{}({})", call.intrinsic.get().name, list);
 }
 
+std::string atomic_text(Reducer reducer, const std::string &element, const std::string &value) {
+  if (reducer == Reducer::sum)
+    return element + " + " + value;
+  return fmt::format("{}({}, {})", name(reducer), element, value);
+}
+
 Buffer written_by(const Stmt &stmt) {
   if (const auto *store = as<Store>(stmt))
     return store->buffer;

@@ -11,6 +11,7 @@
 #include "dsl/expr/expr.h"
 #include "dsl/expr/simplify.h"
 #include "dsl/ir/origin.h"
+#include "dsl/ir/reducer.h"
 #include "dsl/ir/specialise.h"
 #include "dsl/ir/tenancy.h"
 
@@ -19,6 +20,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <variant>
@@ -99,6 +101,9 @@ struct Store {
   /// `cp.async`: the value is a load from global memory, the buffer is in shared memory, and the thread
   /// continues before the data is there. Where the mask of the load is false, the copy writes zeros.
   bool async = false;
+  /// The element becomes `combine(reducer, element, value)`, in one atomic operation on global memory. Such
+  /// operations of several threads on one element are no race. Their order is unknown.
+  std::optional<Reducer> atomic = {};
 };
 
 /// An operand of a call: the elements that start at this offset.
@@ -306,6 +311,8 @@ void check_assumptions(const Kernel &kernel, std::span<const std::int64_t> sizes
 
 /// The buffer to which the statement itself writes results; null for other statements than stores and calls.
 Buffer written_by(const Stmt &stmt);
+/// "max(element, value)" or "element + value": the new element of a store by an atomic operation.
+std::string atomic_text(Reducer reducer, const std::string &element, const std::string &value);
 /// The counters of arrivals that the kernel uses, without duplicates.
 std::vector<Buffer> counters_of(const Kernel &kernel);
 /// For each shared buffer, in order: the part of another one in which it lies.

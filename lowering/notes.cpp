@@ -1,6 +1,7 @@
 #include "lowering/notes.h"
 
 #include "dsl/ir/allocation.h"
+#include "dsl/ir/atomics.h"
 #include "dsl/ir/layout.h"
 
 #include <algorithm>
@@ -145,6 +146,11 @@ std::string names_of(const std::vector<Buffer> &buffers) {
 std::string note_of(const Stmt &stmt) {
   return visit(stmt, Overloaded{[](const If &branch) { return note_on(branch.purpose); },
                                 [](const Barrier &barrier) { return describe(barrier.hazards, "written"); },
+                                [](const Store &store) {
+                                  bool rounds =
+                                      store.atomic && depends_on_order(*store.atomic, store.buffer->dtype);
+                                  return std::string(rounds ? "not deterministic: in any order" : "");
+                                },
                                 [](const Commit &commit) { return names_of(commit.tiles); },
                                 [](const Wait &wait) { return describe(wait.hazards, "copied"); },
                                 [](const auto &) { return std::string(); }});

@@ -121,10 +121,11 @@ void Printer::stmt(const Stmt &s, int depth) {
                 line(depth, "pass", nullptr);
             },
             [&](const Store &store) {
-              line(depth,
-                   fmt::format("{} = {}{}", access(store.buffer, store.indices, store.lanes),
-                               store.async ? "async " : "", text(store.value)),
-                   s->origin, note_of(s));
+              std::string element = access(store.buffer, store.indices, store.lanes);
+              std::string value = store.atomic ? atomic_text(*store.atomic, element, text(store.value))
+                                               : (store.async ? "async " : "") + text(store.value);
+              line(depth, fmt::format("{}{} = {}", store.atomic ? "atomic " : "", element, value), s->origin,
+                   note_of(s));
             },
             [&](const Call &call) {
               std::string list;

@@ -3,6 +3,7 @@
 #include "dsl/hardware/async_copy.h"
 #include "dsl/hardware/intrinsics.h"
 #include "dsl/hardware/vector_access.h"
+#include "dsl/ir/atomics.h"
 #include "dsl/ir/printer.h"
 #include "lowering/uniform.h"
 #include "lowering/value_ranges.h"
@@ -315,6 +316,13 @@ private:
       fail("{} is written asynchronously by {} bytes, expected 4, 8 or 16", x.buffer->name, bytes);
   }
 
+  /// Checks that one atomic operation can do the store.
+  void check_atomic(const Store &x) {
+    if (x.buffer->scope != Scope::global || x.lanes != 1 || x.async || !has_atomic(*x.atomic, x.buffer->dtype))
+      fail("{} ({} memory) is updated by an atomic {} of {} elements of {}, which CUDA does not have",
+           x.buffer->name, name(x.buffer->scope), name(*x.atomic), x.lanes, name(x.buffer->dtype));
+  }
+
   /// Checks the number of lanes of `e`.
   void check_lanes(const Expr &e, int lanes) {
     if (e.lanes() != lanes)
@@ -379,6 +387,8 @@ private:
       fail("the input {} is written", x.buffer->name);
     if (x.async)
       check_async(x);
+    if (x.atomic)
+      check_atomic(x);
   }
 
   void check_wait(const Wait &x, Divergence divergent) {

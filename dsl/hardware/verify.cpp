@@ -3,6 +3,7 @@
 #include "dsl/expr/expr_text.h"
 #include "dsl/expr/simplify.h"
 #include "dsl/hardware/vector_access.h"
+#include "dsl/ir/atomics.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -152,6 +153,8 @@ private:
   void check_sum(const Block &block) {
     const std::string &name = block.id->name;
     bool sums = block.reduces();
+    if (block.atomic && (!sums || block.init || !has_atomic(block.reducer, block.body.buffer->dtype)))
+      fail("block {} combines by atomics, but is no update by a reducer that has atomic operations", name);
     if (!sums && block.init)
       fail("block {} has an init, but no reduction axis", name);
     if (!sums)

@@ -81,7 +81,10 @@ void emit(const Stmt &stmt, int depth, Bounds &bounds, std::vector<Line> &lines)
                                         text_within(iter.extent, sum_precedence));
                     }
                     lines.push_back({fmt::format("{}block {}({}){}{}:", indent, block.id->name, bindings,
-                                                 block.async ? " async" : "", guards),
+                                                 block.async    ? " async"
+                                                 : block.atomic ? " by atomics"
+                                                                : "",
+                                                 guards),
                                      block.id->name,
                                      {block.id, InitOf{block.id}}});
                     if (block.init)

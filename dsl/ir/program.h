@@ -7,7 +7,8 @@
 ///              | unrolled [pipelined [joined]] [backwards in odd var]
 ///              | vectorized | tensorized | bound to an axis [partitioned] [then last block]
 ///     seq   := stmt; stmt; …
-///     block := block name(v0 = binding, reducer v1 = binding [from first], …) [async] where v < extent …:
+///     block := block name(v0 = binding, reducer v1 = binding [from first], …) [async | by atomics]
+///              where v < extent …:
 ///                [init: store] store
 ///     store := buffer[expr, …] = expr
 ///     reducer := sum | product | max | min | one that the program defines (dsl/ir/reducer.h)
@@ -158,6 +159,10 @@ struct Block {
   /// The kernel copies asynchronously (dsl/hardware/async_copy.h). This requests a form of the kernel, and does
   /// not affect the meaning.
   bool async = false;
+  /// Threads of the kernel combine their terms with one element by atomic operations in global memory, in any
+  /// order (dsl/ir/atomics.h). This requests a form of the kernel, and does not affect the meaning. The block
+  /// has no init.
+  bool atomic = false;
   /// With a reduction axis, the body stores `combine(reducer, element, term)` to its element.
   Reducer reducer = Reducer::sum;
 

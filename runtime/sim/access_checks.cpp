@@ -47,21 +47,25 @@ void check_global_entry(const LaneAccess &s, std::uint64_t entry) {
     s.report(ErrorKind::race, block);
 }
 
-/// The same for the reads of an element. If several blocks read it, and arrivals may order them, each counts.
-void check_reads(const LaneAccess &s, const GlobalBuffer &buffer, std::uint64_t entry) {
-  auto each = (entry & many_blocks) != 0 ? buffer.block_reads.find(s.at) : buffer.block_reads.end();
-  if (each == buffer.block_reads.end())
+/// The same for the reads or the atomic operations of an element. If several blocks make them, and arrivals may
+/// order them, each counts.
+void check_shared_accesses(const LaneAccess &s, const SharedAccesses &accesses) {
+  if (accesses.entries.empty())
+    return;
+  std::uint64_t entry = accesses.entries[static_cast<std::size_t>(s.at)].load();
+  auto each = (entry & many_blocks) != 0 ? accesses.of_blocks.find(s.at) : accesses.of_blocks.end();
+  if (each == accesses.of_blocks.end())
     return check_global_entry(s, entry);
   check_global_entry(s, entry & ~many_blocks);
   for (auto [block, read] : each->second)
     check_global_entry(s, global_entry(block, read));
 }
 
-void note_global_read(const LaneAccess &s, GlobalBuffer &buffer) {
+void note_shared_access(const LaneAccess &s, SharedAccesses &accesses) {
   auto at = static_cast<std::size_t>(s.at);
   std::uint64_t block = s.machine().block;
   Now now = s.now();
-  std::uint64_t old = buffer.reads[at].load(), next = 0;
+  std::uint64_t old = accesses.entries[at].load(), next = 0;
   do {
     if (old == 0)
       next = global_entry(block, now.entry());
@@ -69,15 +73,16 @@ void note_global_read(const LaneAccess &s, GlobalBuffer &buffer) {
       next = old | many_blocks;
     else
       next = global_entry(block, now.after_read(local_entry(old)));
-  } while (!buffer.reads[at].compare_exchange_weak(old, next));
+  } while (!accesses.entries[at].compare_exchange_weak(old, next));
   if ((next & many_blocks) == 0 || s.machine().decoded.arrivals.empty())
     return;
-  std::uint32_t &own = buffer.block_reads[s.at][block];
+  std::uint32_t &own = accesses.of_blocks[s.at][block];
   own = now.after_read(own);
 }
 
 /// A store marks its write before it looks for reads, and a load marks its read before it looks for writes.
-/// Both are sequentially consistent, so at least one of two conflicting blocks sees the other.
+/// Both are sequentially consistent, so at least one of two conflicting blocks sees the other. Atomic
+/// operations on one element do not conflict with each other, but with loads and other stores.
 void check_global(const LaneAccess &s, GlobalBuffer &buffer) {
   auto at = static_cast<std::size_t>(s.at);
   if (buffer.counts_arrivals)
@@ -85,13 +90,19 @@ void check_global(const LaneAccess &s, GlobalBuffer &buffer) {
   if (s.access.is_store) {
     if (FlightLane copy = copy_from(s.machine().flights, s.access.storage.slot, s.at); copy.flight)
       s.report_in_flight(InFlight::How::source, copy);
-    check_global_entry(s, buffer.writes[at].exchange(global_entry(s.machine().block, s.now().entry())));
-    if (!buffer.reads.empty())
-      check_reads(s, buffer, buffer.reads[at].load());
+    if (s.access.atomic) {
+      note_shared_access(s, buffer.updates);
+      check_global_entry(s, buffer.writes[at].load());
+    } else {
+      check_global_entry(s, buffer.writes[at].exchange(global_entry(s.machine().block, s.now().entry())));
+      check_shared_accesses(s, buffer.updates);
+    }
+    check_shared_accesses(s, buffer.reads);
     return;
   }
-  note_global_read(s, buffer);
+  note_shared_access(s, buffer.reads);
   check_global_entry(s, buffer.writes[at].load());
+  check_shared_accesses(s, buffer.updates);
 }
 
 } // namespace
@@ -119,7 +130,8 @@ void check_element(const LaneAccess &s) {
   case Scope::global: {
     GlobalBuffer &buffer = m.globals[s.access.storage.slot];
     auto at = static_cast<std::size_t>(s.at);
-    if (s.access.checked && !s.access.is_store && !buffer.starts_written && buffer.written[at] == 0)
+    bool reads = !s.access.is_store || s.access.atomic;
+    if (s.access.checked && reads && !buffer.starts_written && buffer.written[at] == 0)
       s.report(ErrorKind::unwritten_read);
     if (!buffer.writes.empty())
       check_global(s, buffer);
@@ -153,8 +165,8 @@ void read_until_now(const LaneAccess &source, const std::vector<std::int64_t> &i
   GlobalBuffer &buffer = m.globals[source.access.storage.slot];
   if (!source.access.checked || source.at >= source.access.storage.elements)
     return;
-  if (!buffer.reads.empty())
-    note_global_read(source, buffer);
+  if (!buffer.reads.entries.empty())
+    note_shared_access(source, buffer.reads);
   if (m.tracer)
     m.tracer->note(source.w, source.access, source.lane, source.at, &iteration);
 }

@@ -3,6 +3,7 @@
 #include "dsl/expr/error.h"
 #include "runtime/sim/copies.h"
 #include "runtime/sim/decoder.h"
+#include "runtime/sim/memory.h"
 
 #include <utility>
 
@@ -15,6 +16,8 @@ void Decoder::store(const kernel::Store &node) {
   if (node.lanes > 1)
     return store_vector(node);
   ValueId index = value(node.indices[0]);
+  if (node.atomic)
+    return update(node, index);
   bool local = node.buffer->scope == Scope::local;
   std::int64_t element = values_[index].constant.value_or(-1);
   bool fixed = local && element >= 0 && element < storage_.at(node.buffer).elements;
@@ -44,6 +47,25 @@ void Decoder::store(const kernel::Store &node) {
     values_.emit({.run = handlers_.mark_written, .access = &access});
   else
     values_.emit({.run = handlers_.store(access), .access = &access});
+}
+
+/// An atomic operation counts as a store.
+void Decoder::update(const kernel::Store &node, ValueId index) {
+  ValueId term = value(node.value);
+  Access &access = make_store(node.buffer, index);
+  access.atomic = true;
+  count(access, false);
+  if (!computes())
+    return;
+  access.value = in_register(term);
+  DType dtype = node.buffer->dtype;
+  std::size_t mark = values_.mark();
+  std::uint32_t element = values_.allocate_temporary(dtype, true),
+                combined = values_.allocate_temporary(dtype, true);
+  values_.emit({.run = sim::update, .access = &access});
+  values_.emit(
+      {.run = handlers_.binary(op_of(*node.atomic), dtype, true), .dst = element, .a = element, .b = combined});
+  values_.release(mark);
 }
 
 /// Computes all elements of the vector, then stores them one by one.

@@ -10,9 +10,11 @@
 #include "lowering/kernel.h"
 #include "runtime/sim/arrivals.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <variant>
@@ -141,6 +143,7 @@ struct Address {
 struct Access {
   std::uint32_t site = 0;
   bool is_store = false;
+  bool atomic = false; ///< a store that is an atomic operation, which also reads the element
   bool checked = true; ///< the simulator checks the access for races and reads of unwritten memory
   Buffer buffer;
   std::int64_t bytes = 0; ///< access size of one lane: all elements of a vector
@@ -233,7 +236,13 @@ struct DecodedKernel {
   std::array<std::int64_t, 3> grid{}, block{};
   std::int64_t blocks = 0;
   std::uint32_t threads = 0, warps = 0;
-  std::vector<bool> stored, loaded; ///< for each parameter: whether the kernel stores to it, and loads from it
+  /// For each parameter: whether the kernel stores to it, loads from it, and updates it by atomic operations,
+  /// which are stores, too.
+  std::vector<bool> stored, loaded, updated;
+  bool rounds_in_any_order =
+      false; ///< an atomic operation rounds, so the result depends on the order of blocks
+
+  bool has_atomics() const { return std::ranges::any_of(updated, std::identity()); }
 };
 
 /// The mask of a warp's lanes that have a thread.

@@ -2,6 +2,7 @@
 
 #include "dsl/expr/error.h"
 #include "dsl/expr/numbers.h"
+#include "dsl/ir/atomics.h"
 
 #include <algorithm>
 #include <numeric>
@@ -105,6 +106,7 @@ void Decoder::place_local() {
 void Decoder::find_uses() {
   decoded_.stored.resize(kernel_.params.size());
   decoded_.loaded.resize(kernel_.params.size());
+  decoded_.updated.resize(kernel_.params.size());
   for (std::size_t n = 0; n < kernel_.params.size(); ++n)
     storage_[kernel_.params[n]] = {.slot = static_cast<std::uint32_t>(n), .elements = buffers_[n].elements};
   auto slot = [&](const Buffer &buffer) { return storage_.at(buffer).slot; };
@@ -114,6 +116,11 @@ void Decoder::find_uses() {
       copied_.push_back(node->buffer);
     if (node && node->buffer->scope == Scope::global)
       decoded_.stored[slot(node->buffer)] = true;
+    if (node && node->atomic) {
+      decoded_.updated[slot(node->buffer)] = true;
+      decoded_.rounds_in_any_order |=
+          options_.arithmetic == Arithmetic::floating && depends_on_order(*node->atomic, node->buffer->dtype);
+    }
     if (const auto *arrive = kernel::as<kernel::Arrive>(s))
       decoded_.stored[slot(arrive->counters)] = true;
   });

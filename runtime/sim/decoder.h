@@ -54,6 +54,7 @@ private:
 
   // decode_stores.cpp
   void store(const kernel::Store &node);
+  void update(const kernel::Store &node, ValueId index);
   void store_vector(const kernel::Store &node);
   bool accumulate(const kernel::Store &node, std::int64_t element);
   void copy(const kernel::Store &node);

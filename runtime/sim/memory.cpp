@@ -178,4 +178,26 @@ const Instr *slow_store(const Instr *ip, Warp &w) {
   return ip + 1;
 }
 
+const Instr *update(const Instr *ip, Warp &w) {
+  const Access &access = *ip->access;
+  const Instr *combine = ip + 1;
+  DType dtype = access.buffer->dtype;
+  auto set = [&](std::uint32_t at, std::uint64_t bits) {
+    reg<std::uint64_t>(w, at) = static_cast<std::uint64_t>(wrapped(dtype, static_cast<std::int64_t>(bits)));
+  };
+  for (std::uint32_t lane = 0; lane < warp_size; ++lane) {
+    if (!(w.active >> lane & 1))
+      continue;
+    LaneAccess s{access, w, lane, address(access, w, lane)};
+    if (!in_bounds(s))
+      continue;
+    check_element(s);
+    set(combine->a, load_element(s));
+    set(combine->b, get_lane(w, dtype, access.value, lane));
+    combine->run(combine, w);
+    store_element(s, reg<std::uint64_t>(w, combine->dst));
+  }
+  return ip + 2;
+}
+
 } // namespace nestsmith::sim

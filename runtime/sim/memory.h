@@ -8,6 +8,9 @@ namespace nestsmith::sim {
 
 const Instr *slow_load(const Instr *ip, Warp &w);
 const Instr *slow_store(const Instr *ip, Warp &w);
+/// An atomic operation of each active lane, one after the other. The next instruction combines two uniform
+/// registers: it gets the element in `a` and the term in `b`, and leaves the new element in `dst`.
+const Instr *update(const Instr *ip, Warp &w);
 /// Reports a misaligned vector. `ip->access` is the access to its first element.
 const Instr *check_aligned(const Instr *ip, Warp &w);
 /// Records that the lanes in `DecodedKernel::receivers[imm]` also read what `access` loads.

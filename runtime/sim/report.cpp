@@ -29,8 +29,14 @@ std::string store_text(const kernel::Store &store) {
     indices += (indices.empty() ? "" : ", ") + to_string(index);
   if (store.lanes > 1)
     indices += fmt::format(" +: {}", store.lanes);
-  return fmt::format("{}[{}] = {}{}", store.buffer->name, indices, store.async ? "async " : "",
-                     to_string(store.value));
+  std::string element = fmt::format("{}[{}]", store.buffer->name, indices), value = to_string(store.value);
+  if (store.atomic)
+    return fmt::format("atomic {} = {}", element, kernel::atomic_text(*store.atomic, element, value));
+  return fmt::format("{} = {}{}", element, store.async ? "async " : "", value);
+}
+
+const char *verb_of_access(const Access &access) {
+  return access.atomic ? "updates" : access.is_store ? "stores" : "loads";
 }
 
 std::string statement_text(const kernel::Stmt &stmt) {
@@ -145,7 +151,7 @@ void describe_in_flight(const DecodedKernel &decoded, const InFlight &error, Eve
   const Access &access = *error.access;
   bool source = error.how == InFlight::How::source;
   event.detail = fmt::format("{} of {} {} {} in {}, but {} {}", thread_text(decoded, error.thread),
-                             block_text(decoded, event.block), access.is_store ? "stores" : "loads",
+                             block_text(decoded, event.block), verb_of_access(access),
                              element_text(access.buffer, error.element),
                              place(decoded.sites[access.site], error.iteration), issued,
                              source ? "still reads it: no wait of that thread lies between them"
@@ -165,9 +171,8 @@ void describe_overwritten(const DecodedKernel &decoded, const Access &access, co
 void describe_counter_access(const DecodedKernel &decoded, const Access &access, Event &event) {
   event.detail = fmt::format(
       "{} of {} {} {} in {}, and other blocks arrive there: nothing orders these arrivals and the access",
-      thread_text(decoded, event.thread), block_text(decoded, event.block),
-      access.is_store ? "stores" : "loads", element_text(access.buffer, event.element),
-      place(decoded.sites[event.site], event.iteration));
+      thread_text(decoded, event.thread), block_text(decoded, event.block), verb_of_access(access),
+      element_text(access.buffer, event.element), place(decoded.sites[event.site], event.iteration));
 }
 
 std::string replicas_text(const DecodedKernel &decoded, std::uint64_t block, const Warp &w,
@@ -199,9 +204,9 @@ Diagnostic describe(const DecodedKernel &decoded, const Event &event) {
   const Access &access = access_of(decoded, event.site);
   std::string who =
       fmt::format("{} of {}", thread_text(decoded, event.thread), block_text(decoded, event.block));
-  std::string verb = access.is_store ? "stores" : "loads";
-  std::string text = fmt::format("{} {} {} in {}", who, verb, element_text(access.buffer, event.element),
-                                 place(decoded.sites[event.site], event.iteration));
+  std::string text =
+      fmt::format("{} {} {} in {}", who, verb_of_access(access), element_text(access.buffer, event.element),
+                  place(decoded.sites[event.site], event.iteration));
   if (event.kind == ErrorKind::out_of_bounds)
     text += fmt::format(", but {} has {} elements", access.buffer->name, access.storage.elements);
   else if (event.kind == ErrorKind::misaligned)
@@ -221,8 +226,7 @@ Diagnostic describe(const DecodedKernel &decoded, const Event &event) {
 Diagnostic describe(const DecodedKernel &decoded, const RacePair &pair) {
   auto side = [&](const Trace &t) {
     return fmt::format("{} of {} {} it in {}", thread_text(decoded, t.thread), block_text(decoded, t.block),
-                       t.access->is_store ? "stores" : "loads",
-                       place(decoded.sites[t.access->site], t.iteration));
+                       verb_of_access(*t.access), place(decoded.sites[t.access->site], t.iteration));
   };
   std::string text =
       fmt::format("{}: {}, and {}; {}", element_text(pair.second.access->buffer, pair.second.element),

@@ -102,7 +102,7 @@ Simulation::Simulation(const kernel::Kernel &kernel, std::span<const Argument> a
 /// Empty: in ascending order.
 std::vector<std::uint64_t> Simulation::order_of_blocks() const {
   std::vector<std::uint64_t> order;
-  if (decoded_.arrivals.empty() || options_.order == 0)
+  if ((decoded_.arrivals.empty() && !decoded_.has_atomics()) || options_.order == 0)
     return order;
   order.resize(static_cast<std::size_t>(decoded_.blocks));
   std::iota(order.begin(), order.end(), 0);
@@ -131,12 +131,15 @@ void Simulation::start_shadows() {
     start_written(n, buffer);
     buffer.counts_arrivals = counts_arrivals(n);
     buffer.arrivals.clear();
-    buffer.block_reads.clear();
+    buffer.reads.of_blocks.clear();
+    buffer.updates.of_blocks.clear();
     if (!options_.check || !decoded_.stored[n])
       continue;
     buffer.writes = std::vector<std::atomic<std::uint64_t>>(elements);
     if (decoded_.loaded[n])
-      buffer.reads = std::vector<std::atomic<std::uint64_t>>(elements);
+      buffer.reads.entries = std::vector<std::atomic<std::uint64_t>>(elements);
+    if (decoded_.updated[n])
+      buffer.updates.entries = std::vector<std::atomic<std::uint64_t>>(elements);
   }
 }
 
@@ -357,8 +360,8 @@ void Simulation::check_orders(const Stats &stats, std::vector<Diagnostic> &diagn
 Result Simulation::run() {
   auto start = std::chrono::steady_clock::now();
   unsigned threads = worker_count(options_.host_threads, static_cast<std::uint64_t>(decoded_.blocks));
-  if (!decoded_.arrivals.empty())
-    threads = 1; // which block is the last one must not depend on the host
+  if (!decoded_.arrivals.empty() || decoded_.has_atomics())
+    threads = 1; // which block is the last one, and the order of roundings, must not depend on the host
   save();
   Outcome outcome = run_blocks(threads);
   // If blocks race, the result depends on the order in which the host runs them. So run them again, one after
@@ -374,7 +377,8 @@ Result Simulation::run() {
   result.diagnostics = explain(outcome.events);
   if (result.good())
     check_counters(result.diagnostics);
-  if (result.good() && options_.check && !options_.observer && !decoded_.arrivals.empty())
+  if (result.good() && options_.check && !options_.observer && !decoded_.arrivals.empty() &&
+      !decoded_.rounds_in_any_order)
     check_orders(outcome.stats, result.diagnostics);
   result.stats = outcome.stats;
   if (options_.observer)

@@ -15,6 +15,10 @@
 /// block reads what another one writes. A kernel with arrivals also runs in other orders, without the checks,
 /// and all results must have the same bits. So a result that depends on which block is the last is found.
 ///
+/// Atomic operations on one element are ordered with each other, but not with other accesses of other threads.
+/// They execute in the order in which the blocks start. A kernel whose atomic operations round is not run in
+/// other orders.
+///
 /// The files of this room, in which each includes only those before it:
 ///   diagnostic, shadow, arrivals     kinds of errors; what earlier accesses leave behind
 ///   decoded_kernel                   the code: instructions, accesses, sites
@@ -72,13 +76,14 @@ struct Result {
 class RunObserver;
 
 struct Options {
-  /// 0: all cores. Results and diagnostics do not depend on it. A kernel with arrivals runs on one.
+  /// 0: all cores. Results and diagnostics do not depend on it. A kernel with arrivals or atomic
+  /// operations runs on one.
   unsigned host_threads = 0;
   std::size_t max_diagnostics = 8; ///< at least 1
   bool explain = true;             ///< false: diagnostics have a kind but no message, which is faster
   bool check = true; ///< check for races and reads of unwritten memory; bounds and barriers are always checked
-  /// In a kernel with arrivals, the blocks start in a pseudo-random order of this number; 0: in ascending
-  /// order. If `check` is true, the kernel also runs in other orders.
+  /// In a kernel with arrivals or atomic operations, the blocks start in a pseudo-random order of this number;
+  /// 0: in ascending order. If `check` is true, a kernel with arrivals also runs in other orders.
   std::uint64_t order = 1;
   RunObserver *observer = nullptr; ///< measures the run; may be null
   /// Use only the compiler's default instruction set for the host. The results have the same bits.

@@ -82,7 +82,7 @@ void Tracer::note(const Warp &w, const Access &access, std::uint32_t lane, std::
   std::int64_t first = in_shared ? static_cast<std::int64_t>(access.storage.shared().unit(element)) : element;
   for (std::int64_t unit = first; unit < first + (in_shared ? access.storage.shared().units : 1); ++unit) {
     Element &all = in_shared ? shared_[unit] : global_[access.storage.slot][unit];
-    LastAccess met{stamp, all.others(access.is_store)};
+    LastAccess met{stamp, all.others(access)};
     auto [known, fresh] = all.last.try_emplace(source << 32 | thread, met);
     if (!fresh && known->second.stamp == stamp && known->second.others == met.others)
       continue;
@@ -91,9 +91,11 @@ void Tracer::note(const Warp &w, const Access &access, std::uint32_t lane, std::
     compare(all.writes, now);
     if (access.is_store)
       compare(all.reads, now);
+    if (!access.atomic)
+      compare(all.updates, now);
     // Drop accesses to shared memory before the last block barrier, because they can no longer race. If enough
     // accesses of this thread at this source are kept, `now` replaces the previous one.
-    std::vector<Trace> &own = access.is_store ? all.writes : all.reads;
+    std::vector<Trace> &own = all.same(access);
     std::erase_if(own,
                   [&](const Trace &t) { return t.block == block_ && in_shared && t.stamp < clock_->floor(); });
     auto again = [&](const Trace &t) {
@@ -103,9 +105,8 @@ void Tracer::note(const Warp &w, const Access &access, std::uint32_t lane, std::
     if (std::ranges::count_if(own, again) == kept)
       own.erase(std::ranges::find_if(own | std::views::reverse, again).base() - 1);
     own.push_back(std::move(now));
-    ++all.noted;
-    all.stores += access.is_store;
-    known->second = {stamp, all.others(access.is_store)};
+    ++(access.atomic ? all.noted_updates : access.is_store ? all.noted_writes : all.noted_reads);
+    known->second = {stamp, all.others(access)};
   }
 }
 

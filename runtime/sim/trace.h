@@ -63,12 +63,19 @@ private:
   /// The accesses to one element or shadow unit. For each thread and each source position, the first accesses
   /// and the last one are kept.
   struct Element {
-    std::vector<Trace> reads, writes;
-    std::size_t noted = 0, stores = 0; ///< recorded accesses, and stores among them
+    std::vector<Trace> reads, writes, updates; ///< `updates`: atomic operations
+    std::size_t noted_reads = 0, noted_writes = 0, noted_updates = 0;
     std::unordered_map<std::uint64_t, LastAccess>
         last; ///< by source and thread; used to skip repeated accesses
-    /// The number of recorded accesses that can race with a load or a store.
-    std::size_t others(bool is_store) const { return is_store ? noted : stores; }
+    /// The number of recorded accesses that can race with the access. Loads do not race with loads, and atomic
+    /// operations not with atomic operations.
+    std::size_t others(const Access &access) const {
+      bool reads = !access.is_store, updates = access.atomic;
+      return noted_writes + (reads ? 0 : noted_reads) + (updates ? 0 : noted_updates);
+    }
+    std::vector<Trace> &same(const Access &access) {
+      return access.atomic ? updates : access.is_store ? writes : reads;
+    }
   };
   void compare(const std::vector<Trace> &earlier, const Trace &now);
 

@@ -81,6 +81,25 @@ inline unsigned atomicInc(unsigned *address, unsigned most) {
   *address = old >= most ? 0 : old + 1;
   return old;
 }
+// The host runs one thread at a time.
+template <class T> T atomicAdd(T *address, T term) {
+  T old = *address;
+  if constexpr (std::is_same_v<T, int>)
+    *address = static_cast<int>(static_cast<unsigned>(old) + static_cast<unsigned>(term));
+  else
+    *address = old + term;
+  return old;
+}
+template <class T> T atomicMax(T *address, T term) {
+  T old = *address;
+  *address = old < term ? term : old;
+  return old;
+}
+template <class T> T atomicMin(T *address, T term) {
+  T old = *address;
+  *address = term < old ? term : old;
+  return old;
+}
 // The instruction cvt.rzi saturates. NaN gives 0 in 32 bits, and 2^63 in 64 bits.
 inline int __float2int_rz(float x) { return nestsmith::convert<int>(x); }
 inline unsigned __float2uint_rz(float x) { return nestsmith::convert<unsigned>(x); }

@@ -46,6 +46,11 @@ public:
   void store(const Buffer &to, Expr index, Expr value) {
     add(kernel::make(kernel::Store{to, {std::move(index)}, std::move(value)}));
   }
+  void update(const Buffer &to, Expr index, Reducer reducer, Expr term) {
+    kernel::Store store{to, {std::move(index)}, std::move(term)};
+    store.atomic = reducer;
+    add(kernel::make(std::move(store)));
+  }
   Expr let(std::string name, Expr value) {
     Var var = make_var(std::move(name), value.dtype());
     add(kernel::make(kernel::Declare{var, std::move(value)}));
