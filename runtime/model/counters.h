@@ -81,6 +81,11 @@ struct AccessCounts : RequestSums {
     const auto *store = stmt ? kernel::as<kernel::Store>(stmt) : nullptr;
     return store && store->async && (is_store() || store->value.as<Load>() == load);
   }
+  /// Whether it is an atomic operation, which the L2 executes.
+  bool is_atomic() const {
+    const auto *store = stmt && is_store() ? kernel::as<kernel::Store>(stmt) : nullptr;
+    return store && store->atomic;
+  }
 };
 
 /// The multiply-adds in one call of a product by a whole warp: 2048 for `mma_m16n8k16`.

@@ -329,7 +329,11 @@ std::vector<AccessName> accesses(const PlanAnalysis &analysis) {
     for (std::size_t n = 0; n < analysis.kernels[k].counters.accesses.size(); ++n) {
       const model::AccessCounts &access = analysis.kernels[k].counters.accesses[n];
       names.push_back({names.size() + 1, k, n,
-                       fmt::format("{} {}{}", access.is_store() ? "store to" : "load of", access.buffer->name,
+                       fmt::format("{} {}{}",
+                                   access.is_atomic()  ? "atomic operation on"
+                                   : access.is_store() ? "store to"
+                                                       : "load of",
+                                   access.buffer->name,
                                    access.is_async()      ? " by cp.async"
                                    : access.is_ldmatrix() ? " by ldmatrix"
                                                           : "")});

@@ -135,6 +135,7 @@ private:
   std::vector<std::size_t> positions_;
   std::uint32_t load_from_l2(std::uint64_t line, std::uint32_t sectors);
   std::uint32_t store_to_l2(std::uint64_t line, std::uint32_t sectors);
+  std::uint32_t update_in_l2(std::uint64_t line, std::uint32_t sectors);
   std::size_t home(std::uint64_t line) const;
 
   std::vector<Cache> l1_; ///< one for each slot in which a block runs
@@ -187,6 +188,15 @@ std::uint32_t Walk::store_to_l2(std::uint64_t line, std::uint32_t sectors) {
   return l2_[far].store(line, sectors);
 }
 
+/// An atomic operation executes in the home partition of its line, which needs the old elements. Returns the
+/// sectors that were there.
+std::uint32_t Walk::update_in_l2(std::uint64_t line, std::uint32_t sectors) {
+  Cache &cache = l2_[home(line)];
+  std::uint32_t there = cache.load(line, sectors);
+  (void)cache.store(line, sectors);
+  return there;
+}
+
 /// Sets `base` to the line to which the touched lines are relative.
 const std::vector<Touch> &Walk::touches_of(std::uint32_t number, const sim::Access &access, const sim::Warp &w,
                                            std::uint32_t mask, std::int64_t &base) {
@@ -219,7 +229,9 @@ void Walk::request(std::uint32_t number, const sim::Access &access, const sim::W
       continue;
     sum.sectors += static_cast<std::uint64_t>(std::popcount(touch.sectors));
     std::uint32_t there = 0;
-    if (access.is_store) {
+    if (access.atomic) {
+      there = update_in_l2(line, touch.sectors);
+    } else if (access.is_store) {
       there = store_to_l2(line, touch.sectors);
     } else {
       std::uint32_t in_l1 = l1_[slot_].load(line, touch.sectors), rest = touch.sectors & ~in_l1;
@@ -287,6 +299,7 @@ Traffic scaled(const AccessCounts &access, double sectors, const Rates &rates) {
   if (access.is_store()) {
     traffic.l2_writes = whole(sectors);
     traffic.dram_writes = whole(sectors * (1 - rates.l2));
+    traffic.dram_reads = access.is_atomic() ? traffic.dram_writes : 0;
     return traffic;
   }
   traffic.l1_sectors = whole(sectors);

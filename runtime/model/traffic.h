@@ -9,6 +9,12 @@
 /// it. If the data belong to another partition, the model looks them up there before it reads DRAM. L2 writes
 /// stored sectors back to DRAM when it evicts them. Stored sectors that remain in L2 at the end also count as
 /// written to DRAM.
+///
+/// An atomic operation bypasses L1. The L2 executes it in the partition to which the data belong: it reads the
+/// sector from DRAM if it is not there, and writes the new one as for a store. So to L2, it is one sector, as a
+/// store. Source: NVIDIA, "Kernel Profiling Guide", memory chart: L2 performs the operation, and its data
+/// crosses the link from L1 once. The model knows no limit on operations on one element, which the L2 executes
+/// one after the other.
 
 #include "dsl/ir/array.h"
 #include "lowering/kernel.h"
@@ -34,7 +40,7 @@ struct Traffic {
   std::uint64_t l1_hits = 0;                     ///< hits among `l1_sectors`
   std::uint64_t l2_reads = 0;                    ///< sectors that L1 requests from L2
   std::uint64_t l2_read_hits = 0;                ///< hits among `l2_reads`
-  std::uint64_t l2_writes = 0;                   ///< sectors that stores write to L2
+  std::uint64_t l2_writes = 0;                   ///< sectors that stores and atomic operations send to L2
   std::uint64_t dram_reads = 0, dram_writes = 0; ///< sectors read from DRAM and written to DRAM
 
   std::uint64_t dram_bytes() const { return (dram_reads + dram_writes) * 32; }
