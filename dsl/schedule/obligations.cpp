@@ -15,8 +15,13 @@ constexpr Owed (*rules_of_temporaries[])(NestFacts &, const Buffer &) = {
     used_by_its_owners,  held_by_its_lanes,     of_constant_size,
     laid_out_invertibly, filled_by_its_readers, fitting_in_registers};
 
-constexpr std::vector<Obligation> (*rules_of_nests[])(NestFacts &) = {
-    init_in_thread_of_update, blocks_around_last_block, vectors, async_copies, shared_memory, launch_bounds};
+constexpr std::vector<Obligation> (*rules_of_nests[])(NestFacts &) = {atomics_in_global_memory,
+                                                                      init_in_thread_of_update,
+                                                                      blocks_around_last_block,
+                                                                      vectors,
+                                                                      async_copies,
+                                                                      shared_memory,
+                                                                      launch_bounds};
 
 void append(std::vector<Obligation> &found, std::vector<Obligation> more) {
   std::move(more.begin(), more.end(), std::back_inserter(found));

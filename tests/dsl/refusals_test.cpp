@@ -302,13 +302,13 @@ TEST(BindRefuses, LoopThatIsSummedOver) {
   for (Loop loop : {outer, inner}) {
     std::string name = s.name(loop);
     for (Axis axis : all_axes)
-      expect_refused(
-          s, "bind.spatial", [&] { s.bind(loop, axis); },
-          "block C reduces over " + name + ", so the iterations " + name + " = 0 and " + name +
-              " = 1 would update one element at the same time; let threads combine their results "
-              "with reduce_across, store partial results with rfactor, bind a spatial loop, or keep " +
-              name + " serial",
-          {name, "C"});
+      expect_refused(s, "bind.spatial", [&] { s.bind(loop, axis); },
+                     "block C reduces over " + name + ", so the iterations " + name + " = 0 and " + name +
+                         " = 1 would update one element at the same time; let threads combine their results "
+                         "with reduce_across, store partial results with rfactor, use "
+                         "nondeterministic_atomics, bind a spatial loop, or keep " +
+                         name + " serial",
+                     {name, "C"});
   }
 }
 

@@ -17,6 +17,8 @@ void Author::schedule_nest(std::string name, bool elaborate) {
   std::string sum = name;
   if (elaborate && chance(12))
     name = partial_sums(name);
+  bool by_atomics = elaborate && block(sum).reduces() && block(sum).body.buffer->scope == Scope::global &&
+                    chance(name == sum ? 8 : 40) && go("nondeterministic_atomics", {BlockName{sum}});
   ahead_ = elaborate && chance(22);
   Roles roles = tile(name);
   order(roles);
@@ -29,11 +31,17 @@ void Author::schedule_nest(std::string name, bool elaborate) {
   }
   Names blocks = roles.blocks;
   blocks.insert(blocks.end(), roles.parts.begin(), roles.parts.end());
+  if (by_atomics && name == sum && !roles.k_outer.empty() && chance(80)) {
+    blocks.push_back(roles.k_outer.front());
+    roles.k_outer.erase(roles.k_outer.begin());
+  }
   bind(blocks, {Axis::block_x, Axis::block_y, Axis::block_z});
   bind(roles.threads, {Axis::thread_x, Axis::thread_y, Axis::thread_z});
   if (!elaborate)
     return;
-  if (!roles.parts.empty())
+  if (by_atomics && !roles.parts.empty())
+    add_by_atomics(sum, roles);
+  else if (!roles.parts.empty())
     sum_in_last_block(sum, roles);
   for (const std::string &copy : std::exchange(to_share_, {}))
     if (has_block(copy))
@@ -50,6 +58,18 @@ void Author::schedule_nest(std::string name, bool elaborate) {
       fetch(name, operand, roles);
   overlap(roles);
   annotate(name, roles);
+}
+
+void Author::add_by_atomics(const std::string &sum, const Roles &roles) {
+  if (!go("reverse_compute_at", {BlockName{sum}, LoopName{roles.parts.front()}}))
+    return;
+  Names own;
+  for (const For *loop : serial_loops(sum))
+    if (loop->var->name != roles.parts.front())
+      own.push_back(loop->var->name);
+  std::map<Axis, std::int64_t> threads = threads_of_nest(sum);
+  if (!own.empty() && !threads.empty())
+    chance(60) ? share_fused(own, threads) : share_each(own, threads);
 }
 
 void Author::sum_in_last_block(const std::string &sum, const Roles &roles) {

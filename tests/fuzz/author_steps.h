@@ -93,6 +93,8 @@ private:
   std::string copy_of_operand(const std::string &name);
   std::string partial_sums(const std::string &name);
   Roles tile(const std::string &name);
+  /// Each part of the sum is added by atomics where it is complete.
+  void add_by_atomics(const std::string &sum, const Roles &roles);
   /// The last block of a tile executes the sum of the partial sums.
   void sum_in_last_block(const std::string &sum, const Roles &roles);
   /// block, thread and own part of a loop; some of them.

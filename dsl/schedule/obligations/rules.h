@@ -44,8 +44,12 @@ Owed place_for_init(NestFacts &nest, const Block &block);
 
 // writers.cpp
 
-/// Only one of the threads or blocks that share an element writes it.
+/// Only one of the threads or blocks that share an element writes it. By atomics, several write it, but only
+/// one executes each instance.
 std::vector<Obligation> one_writer(NestFacts &nest, const Block &block);
+/// Terms are combined by atomics in global memory. Other accesses to the element in the nest have the rules of
+/// all writes.
+std::vector<Obligation> atomics_in_global_memory(NestFacts &nest);
 /// An init and its update write each element in the same thread, because no barrier separates them.
 std::vector<Obligation> init_in_thread_of_update(NestFacts &nest);
 

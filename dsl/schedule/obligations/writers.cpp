@@ -26,15 +26,23 @@ std::map<Axis, const For *> sharing_loops(const NestFacts &nest, const Block &bl
   return innermost;
 }
 
-/// Expressions that are equal in two instances of the block only if both write the same element. Where the
-/// block executes, the binding of a guarded axis with one value is 0. A strided slice has such an axis:
-/// Y[t//2] where t % 2 < 1.
+/// Expressions that are equal in two instances of the block only if both write the same element, or, by
+/// atomics, combine the same term with it. Where the block executes, the binding of a guarded axis with one
+/// value is 0. A strided slice has such an axis: Y[t//2] where t % 2 < 1.
 std::vector<Expr> known_of_element(const NestFacts &nest, const Block &block) {
   std::vector<Expr> known = written_element(nest, block);
   for (const IterVar &iter : block.iters)
-    if (iter.guarded && as_int(iter.extent) == 1)
+    if ((iter.guarded && as_int(iter.extent) == 1) || (block.atomic && iter.is_summed()))
       known.push_back(iter.binding);
   return known;
+}
+
+/// Of a block whose terms are combined by atomics by the threads along an axis.
+std::string repeated_text(const Block &block, std::string_view axis, std::int64_t extent) {
+  return fmt::format("block {0} combines the same terms with {1} by atomics for several of the {2} indices of "
+                     "{3}, so they would count more than once; bind one of its loops to {3}, also one of one "
+                     "iteration",
+                     block.id->name, block.body.buffer->name, extent, axis);
 }
 
 /// The ranges of loop variables in the iterations that execute the block: a guarded axis limits a variable
@@ -128,6 +136,12 @@ std::vector<Obligation> one_writer(NestFacts &nest, const Block &block) {
     found.push_back(about_block(nest.schedule, block.id, std::move(message)));
   };
   for (auto [axis, loop] : sharing) {
+    if (block.atomic) {
+      if (!loop || !std::ranges::count(used, loop->var) ||
+          !determine(known, {loop->var}, is_fixed, executed, guards))
+        owe(repeated_text(block, name(axis), nest.extents.at(axis)));
+      continue;
+    }
     if (!loop || !std::ranges::count(used, loop->var))
       owe(fmt::format("block {} writes the same elements of {} ({} memory) for all {} indices of {}, which "
                       "is a data race; bind one of its loops to {}",
@@ -138,6 +152,20 @@ std::vector<Obligation> one_writer(NestFacts &nest, const Block &block) {
           "block {} writes some elements of {} ({} memory) for several indices of {}, which is a data "
           "race; move it below a loop outside of {} with compute_at, and bind one of its own loops",
           block.id->name, buffer->name, name(buffer->scope), name(axis), loop->var->name));
+  }
+  return found;
+}
+
+std::vector<Obligation> atomics_in_global_memory(NestFacts &nest) {
+  std::vector<Obligation> found;
+  for (const Block *block : nest.blocks) {
+    const Buffer &buffer = block->body.buffer;
+    if (block->atomic && buffer->scope != Scope::global)
+      found.push_back(about_block(
+          nest.schedule, block->id,
+          fmt::format("block {} combines its terms by atomics in {} memory, expected global memory; use "
+                      "set_scope to move {} there",
+                      block->id->name, name(buffer->scope), buffer->name)));
   }
   return found;
 }

@@ -89,6 +89,18 @@ Stmt primitives::decompose(const Stmt &root, const BlockId &id, const Var &at, c
   return with_stage_of(replace(root, at_stmt, make_seq({nest, updated})), id, init_id);
 }
 
+std::optional<Var> find_repeating_loop(const Block &block, const std::vector<const For *> &loops,
+                                       const Bounds &bounds) {
+  std::vector<Expr> bindings;
+  for (const IterVar &iter : block.iters)
+    bindings.push_back(iter.binding);
+  auto outside = [&](const Var &var) { return std::ranges::find(loops, var, &For::var) == loops.end(); };
+  for (const For *loop : loops)
+    if (!determine(bindings, {loop->var}, outside, bounds))
+      return loop->var;
+  return std::nullopt;
+}
+
 constinit const Primitive primitives::decompose_reduction = primitive<&Schedule::decompose_reduction>(
     "decompose_reduction", {block("block"), near_loop("loop", "block")});
 
@@ -112,23 +124,15 @@ BlockRef Schedule::decompose_reduction(BlockRef handle, Loop at, Caller caller) 
                               "each iteration of the outer loop; decompose at {}",
                               block.id->name, outer->var->name, loop.var->name, outer->var->name),
                   {outer->var->name, loop.var->name});
-  std::vector<Var> repeated;
-  for (const For *inner : edit.loops_around(block.id))
-    if (find_loop(loop.body, inner->var) || inner->var == loop.var)
-      repeated.push_back(inner->var);
-  std::vector<Expr> bindings;
-  for (const IterVar &iter : block.iters)
-    bindings.push_back(iter.binding);
-  auto outside = [&](const Var &var) {
-    return std::find(repeated.begin(), repeated.end(), var) == repeated.end();
-  };
-  for (const Var &var : repeated)
-    if (!determine(bindings, {var}, outside, loop_bounds(edit.body())))
-      edit.refuse("decompose_reduction.once",
-                  fmt::format("block {} is recomputed in each iteration of {}, and without its init would add "
-                              "to the same elements again; decompose at a loop inside of {}",
-                              block.id->name, var->name, var->name),
-                  {var->name, block.id->name});
+  std::vector<const For *> inner = edit.loops_around(block.id);
+  std::erase_if(inner,
+                [&](const For *other) { return other->var != loop.var && !find_loop(loop.body, other->var); });
+  if (auto again = find_repeating_loop(block, inner, loop_bounds(edit.body())))
+    edit.refuse("decompose_reduction.once",
+                fmt::format("block {} is recomputed in each iteration of {}, and without its init would add "
+                            "to the same elements again; decompose at a loop inside of {}",
+                            block.id->name, (*again)->name, (*again)->name),
+                {(*again)->name, block.id->name});
   auto init = std::make_shared<const BlockSymbol>(
       BlockSymbol{edit.result_name(0, fmt::format("{}_init", block.id->name))});
   Stmt body = primitives::decompose(edit.body(), block.id, loop.var, init,

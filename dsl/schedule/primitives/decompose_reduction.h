@@ -26,3 +26,12 @@ Stmt decompose(const Stmt &root, const BlockId &block, const Var &loop, const Bl
                FunctionRef<Var(const Var &)> copy_of);
 
 } // namespace nestsmith::primitives
+
+namespace nestsmith {
+
+/// A loop among `loops`, which are around the block, in whose iterations the block executes the same instances
+/// again; none if there is no such loop.
+std::optional<Var> find_repeating_loop(const Block &block, const std::vector<const For *> &loops,
+                                       const Bounds &bounds);
+
+} // namespace nestsmith

@@ -40,6 +40,20 @@ std::vector<std::string_view> names_in(const Program &program) {
   return names;
 }
 
+/// A loop over lanes around a block that combines its terms by atomics, and the block.
+std::optional<std::pair<const For *, const Block *>> find_atomic_lane(const Stmt &body) {
+  std::optional<std::pair<const For *, const Block *>> found;
+  walk(body, [&](const Stmt &stmt) {
+    const auto *loop = as<For>(stmt);
+    if (loop && loop->over_lanes())
+      for (const Block *block : blocks_of(loop->body))
+        if (block->atomic && !found)
+          found = {loop, block};
+    return !found;
+  });
+  return found;
+}
+
 } // namespace
 
 void Schedule::Edit::refuse(const char *requirement, const std::string &message,
@@ -109,6 +123,13 @@ void Schedule::Edit::commit(Program next, std::vector<std::string> results) {
                     lanes->intrinsic() ? " and the serial loops of its nest" : "",
                     lanes->intrinsic() ? "change" : "add"),
         {lanes->var->name});
+  if (auto lane = find_atomic_lane(next.body))
+    refuse(
+        "any.atomics",
+        fmt::format("block {0} combines its terms by atomics, and the loop {1} around it is {2}, but a thread "
+                    "makes one atomic operation at a time; unroll {1} instead",
+                    lane->second->id->name, lane->first->var->name, nestsmith::name(lane->first->form)),
+        {lane->first->var->name, lane->second->id->name});
   if (auto breach = find_breach(next, &program()))
     internal_error(fmt::format("after {}: {}\n{}", to_cpp(primitive_, directive_), *breach, print(next)));
   if (auto breach = find_order_breach(next))
@@ -371,13 +392,13 @@ void require_whole(const Schedule::Edit &edit, const char *requirement, const Bl
                 {block.id->name});
 }
 
-Stmt nest_over(Schedule::Edit &edit, Block block, const Region &region, const Bounds &bounds) {
+Stmt nest_over(Schedule::Edit &edit, Block block, const Region &region, const Bounds &bounds, bool parts) {
   const Block before = block;
   Bounds inner = bounds;
   std::vector<For> loops;
   std::size_t dimension = 0;
   for (IterVar &iter : block.iters) {
-    bool spatial = iter.kind == IterKind::spatial;
+    bool spatial = iter.kind == IterKind::spatial || parts;
     if (spatial && dimension == region.size())
       continue;
     Steps steps = spatial ? Steps{Expr(0), 1} : steps_of(edit, before, iter, bounds);

@@ -18,6 +18,8 @@ namespace nestsmith {
 /// Requires [any.handle]: a handle names a loop or a block of the current program of the schedule.
 /// Requires [any.lanes]: a vectorized loop still contains exactly one block and no other loop, and a tensorized
 ///   loop exactly one block and the serial loops of its nest.
+/// Requires [any.atomics]: no vectorized or tensorized loop is around a block that combines its terms by
+///   atomics.
 /// Requires [any.order]: a reducer that is not commutative combines its terms in the order of its axes, which
 ///   the loops keep: a loop of a more significant digit is outside of the others.
 /// Requires [any.named]: there is one name for each result, or none; each is an identifier that nothing in the
@@ -117,8 +119,9 @@ void require_whole(const Schedule::Edit &edit, const char *requirement, const Bl
 
 /// A nest of new serial loops over `region` around a copy of `block`. Spatial axis n covers span n of the
 /// region, with one loop for each run of the span. Spatial axes past the last span keep their bindings. A
-/// reduction axis covers its full range.
-Stmt nest_over(Schedule::Edit &edit, Block block, const Region &region, const Bounds &bounds);
+/// reduction axis covers its full range; with `parts`, it has a span like a spatial axis.
+Stmt nest_over(Schedule::Edit &edit, Block block, const Region &region, const Bounds &bounds,
+               bool parts = false);
 /// A nest that copies all of `from` into `to`, with a block named `name` whose axes have the names `axes`.
 Stmt copy_nest(Schedule::Edit &edit, const Buffer &from, const Buffer &to, const std::string &name,
                const std::vector<std::string> &axes);

@@ -48,15 +48,16 @@ public:
   }
 
   /// None if an axis does not follow from its digits, or if the box does not contain all of a sum.
-  std::optional<Region> spatial() {
+  std::optional<Region> box() {
     Region region;
+    bool parts = takes_parts(consumer_);
     for (const IterVar &iter : consumer_.iters) {
       auto span = span_of(iter);
       bool whole =
           span && as_int(span->min) == 0 && proves(iter.extent <= span->extent, bounds_) && span->runs.empty();
-      if (!span || (iter.is_summed() && !whole))
+      if (!span || (iter.is_summed() && !whole && !parts))
         return std::nullopt;
-      if (!iter.is_summed())
+      if (!iter.is_summed() || parts)
         region.push_back(*span);
     }
     return region;
@@ -159,6 +160,10 @@ private:
 
 } // namespace
 
+bool takes_parts(const Block &block) {
+  return block.atomic && std::ranges::none_of(block.iters, [](const IterVar &x) { return x.first.exists(); });
+}
+
 std::optional<Instances> readers_of_box(const Block &consumer, const Buffer &link, const Region &made,
                                         const Bounds &bounds) {
   const Load *first = nullptr;
@@ -173,7 +178,7 @@ std::optional<Instances> readers_of_box(const Block &consumer, const Buffer &lin
         return std::nullopt;
     first = access;
   }
-  auto box = axes.spatial();
+  auto box = axes.box();
   bool sums = consumer.reduces();
   if (!box || (sums && !axes.zeros.empty())) // a sum has no guards of its own
     return std::nullopt;

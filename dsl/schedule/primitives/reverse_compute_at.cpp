@@ -156,7 +156,7 @@ void end_at_axes(Region &box, const Block &consumer, const std::vector<Buffer> &
   };
   auto span = box.begin();
   for (const IterVar &iter : consumer.iters) {
-    if (iter.is_summed())
+    if (iter.is_summed() && !takes_parts(consumer))
       continue;
     auto begin = range_of(span->min, bounds);
     auto length = as_int(span->extent), end = as_int(iter.extent);
@@ -210,7 +210,7 @@ void check_partition(const Schedule::Edit &edit, const Block &consumer, const Fo
 void check_covered(const Schedule::Edit &edit, const Block &moved, const For &loop,
                    const std::vector<Buffer> &links, const Bounds &bounds) {
   for (const IterVar &iter : moved.iters) {
-    if (!iter.is_summed() && !covers_extent(iter, bounds))
+    if ((!iter.is_summed() || takes_parts(moved)) && !covers_extent(iter, bounds))
       edit.refuse(
           "reverse_compute_at.covers",
           fmt::format("the loops around {} produce only a part of {}, so block {} would not compute all of "
@@ -228,7 +228,7 @@ Stmt nest_at(Schedule::Edit &edit, const Block &consumer, const For &loop, const
     auto [box, zeros] = common_instances(trial, consumer, loop, links, bounds, whole ? nullptr : &tiles);
     if (!whole)
       end_at_axes(box, consumer, links, tiles, bounds);
-    Stmt nest = nest_over(trial, with_guards(consumer, zeros), box, bounds);
+    Stmt nest = nest_over(trial, with_guards(consumer, zeros), box, bounds, takes_parts(consumer));
     check_partition(trial, consumer, loop, nest, links);
     check_covered(trial, *find_block(nest, consumer.id), loop, links,
                   loop_bounds(make_seq({trial.body(), nest})));

@@ -17,7 +17,8 @@ namespace nestsmith::primitives {
 /// Requires [reverse_compute_at.identity]: the elements of R that read what one iteration of j produces are a
 ///   box of the axes of R. R may read the temporary at its own axes; as a slice, with a first index and a
 ///   stride; as a broadcast, which does not use all axes of R; or as another shape, with mixed-radix numbers of
-///   axes or digits of axes as indices. The box contains all of each sum. If R has no sum, the box may be empty
+///   axes or digits of axes as indices. The box contains all of each sum, or, after
+///   `nondeterministic_atomics`, a part of it. If R has no sum, the box may be empty
 ///   in some iterations: R gets an axis whose guard excludes these, as for T[2*i] where one iteration produces
 ///   one element.
 /// Requires [reverse_compute_at.partition]: different iterations of j, and of the loops outside of j, write
