@@ -46,9 +46,9 @@ Errors errors_of(std::uint64_t bits) {
 const std::vector<Kind> &catalogue() {
   static const std::vector<Kind> all = [] {
     std::vector<Kind> kinds;
-    for (auto *group :
-         {barrier_kinds, guard_kinds, index_kinds, storage_kinds, loop_kinds, value_kinds, vector_kinds,
-          launch_kinds, dependence_kinds, wrapping_kinds, arrival_kinds, copy_kinds, fragment_kinds})
+    for (auto *group : {barrier_kinds, guard_kinds, index_kinds, storage_kinds, loop_kinds, value_kinds,
+                        vector_kinds, launch_kinds, dependence_kinds, wrapping_kinds, arrival_kinds,
+                        atomic_kinds, copy_kinds, fragment_kinds})
       for (Kind &kind : group())
         kinds.push_back(std::move(kind));
     // A bug that causes a race or an unwritten read may also access an element that an asynchronous copy still

@@ -67,6 +67,7 @@ std::vector<Kind> launch_kinds();
 std::vector<Kind> dependence_kinds();
 std::vector<Kind> wrapping_kinds();
 std::vector<Kind> arrival_kinds();
+std::vector<Kind> atomic_kinds();
 std::vector<Kind> copy_kinds();
 std::vector<Kind> fragment_kinds();
 

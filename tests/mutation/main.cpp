@@ -41,7 +41,7 @@ const std::vector<std::string> sample_rungs = {
     "tangled/in_place",    "tangled/overwrite",  "tangled/overwrite_fused", "tangled/output_read",
     "wrapping/masks",      "wrapping/divisions", "tangled/split_sum",       "ladder/async",
     "tensor/mma",          "tensor/swizzled",    "tensor/joined",           "tangled/own_tiles",
-    "tangled/stages"};
+    "tangled/stages",      "reduce/atomics"};
 constexpr int sample_places = 6; ///< places per kind
 
 /// The mutants of a kernel are divided into this many parts, so that the workers share the largest kernel.

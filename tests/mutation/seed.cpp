@@ -204,7 +204,8 @@ std::string brief(const Stmt &stmt) {
             return x.stmts.empty() ? std::string("nothing") : brief(x.stmts.front()) + " …";
           },
           [](const kernel::Store &x) {
-            return fmt::format("{}[{}] = {}", x.buffer->name, to_string(x.indices[0]), to_string(x.value));
+            return fmt::format("{}{}[{}] = {}", x.atomic ? "atomic " : "", x.buffer->name,
+                               to_string(x.indices[0]), to_string(x.value));
           },
           [](const kernel::Call &x) { return kernel::to_string(x); },
           [&](const kernel::Barrier &) { return "barrier (" + note_of(stmt) + ")"; },

@@ -140,10 +140,17 @@ private:
   void store(const kernel::Store &x, const Mask &mask) {
     Lanes at = value(x.indices[0], mask);
     std::vector<Lanes> values = x.lanes > 1 ? vector(x.value, mask) : std::vector<Lanes>{value(x.value, mask)};
+    if (x.atomic && !is_float(x.buffer->dtype))
+      throw Undecided();
+    auto stored = [&](std::size_t n, std::size_t t) {
+      auto made = static_cast<std::uint64_t>(values[n][t]);
+      auto old = x.atomic ? static_cast<std::uint64_t>(get(x.buffer, at[t], t)) : 0;
+      return static_cast<std::int64_t>(x.atomic ? term(op_of(*x.atomic), old, made) : made);
+    };
     for (std::size_t n = 0; n < values.size(); ++n)
       for (std::size_t t = 0; t < threads_; ++t)
         if (mask[t])
-          put(x.buffer, at[t] + static_cast<std::int64_t>(n), t, values[n][t]);
+          put(x.buffer, at[t] + static_cast<std::int64_t>(n), t, stored(n, t));
   }
 
   /// Each warp evaluates the meaning of the intrinsic on the elements that its lanes hold or provide.
