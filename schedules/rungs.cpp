@@ -134,7 +134,9 @@ static std::vector<Rung> of_a_sum() {
           rung("vectors", "each thread loads 16 bytes at a time", with_knobs(reductions::in_vectors), 1024,
                reductions::vector_variant),
           rung("one_pass", "one kernel: the last block adds the sums of all blocks",
-               with_knobs(reductions::in_one_pass), 1024, reductions::vector_variant)};
+               with_knobs(reductions::in_one_pass), 1024, reductions::vector_variant),
+          rung("atomics", "each block adds its sum to the result by an atomic operation: not deterministic",
+               with_knobs(reductions::by_atomics), 1024, reductions::vector_variant)};
 }
 
 /// The rungs of the tutorial `transpose`.

@@ -8,7 +8,8 @@
 ///   kernels                   lower, emit, emit_header, emit_standalone
 ///   tests of kernels          check, SimExecutor
 ///   schedules of rows         rows::by_thread, by_warp, by_block, in_vectors, in_registers
-///   schedules of reductions   reductions::by_thread, by_tree, by_shuffles, by_blocks, in_vectors, in_one_pass
+///   schedules of reductions   reductions::by_thread, by_tree, by_shuffles, by_blocks, in_vectors, in_one_pass,
+///                             by_atomics
 ///   schedules of transposes   transposes::by_element, in_tiles, in_padded_tiles, in_swizzled_tiles, in_vectors
 ///   schedules of products     matvecs::by_thread, by_warp, in_vectors, in_registers, in_parts
 ///   schedules of stencils     stencils::by_rows, in_blocks, in_shared_tiles, in_columns, with_edges,

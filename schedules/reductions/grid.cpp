@@ -34,14 +34,19 @@ Way choose(const Shape &shape, DType dtype, Knobs &knobs) {
   return way;
 }
 
-/// The results of the blocks are a buffer of their own.
-Schedule over_blocks(const Program &program, const Target &target, Way way, bool one_pass) {
+/// What combines the results of the blocks. By atomics, a block has its result in registers; otherwise, the
+/// results are a buffer of their own.
+enum class Finish : std::uint8_t { second_kernel, last_block, atomics };
+
+Schedule over_blocks(const Program &program, const Target &target, Way way, Finish finish) {
   Schedule s(program, target);
   BlockRef y = rows::stages_of(s).front().block;
   auto [i, k] = s.loops<2>(y);
   auto [block, step, thread, element] = s.split<4>(k, {infer, way.steps, way.threads, way.width},
                                                    free_names(s, {"block", "step", "thread", "element"}));
   BlockRef results = s.rfactor(block, free_names(s, {"results"}));
+  if (finish == Finish::atomics)
+    s.set_scope(results, Scope::local);
   s.bind(i, Axis::block_y);
   s.bind(block, Axis::block_x);
   BlockRef own = s.reduce_across(thread, Axis::thread_x);
@@ -52,7 +57,14 @@ Schedule over_blocks(const Program &program, const Target &target, Way way, bool
   else
     s.unroll_by(step, most_unrolled);
 
-  if (one_pass) {
+  if (finish == Finish::atomics) {
+    BlockRef init = s.nondeterministic_atomics(y);
+    s.bind(s.loops(init)[0], Axis::block_x);
+    s.reverse_compute_at(y, block);
+    s.bind(s.loops(y).back(), Axis::thread_x); // one thread of the block adds
+    return s;
+  }
+  if (finish == Finish::last_block) {
     s.reverse_compute_at(y, i);
     s.last_block(block);
   } else {
@@ -65,15 +77,20 @@ Schedule over_blocks(const Program &program, const Target &target, Way way, bool
 } // namespace
 
 Schedule by_blocks(const Program &program, const Target &target) {
-  return over_blocks(program, target, {.threads = 256, .steps = 8, .width = 1}, false);
+  return over_blocks(program, target, {.threads = 256, .steps = 8, .width = 1}, Finish::second_kernel);
 }
 
 Schedule in_vectors(const Program &program, const Shape &shape, const Target &target, Knobs &knobs) {
-  return over_blocks(program, target, choose(shape, rows::input_of(program)->dtype, knobs), false);
+  return over_blocks(program, target, choose(shape, rows::input_of(program)->dtype, knobs),
+                     Finish::second_kernel);
 }
 
 Schedule in_one_pass(const Program &program, const Shape &shape, const Target &target, Knobs &knobs) {
-  return over_blocks(program, target, choose(shape, rows::input_of(program)->dtype, knobs), true);
+  return over_blocks(program, target, choose(shape, rows::input_of(program)->dtype, knobs), Finish::last_block);
+}
+
+Schedule by_atomics(const Program &program, const Shape &shape, const Target &target, Knobs &knobs) {
+  return over_blocks(program, target, choose(shape, rows::input_of(program)->dtype, knobs), Finish::atomics);
 }
 
 std::optional<Variant> vector_variant(const Shape &shape, DType dtype) {

@@ -31,6 +31,11 @@ Schedule in_vectors(const Program &program, const Shape &shape, const Target &ta
 /// As `in_vectors`, but in one kernel: the last block to finish combines the results of all blocks.
 Schedule in_one_pass(const Program &program, const Shape &shape, const Target &target, Knobs &knobs);
 
+/// As `in_vectors`, but each block combines its result with y by an atomic operation, in any order, which is
+/// not deterministic if the reducer rounds. A first kernel stores the identity. Refused if the reducer has no
+/// atomic operation.
+Schedule by_atomics(const Program &program, const Shape &shape, const Target &target, Knobs &knobs);
+
 /// An N of which no vector is a part is read element by element.
 std::optional<Variant> vector_variant(const Shape &shape, DType dtype);
 

@@ -2,6 +2,7 @@
 
 #include "tests/schedules/host_compare.h"
 
+#include "dsl/ir/atomics.h"
 #include "dsl/ir/specialise.h"
 #include "dsl/ir/workload_info.h"
 #include "runtime/check/check.h"
@@ -15,7 +16,9 @@ namespace nestsmith {
 
 namespace {
 
-std::vector<CheckRun> runs_of(const Program &source) {
+std::vector<CheckRun> runs_of(const Program &source, const Program &scheduled) {
+  if (!nondeterministic_results(scheduled).empty())
+    return {CheckRun::integers}; // no roundings, so the order of the blocks does not matter
   bool floats = false;
   for (const Buffer &written : written_params(source))
     floats |= is_float(written->dtype);
@@ -48,7 +51,7 @@ std::vector<std::string> differences_on_host(const std::vector<Subject> &subject
   std::vector<Expected> expected;
   for (const Subject &subject : subjects) {
     const Program source = specialise(subject.schedule.source(), subject.plan.values);
-    for (CheckRun run : runs_of(source)) {
+    for (CheckRun run : runs_of(source, subject.schedule.program())) {
       Inputs inputs = make_inputs(source, run, 1);
       std::vector<Array> memory;
       for (std::size_t n = 0; n < inputs.arrays.size(); ++n)

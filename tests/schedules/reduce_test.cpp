@@ -5,6 +5,7 @@
 #include "dsl/ir/tensor.h"
 #include "runtime/check/stored_array.h"
 #include "runtime/model/count.h"
+#include "runtime/model/traffic.h"
 #include "schedules/reductions/reductions.h"
 #include "schedules/workloads.h"
 #include "tests/codegen/host_text.h"
@@ -14,6 +15,7 @@
 #include "tests/schedules/host_compare.h"
 #include "tests/schedules/rung.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace nestsmith {
@@ -112,6 +114,63 @@ TEST(Reduce, OnePassReadsTheSumsOfTheBlocksInTheSameKernel) {
                            "const bool last = arrives_last(&arrived[0], 16);",
                            "if (last) {  // all blocks of block have arrived", "y_lane[0] += results["})
     EXPECT_TRUE(contains(text, part));
+}
+
+Schedule by_atomics(std::int64_t n, DType dtype) {
+  Knobs knobs(KnobValues{{"threads", "128"}, {"steps", "2"}});
+  return reductions::by_atomics(vector_sum({n}, dtype), {n}, target, knobs);
+}
+
+TEST(Reduce, AtomicsAreRightInEveryOrderOfBlocks) {
+  for (std::int64_t n : {1, 127, 1025, 20000})
+    for (DType dtype : {DType::f32, DType::u32}) {
+      Schedule s = by_atomics(n, dtype);
+      kernel::Plan plan = lower(s);
+      EXPECT_EQ(plan.kernels.size(), 2U);
+      for (std::uint64_t order : {0, 2}) {
+        SimExecutor simulator({.order = order});
+        CheckResult result = check(s, plan, simulator);
+        EXPECT_TRUE(result.passed) << n << " in the order " << order << "\n" << test::all_messages(result);
+      }
+    }
+}
+
+TEST(Reduce, OneThreadOfABlockAddsByAnAtomicOperation) {
+  std::string text = emit(EmitInfo{}, plan_of_reduction("atomics", {1 << 14}));
+  EXPECT_TRUE(contains(text, "  if (tid < 1) {  // tail of tid\n"
+                             "    atomicAdd(&y[0], results);  // not deterministic: in any order\n"))
+      << text;
+  EXPECT_FALSE(contains(emit(EmitInfo{}, lower(by_atomics(1 << 14, DType::u32))), "not deterministic"));
+}
+
+/// The L2 executes the 16 operations on one sector, and the memory is written once.
+TEST(Reduce, AtomicsAreCountedAsStores) {
+  kernel::Plan plan = plan_of_reduction("atomics", {1 << 14});
+  model::Counters counters = counts_of(plan, 1);
+  model::RequestSums stores = counters.total(Scope::global, true);
+  EXPECT_EQ(stores.requests, 16U);
+  EXPECT_EQ(stores.sectors, 16U);
+  auto atomic = std::ranges::find_if(counters.accesses, &model::AccessCounts::is_atomic);
+  ASSERT_NE(atomic, counters.accesses.end());
+  model::TrafficResult moved = model::traffic(plan.kernels[1], {}, counters, {.sms = 4, .l2_bytes = 1 << 20});
+  const model::Traffic &own = moved.accesses.at(static_cast<std::size_t>(atomic - counters.accesses.begin()));
+  EXPECT_EQ(own.l2_writes, 16U);
+  EXPECT_EQ(own.l1_sectors, 0U);
+  EXPECT_EQ(own.dram_reads, 1U);
+  EXPECT_EQ(own.dram_writes, 1U);
+}
+
+TEST(Reduce, AtomicsRunOnTheHostAsInTheSimulator) {
+  if (!host::why_not().empty())
+    GTEST_SKIP() << host::why_not();
+  std::vector<Subject> subjects;
+  for (DType dtype : {DType::f32, DType::u32}) {
+    Schedule s = by_atomics(3001, dtype);
+    kernel::Plan plan = lower(s);
+    subjects.push_back({std::string(name(dtype)), std::move(s), std::move(plan)});
+  }
+  for (const std::string &problem : differences_on_host(subjects))
+    ADD_FAILURE() << problem;
 }
 
 /// A long vector has more steps for each thread, not more blocks than the GPU needs.

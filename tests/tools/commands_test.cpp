@@ -170,6 +170,19 @@ TEST(Show, StepsLoweredAndTrace) {
   EXPECT_TRUE(contains(nestsmith("show deep_dive/shared --trace cpp").out, "s.cache_read("));
 }
 
+TEST(Show, AndOthersSayThatAResultIsNotDeterministic) {
+  for (const char *command : {"show", "check --device sim", "explain"}) {
+    std::string rung = std::string(command) + " reduce/atomics --shape 1024";
+    Ran floats = nestsmith(rung);
+    EXPECT_EQ(floats.code, 0) << floats.err;
+    EXPECT_TRUE(
+        contains(floats.out, "not deterministic: block y adds to y (f32) by atomics in any order, so its "))
+        << floats.out;
+    EXPECT_TRUE(contains(nestsmith(rung + " --json").out, "not deterministic: block y adds to")) << rung;
+    EXPECT_FALSE(contains(nestsmith(rung + " --dtype u32").out, "by atomics in any order")) << rung;
+  }
+}
+
 /// Returns a trace of U = max(X + 1, Y[P]), a program of a user that `nestsmith` does not know.
 std::string trace_of_a_user(const Shape &shape) {
   Workload w("gathered");

@@ -44,6 +44,8 @@ constexpr Effect effects[] = {
      {"the compiler limits the registers, so that more blocks are resident",
       "컴파일러가 레지스터 수를 제한하여 더 많은 블록이 상주합니다"}},
     {"last_block", {"the last block adds the partial sums", "마지막 블록이 부분합을 더합니다"}},
+    {"nondeterministic_atomics",
+     {"blocks add their results by atomic operations", "블록들이 원자 연산으로 결과를 더합니다"}},
     {"rfactor", {"several blocks share a sum", "여러 블록이 합 하나를 나누어 계산합니다"}},
 };
 

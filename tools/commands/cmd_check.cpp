@@ -1,4 +1,5 @@
 #include "dsl/expr/error.h"
+#include "dsl/ir/atomics.h"
 #include "runtime/check/check.h"
 #include "tools/commands/each_step.h"
 #include "tools/options/command.h"
@@ -86,6 +87,8 @@ void write_json(const Scheduled &scheduled, const Machine &machine, const CheckR
       });
       write_outputs(json, result);
       write_skipped(json, result);
+      json.attribute("nondeterministic",
+                     llvm::json::Array(nondeterministic_results(scheduled.schedule.program())));
       json.attribute("outcome", name(result.outcome()).data());
       json.attribute("passed", result.passed);
     });
@@ -108,6 +111,8 @@ std::string text_of(const Scheduled &scheduled, const Machine &machine, const Ch
                        fmt::format("  {} {:<25} ", " ", "compared in full"));
   if (machine.simulated())
     text += "\nraces, bounds, unwritten reads and barriers are checked in every run\n";
+  for (const std::string &line : nondeterministic_results(scheduled.schedule.program()))
+    text += "\n" + folded_lines(line) + "\n";
   for (const std::string &message : result.messages())
     text += "\n" + style.red(folded_lines(message)) + "\n";
   if (!machine.note.empty())

@@ -1,3 +1,4 @@
+#include "dsl/ir/atomics.h"
 #include "tools/advice/advice.h"
 #include "tools/advice/causes.h"
 #include "tools/options/command.h"
@@ -74,6 +75,8 @@ ExitCode run_explain(const Context &context) {
       json.object([&] {
         write_analysis(json, analysed);
         json.attribute("in_words", alone);
+        json.attribute("nondeterministic",
+                       llvm::json::Array(nondeterministic_results(analysed.scheduled.schedule.program())));
         if (file)
           json.attribute("timeline", written);
         write_advice(json, advice);
@@ -104,7 +107,9 @@ ExitCode run_explain(const Context &context) {
       "The bounds ignore latency.\n"
       "[bound]: a lower bound on a time, or derived from one. [modelled]: computed with a "
       "model of the caches or of the compiler.";
-  for (const std::string &line : {analysed.note, note, lesson})
+  std::vector<std::string> lines = nondeterministic_results(analysed.scheduled.schedule.program());
+  lines.insert(lines.end(), {analysed.note, note, lesson});
+  for (const std::string &line : lines)
     remarks += line.empty() ? "" : "\n" + line;
   text += style.dim(folded_lines(remarks)) + "\n";
   if (file)

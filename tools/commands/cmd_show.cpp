@@ -1,3 +1,4 @@
+#include "dsl/ir/atomics.h"
 #include "dsl/ir/printer.h"
 #include "dsl/schedule/trace.h"
 #include "lowering/lower.h"
@@ -79,6 +80,8 @@ std::string as_json(const Scheduled &scheduled, std::size_t step, bool lowered) 
             json.attribute("step", static_cast<std::int64_t>(obligation.directive));
           });
       });
+      json.attribute("nondeterministic",
+                     llvm::json::Array(nondeterministic_results(scheduled.schedule.program())));
       json.attribute("program", print(scheduled.schedule.step(step)));
       if (lowered)
         json.attribute("kernel", kernel::print(lower(scheduled.schedule)));
@@ -125,6 +128,8 @@ ExitCode run_show(const Context &context) {
   if (std::string owed = obligations_text(scheduled.schedule, style);
       !owed.empty() && !arguments.has("lowered"))
     text += "\n" + owed;
+  for (const std::string &result : nondeterministic_results(scheduled.schedule.step(step)))
+    text += "\n" + style.yellow(folded_lines(result)) + "\n";
   deliver(context, text);
   return ExitCode::good;
 }

@@ -133,9 +133,13 @@ std::string title(const Scheduled &scheduled) {
 
 std::string unbound_warning(const std::string &name, const kernel::Plan &plan) {
   std::vector<std::string> unbound;
-  for (const kernel::Kernel &kernel : plan.kernels)
-    if (kernel.indices.empty())
+  for (const kernel::Kernel &kernel : plan.kernels) {
+    bool loops = false; // a single store, such as the init of one sum, has nothing to share
+    kernel::walk(kernel.body,
+                 [&](const kernel::Stmt &stmt) { loops |= kernel::as<kernel::Loop>(stmt) != nullptr; });
+    if (kernel.indices.empty() && loops)
       unbound.push_back(kernel.name);
+  }
   if (unbound.empty())
     return "";
   bool all = unbound.size() == plan.kernels.size();
