@@ -148,6 +148,12 @@ bool Author::reduce_across_threads(const std::string &name) {
   go("bind", {LoopName{block_loop}, Word{"blockIdx.x"}});
   if (result->role == Role::temporary && chance(70))
     go("set_scope", {BlockName{name}, Word{chance(80) ? "local" : "shared"}});
+  if (!by_rows && spatial.size() == 1 && chance(30) &&
+      go("split", {LoopName{reduction.back()}, std::vector<std::int64_t>{random_.pick({2, 3}), infer}})) {
+    std::string part = results()[0];
+    reduction.back() = results()[1];
+    go("reduce_across", {LoopName{part}, Word{"blockIdx.y"}});
+  }
   std::string copy = chance(40) ? copy_of_operand(name) : "";
   std::vector<std::int64_t> factors{infer, count};
   if (chance(30))

@@ -22,7 +22,7 @@ void check_reducer(const Schedule::Edit &edit, const Block &block) {
     edit.refuse("nondeterministic_atomics.reducer",
                 fmt::format("block {} reduces by {} to elements of {}, expected a sum of f32, f64, i32 or u32, "
                             "or a max or min of i32 or u32, for which CUDA has one atomic operation; use "
-                            "rfactor and last_block",
+                            "reduce_across on a block axis",
                             block.id->name, name(block.reducer), name(dtype)),
                 {block.id->name});
 }

@@ -11,7 +11,7 @@ namespace nestsmith::primitives {
 /// The init moves to a new nest at the start of the program, which becomes a kernel of its own. Then loops of
 /// the reduction may be bound to block and thread axes, and `reverse_compute_at` may move B into a loop of its
 /// input that is a part of the reduction: after `rfactor(k)`, each iteration of k adds its partial sum.
-/// `rfactor` with `last_block` gives the same result in every run, and needs memory for the partial sums.
+/// `reduce_across` on a block axis gives the same result in every run, and needs memory for the partial sums.
 ///
 /// Requires [nondeterministic_atomics.init]: B has an init, so its reduction is not decomposed.
 /// Requires [nondeterministic_atomics.reducer]: CUDA has one atomic operation for the reducer and the dtype: a

@@ -2,6 +2,8 @@
 
 #include "dsl/hardware/intrinsics.h"
 #include "dsl/schedule/primitives/edit.h"
+#include "dsl/schedule/primitives/loop_names.h"
+#include "dsl/schedule/primitives/move.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -35,12 +37,142 @@ bool has_shuffles(const Block &block) {
   return !find_intrinsics(call_of(block.reducer), block.body.buffer->dtype).empty();
 }
 
+/// The statements after the loops of a reduction in its nest, if one of them reads the result. While the
+/// sequence changes the reduction, they are in a nest of their own, as if nothing were between the two. So the
+/// result of the sequence is complete at its place before they execute, as the result of the reduction was.
+class Readers {
+public:
+  Readers(const Schedule::Edit &edit, const Block &block, const For &place) : block_(block), place_(place.var) {
+    std::vector<const For *> loops = edit.loops_around(block.id);
+    loops.erase(std::next(std::ranges::find(loops, place_, &For::var)), loops.end());
+    bool read = false;
+    for (const For *loop : loops) {
+      levels_.push_back({loop, children_of(*loop), {}});
+      Level &level = levels_.back();
+      auto after =
+          std::ranges::find_if(level.before, [&](const Stmt &x) { return find_block(x, block.id); }) + 1;
+      level.after.assign(after, level.before.end());
+      level.before.erase(after, level.before.end());
+      for (const Stmt &stmt : level.after)
+        for (const Block *other : blocks_of(stmt))
+          read = read || touches(*other, block.body.buffer);
+    }
+    if (!read)
+      levels_.clear();
+    for (const Level &level : levels_)
+      for (const Stmt &stmt : level.after)
+        check_loops(edit, stmt);
+  }
+
+  /// Gives the schedule the program in which they are a nest of their own.
+  void set_apart(Schedule &schedule) {
+    if (levels_.empty())
+      return;
+    Schedule::Edit edit(schedule, Caller(), primitives::reduce_across, Loop{place_}, Axis::lane);
+    const Stmt nest = edit.nest_of(block_.id);
+    Stmt first, rest;
+    for (auto level = levels_.rbegin(); level != levels_.rend(); ++level) {
+      if (first)
+        level->before.back() = first;
+      For loop = *level->loop, copy = loop;
+      loop.body = make_seq(level->before);
+      copy.var = level->copy = loop_of_init(edit, loop.var);
+      copy.form = Serial{};
+      std::vector<Stmt> stmts = level->after;
+      if (rest)
+        stmts.insert(stmts.begin(), rest);
+      copy.body = make_seq(stmts);
+      first = make_for(std::move(loop));
+      if (!stmts.empty())
+        rest = make_for(std::move(copy));
+    }
+    rest = substitute_loops(rest, [&](const Var &var) {
+      auto level = std::ranges::find(levels_, var, [](const Level &x) { return x.loop->var; });
+      return level == levels_.end() ? Expr() : Expr(level->copy);
+    });
+    edit.commit(replace(edit.body(), nest, make_seq({first, rest})));
+  }
+
+  /// The program with them back at their places, as the sequence has changed them.
+  Program put_back(Program program) const {
+    if (levels_.empty())
+      return program;
+    const Stmt top = path_to(program.body, levels_.front().copy).back();
+    program.body = replace(program.body, top, nullptr);
+    Stmt at = substitute_loops(top, [&](const Var &var) {
+      auto level = std::ranges::find(levels_, var, &Level::copy);
+      return level == levels_.end() ? Expr() : Expr(level->loop->var);
+    });
+    for (std::size_t n = 0; n < levels_.size() && at; ++n) {
+      std::vector<Stmt> stmts = children_of(*as<For>(at));
+      bool inside = n + 1 < levels_.size() && as<For>(stmts.front()) &&
+                    as<For>(stmts.front())->var == levels_[n + 1].copy;
+      at = inside ? stmts.front() : nullptr;
+      if (inside)
+        stmts.erase(stmts.begin());
+      if (!stmts.empty())
+        program.body = insert_into(program.body, levels_[n].loop->var, make_seq(stmts),
+                                   [](const Stmt &) { return false; });
+    }
+    return program;
+  }
+
+private:
+  /// A loop around the reduction.
+  struct Level {
+    const For *loop;
+    std::vector<Stmt> before, after; ///< the statements in its body, up to the reduction and after it
+    Var copy = {};                   ///< of the loop around those after it
+  };
+
+  static std::vector<Stmt> children_of(const For &loop) {
+    const auto *seq = as<Seq>(loop.body);
+    return seq ? seq->stmts : std::vector{loop.body};
+  }
+
+  /// The directives of the sequence do not compare their loops with bound loops of another nest.
+  void check_loops(const Schedule::Edit &edit, const Stmt &stmt) const {
+    std::vector<const For *> loops = bound_loops(stmt);
+    if (!loops.empty())
+      edit.refuse(
+          "reduce_across.readers",
+          fmt::format("block {} uses {} in the nest of {}, and the loop {} after the reduction is bound to "
+                      "{}; use reduce_across before bind of the loops after it",
+                      first_user(), block_.body.buffer->name, block_.id->name, loops.front()->var->name,
+                      nestsmith::name(*loops.front()->axis())),
+          {loops.front()->var->name, block_.id->name});
+  }
+
+  std::string first_user() const {
+    for (const Level &level : levels_)
+      for (const Stmt &stmt : level.after)
+        for (const Block *other : blocks_of(stmt))
+          if (touches(*other, block_.body.buffer))
+            return other->id->name;
+    return {};
+  }
+
+  const Block &block_;
+  Var place_;
+  std::vector<Level> levels_; ///< the outermost first; none if no statement reads the result
+};
+
 /// The sequence of directives.
 class Sequence {
 public:
   Sequence(Schedule &schedule, const std::string &result, BlockRef block, Loop place)
       : s_(schedule), result_(result), block_(block), place_(place), buffer_(buffer_of(block)),
         reducer_(find_block(schedule.program().body, block.id)->reducer) {}
+
+  /// Each thread block computes a part. The last one to finish combines them in their order.
+  BlockRef over_blocks(Loop loop, Axis axis) {
+    BlockRef parts = s_.rfactor(loop, named(result_));
+    move_up(parts, loop);
+    s_.bind(loop, axis);
+    s_.reverse_compute_at(block_, place_);
+    s_.last_block(loop);
+    return parts;
+  }
 
   /// Each lane of a warp computes a part.
   BlockRef over_lanes(Loop lane) {
@@ -205,7 +337,8 @@ const char *requirement_of(const std::string &broken) {
     return "reduce_across.axis";
   if (broken.starts_with("rfactor."))
     return "reduce_across.sum";
-  if (broken.starts_with("reorder.") || broken.starts_with("reverse_compute_at."))
+  if (broken.starts_with("reorder.") || broken.starts_with("reverse_compute_at.") ||
+      broken.starts_with("last_block."))
     return "reduce_across.place";
   return "reduce_across.step";
 }
@@ -218,13 +351,6 @@ constinit const Primitive primitives::reduce_across =
 BlockRef Schedule::reduce_across(Loop handle, Axis axis, Caller caller) {
   Edit edit(*this, caller, primitives::reduce_across, handle, axis);
   const For &loop = edit.loop(handle);
-  if (!is_thread(axis))
-    edit.refuse("reduce_across.axis",
-                fmt::format("got the axis {}, expected the threads of a block, which can combine their "
-                            "results: threadIdx.x, threadIdx.y, threadIdx.z, warp or lane; use rfactor and "
-                            "last_block for thread blocks",
-                            nestsmith::name(axis)),
-                {loop.var->name});
   std::vector<const Block *> blocks = blocks_of(loop.body);
   auto found =
       std::ranges::find_if(blocks, [&](const Block *block) { return is_loop_of_sum(*block, loop.var); });
@@ -233,20 +359,24 @@ BlockRef Schedule::reduce_across(Loop handle, Axis axis, Caller caller) {
                 fmt::format("no block reduces over {}; name a loop of a reduction", loop.var->name),
                 {loop.var->name});
   const Block *block = *found;
-  std::int64_t threads = edit.require_constant("reduce_across.axis", loop, "distributed over threads");
+  std::int64_t threads =
+      is_thread(axis) ? edit.require_constant("reduce_across.axis", loop, "distributed over threads") : 1;
   const For &place = place_of(edit, *block);
-  std::string name = edit.result_name(0, block->body.buffer->name + "_lane");
+  std::string name = edit.result_name(0, block->body.buffer->name + (is_thread(axis) ? "_lane" : "_block"));
   bool shuffles = has_shuffles(*block);
   bool by_shuffles = shuffles && axis == Axis::thread_x && threads % lanes_per_warp == 0 &&
                      !has_rows_of_threads(edit.nest_of(loop.var));
+  Readers readers(edit, *block, place);
   try {
     Schedule scratch = *this;
+    readers.set_apart(scratch);
     Sequence sequence(scratch, name, {block->id}, {place.var});
-    BlockRef parts = axis == Axis::lane && shuffles ? sequence.over_lanes(handle)
-                     : by_shuffles                  ? sequence.over_warps(handle, threads)
-                     : !shuffles                    ? sequence.over_threads_in_registers(handle, axis, threads)
-                                                    : sequence.over_threads(handle, axis, threads);
-    edit.commit(sequence.first_threads_store(), {name});
+    BlockRef parts = !is_thread(axis)                 ? sequence.over_blocks(handle, axis)
+                     : axis == Axis::lane && shuffles ? sequence.over_lanes(handle)
+                     : by_shuffles                    ? sequence.over_warps(handle, threads)
+                     : !shuffles ? sequence.over_threads_in_registers(handle, axis, threads)
+                                 : sequence.over_threads(handle, axis, threads);
+    edit.commit(readers.put_back(sequence.first_threads_store()), {name});
     return parts;
   } catch (const ScheduleError &error) {
     edit.refuse(requirement_of(error.requirement()), fmt::format("{}: {}", error.directive(), error.message()),

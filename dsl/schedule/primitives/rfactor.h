@@ -12,7 +12,7 @@ namespace nestsmith::primitives {
 /// The partial sums are in a new global temporary C_rf, whose first axis is k. The existing loops now compute
 /// C_rf. For C_rf, k is a spatial loop, so a schedule can bind it. A new unannotated nest after the existing
 /// nest computes the final sum. While C_rf is in global memory, the two nests become two kernels (split-K);
-/// `last_block` makes them one kernel. An empty partial sum is 0.
+/// `last_block` makes them one kernel, and `reduce_across(k, blockIdx.y)` is both. An empty partial sum is 0.
 ///
 /// Requires [rfactor.sum]: exactly one block below k sums over k, and its reduction is not decomposed.
 /// Requires [rfactor.serial]: k is a serial loop.
