@@ -136,18 +136,15 @@ Schedule in_parts(const Program &program, const Shape &shape, const Target &targ
   auto [block, row] = s.split<2>(i, {infer, way.rows}, free_names(s, {"block", "row"}));
   auto [part, step, thread, element] = s.split<4>(k, {infer, way.steps, threads_of_part, way.width},
                                                   free_names(s, {"part", "step", "thread", "element"}));
-  BlockRef results = s.rfactor(part, free_names(s, {"results"}));
   s.reorder({part, step, thread, row, element});
   s.bind(block, Axis::block_x);
-  s.bind(part, Axis::block_y);
+  s.reduce_across(part, Axis::block_y, free_names(s, {"results"})); // the last block adds the results
   BlockRef own = s.reduce_across(thread, Axis::thread_x);
   load_in_registers(s, own, element, way.width);
   s.unroll(row);
   if (way.steps > 1)
     s.unroll_by(step, std::min(way.steps, loads_in_flight));
 
-  s.reverse_compute_at(y, block);
-  s.last_block(part);
   s.reduce_across(s.split<2>(s.loops(y).back(), {infer, threads_of_part})[1], Axis::thread_x);
   return s;
 }

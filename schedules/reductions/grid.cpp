@@ -44,11 +44,15 @@ Schedule over_blocks(const Program &program, const Target &target, Way way, Fini
   auto [i, k] = s.loops<2>(y);
   auto [block, step, thread, element] = s.split<4>(k, {infer, way.steps, way.threads, way.width},
                                                    free_names(s, {"block", "step", "thread", "element"}));
-  BlockRef results = s.rfactor(block, free_names(s, {"results"}));
-  if (finish == Finish::atomics)
-    s.set_scope(results, Scope::local);
   s.bind(i, Axis::block_y);
-  s.bind(block, Axis::block_x);
+  if (finish == Finish::last_block) {
+    s.reduce_across(block, Axis::block_x, free_names(s, {"results"}));
+  } else {
+    BlockRef results = s.rfactor(block, free_names(s, {"results"}));
+    if (finish == Finish::atomics)
+      s.set_scope(results, Scope::local);
+    s.bind(block, Axis::block_x);
+  }
   BlockRef own = s.reduce_across(thread, Axis::thread_x);
   rows::load_in_vectors(s, own, way.width);
   s.unroll(element);
@@ -64,12 +68,8 @@ Schedule over_blocks(const Program &program, const Target &target, Way way, Fini
     s.bind(s.loops(y).back(), Axis::thread_x); // one thread of the block adds
     return s;
   }
-  if (finish == Finish::last_block) {
-    s.reverse_compute_at(y, i);
-    s.last_block(block);
-  } else {
+  if (finish == Finish::second_kernel)
     s.bind(s.loops(y)[0], Axis::block_x);
-  }
   s.reduce_across(s.split<2>(s.loops(y).back(), {infer, way.threads})[1], Axis::thread_x);
   return s;
 }

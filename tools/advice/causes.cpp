@@ -49,8 +49,16 @@ constexpr Effect effects[] = {
     {"rfactor", {"several blocks share a sum", "여러 블록이 합 하나를 나누어 계산합니다"}},
 };
 
+/// reduce_across over thread blocks is a sequence of rfactor, last_block and others.
+bool is_used_by(const Directive &made, std::string_view directive) {
+  const Word *axis = made.op == "reduce_across" ? std::get_if<Word>(&made.arguments.back()) : nullptr;
+  bool over_blocks = axis && axis->text.starts_with("blockIdx");
+  return made.op == directive || (over_blocks && (directive == "rfactor" || directive == "last_block"));
+}
+
 std::size_t uses(const Schedule &schedule, const char *directive) {
-  return static_cast<std::size_t>(std::ranges::count(schedule.trace(), directive, &Directive::op));
+  return static_cast<std::size_t>(std::ranges::count_if(
+      schedule.trace(), [&](const Directive &made) { return is_used_by(made, directive); }));
 }
 
 /// Per warp and multiply-add, so that kernels with different tiles can be compared.
