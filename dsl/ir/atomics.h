@@ -3,7 +3,8 @@
 ///
 /// An atomic operation replaces an element in global memory by its combination with a term. Threads execute
 /// these operations in any order. So the reducer is commutative, and if it rounds, the result differs from run
-/// to run.
+/// to run. Of f32, a GPU flushes subnormal elements, terms and sums to 0 (PTX ISA, `red`), which the simulator
+/// and the bounds of `check` leave out.
 
 #include "dsl/ir/program.h"
 

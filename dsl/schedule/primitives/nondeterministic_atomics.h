@@ -8,6 +8,8 @@ namespace nestsmith::primitives {
 ///
 ///     for i: for k: [k = 0: init] C[i] += t   =>   for i: init C[i];     for i: for k: atomic C[i] += t
 ///
+/// Of f32, a GPU flushes subnormal numbers to 0 in these operations.
+///
 /// The init moves to a new nest at the start of the program, which becomes a kernel of its own. Then loops of
 /// the reduction may be bound to block and thread axes, and `reverse_compute_at` may move B into a loop of its
 /// input that is a part of the reduction: after `rfactor(k)`, each iteration of k adds its partial sum.
