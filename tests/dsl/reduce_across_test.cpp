@@ -124,6 +124,18 @@ TEST(ReduceAcrossRefuses, ThreadBlocksBelowLoopsThatAreNone) {
       {"k_outer", "Y"});
 }
 
+TEST(ReduceAcrossRefuses, ThreadBlocksAfterThreads) {
+  Schedule s(rows(Reducer::max, 5, 128));
+  s.bind(s.loop("i"), Axis::block_x);
+  auto [outer, inner] = s.split<2>(s.loop("k"), {4, 32}, named("outer", "inner"));
+  s.reduce_across(inner, Axis::thread_x);
+  expect_refused(
+      s, "reduce_across.place", [&] { s.reduce_across(outer, Axis::block_y); },
+      "the loop inner_outer around the loops of the reduction of block Y_lane is bound to warp, so its "
+      "result belongs to threads and not to a thread block; use reduce_across on a block axis first",
+      {"inner_outer", "Y_lane"});
+}
+
 TEST(ReduceAcrossRefuses, AnUnrolledLoop) {
   Schedule s(rows(Reducer::max, 5, 64));
   s.bind(s.loop("i"), Axis::block_x);

@@ -31,6 +31,19 @@ const For &place_of(const Schedule::Edit &edit, const Block &block) {
   return *place;
 }
 
+/// A reduction is divided among blocks before it is divided among the threads of a block.
+void check_no_threads(const Schedule::Edit &edit, const Block &block, const For &place) {
+  for (const For *loop : edit.loops_around(place.var))
+    if (loop->axis() && is_thread(*loop->axis()))
+      edit.refuse(
+          "reduce_across.place",
+          fmt::format("the loop {} around the loops of the reduction of block {} is bound to {}, so its "
+                      "result belongs to threads and not to a thread block; use reduce_across on a block "
+                      "axis first, and then on a thread axis",
+                      loop->var->name, block.id->name, name(*loop->axis())),
+          {loop->var->name, block.id->name});
+}
+
 /// The intrinsic that combines the results of the lanes of a warp.
 std::string call_of(Reducer reducer) { return fmt::format("warp_{}", name(reducer)); }
 bool has_shuffles(const Block &block) {
@@ -362,6 +375,8 @@ BlockRef Schedule::reduce_across(Loop handle, Axis axis, Caller caller) {
   std::int64_t threads =
       is_thread(axis) ? edit.require_constant("reduce_across.axis", loop, "distributed over threads") : 1;
   const For &place = place_of(edit, *block);
+  if (!is_thread(axis))
+    check_no_threads(edit, *block, place);
   std::string name = edit.result_name(0, block->body.buffer->name + (is_thread(axis) ? "_lane" : "_block"));
   bool shuffles = has_shuffles(*block);
   bool by_shuffles = shuffles && axis == Axis::thread_x && threads % lanes_per_warp == 0 &&
