@@ -87,7 +87,8 @@ public:
     for (auto level = levels_.rbegin(); level != levels_.rend(); ++level) {
       if (first)
         level->before.back() = first;
-      For loop = *level->loop, copy = loop;
+      For loop = *level->loop;
+      For copy = *level->loop;
       loop.body = make_seq(level->before);
       copy.var = level->copy = loop_of_init(edit, loop.var);
       copy.form = Serial{};
