@@ -6,6 +6,9 @@
 #include "dsl/schedule/trace.h"
 #include "tests/dsl/support.h"
 
+#include <fmt/format.h>
+#include <tuple>
+
 namespace nestsmith {
 namespace {
 

@@ -5,6 +5,7 @@
 namespace nestsmith {
 namespace {
 
+using test::contains;
 using test::expect_refused;
 using test::gemm;
 
