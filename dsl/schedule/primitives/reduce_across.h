@@ -30,8 +30,8 @@ namespace nestsmith::primitives {
 ///
 /// On a block axis, each thread block computes a part of the reduction, in global memory, and the last block to
 /// finish combines the parts in their order: rfactor, bind, reverse_compute_at and last_block. The result is
-/// the same in every run. Another reduce_across may then, and not before, distribute the part of a block over its
-/// threads, and another one the combination of the parts.
+/// the same in every run. Another reduce_across may then, and not before, distribute the part of a block over
+/// its threads, and another one the combination of the parts.
 ///
 ///     for i in blockIdx.x:                  for i in blockIdx.x:
 ///       for k < 4:                            for k < 4 in blockIdx.y then last block: for l:
