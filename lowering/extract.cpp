@@ -2,6 +2,7 @@
 #include "dsl/hardware/async_copy.h"
 #include "dsl/hardware/shared_plan.h"
 #include "dsl/ir/allocation.h"
+#include "dsl/ir/skip_tiles.h"
 #include "lowering/copies_in_flight.h"
 #include "lowering/launch_axes.h"
 #include "lowering/pipelines.h"
@@ -24,6 +25,7 @@ public:
       : program_(unit.program()), schedule_(unit.schedule), copied_from_(unit.copied_from) {}
 
   Kernel run() {
+    internal_check(!find_skip_breach(program_), "a skipped tile has a term");
     kernel_.name = program_.name;
     kernel_.params = program_.params;
     kernel_.scalars = program_.scalars;
@@ -164,9 +166,11 @@ private:
   }
 
   kernel::Stmt emit_loop(const For &loop) {
+    Expr skipped_unless = loop.skipping() ? condition_of_iteration(program_, loop) : Expr();
+    auto emit_nest = [&](const Stmt &nest) { return without_terms_skipped(emit(nest), loop, skipped_unless); };
     if (as_int(loop.extent) == 1) {
       loops_[loop.var] = Expr(0);
-      return emit(loop.body);
+      return emit_nest(loop.body);
     }
     if (loop.axis())
       return emit(loop.body);
@@ -174,11 +178,22 @@ private:
     bounds_.set_extent(var, loop.extent);
     kernel::Loop made{var, loop.extent, form_of(loop), nullptr};
     if (!loop.pipeline().empty())
-      return emit_pipeline(loop, std::move(made),
-                           {[&](const Stmt &nest) { return emit(nest); }, loops_, bounds_, issues_});
+      return emit_pipeline(loop, std::move(made), {emit_nest, loops_, bounds_, issues_});
     loops_[loop.var] = var;
-    made.body = loop.reversed_by() ? emit_reversed(loop, var) : emit(loop.body);
+    made.body = loop.reversed_by() ? emit_reversed(loop, var) : emit_nest(loop.body);
     return kernel::make(std::move(made), in_schedule(origin_of(std::vector{&loop})));
+  }
+
+  /// The statement below the condition of the iteration of a loop that skips tiles. A null condition always
+  /// holds.
+  kernel::Stmt without_terms_skipped(const kernel::Stmt &stmt, const For &loop, const Expr &condition) const {
+    if (!condition.exists())
+      return stmt;
+    Expr needed = simplify(substitute(condition, loops_), bounds_);
+    if (proves(needed, bounds_))
+      return stmt;
+    return kernel::make(kernel::If{needed, stmt, nullptr, {kernel::Purpose::Kind::with_terms, {loop.var}}},
+                        in_schedule(origin_of(std::vector{&loop})));
   }
 
   /// The body of a loop that runs backwards in odd iterations of an outer loop.

@@ -21,11 +21,11 @@ bool contains(const Conjuncts &set, const Expr &e) {
   return std::any_of(set.begin(), set.end(), [&](const Expr &x) { return same(x, e); });
 }
 
-Stmt guarded(const Conjuncts &conjuncts, Stmt body, const Origin &origin) {
+Stmt guarded(const Conjuncts &conjuncts, Stmt body, const Origin &origin, const Purpose &purpose) {
   Expr condition;
   for (const Expr &e : conjuncts)
     condition = condition.exists() ? condition && e : e;
-  return condition.exists() ? make(If{condition, std::move(body)}, origin) : body;
+  return condition.exists() ? make(If{condition, std::move(body), nullptr, purpose}, origin) : body;
 }
 
 /// The conjuncts of the guard of a statement, and the body of the guard. If there is no guard, or if it has an
@@ -34,11 +34,13 @@ struct Guarded {
   Conjuncts conjuncts;
   Stmt body;
   Origin origin = nullptr; ///< of the guard
+  Purpose purpose = {};    ///< of the guard, if it is known
 };
 Guarded take_apart(const Stmt &stmt) {
   const auto *branch = as<If>(stmt);
-  return branch && !branch->otherwise ? Guarded{conjuncts_of(branch->condition), branch->body, stmt->origin}
-                                      : Guarded{{}, stmt};
+  return branch && !branch->otherwise
+             ? Guarded{conjuncts_of(branch->condition), branch->body, stmt->origin, branch->purpose}
+             : Guarded{{}, stmt};
 }
 
 /// if (a && b) s; if (a && c) t;   =>   if (a) { if (b) s; if (c) t; }
@@ -56,9 +58,10 @@ std::vector<Stmt> join_neighbours(const std::vector<Stmt> &stmts) {
     }
     auto rest = [&](Guarded x) {
       std::erase_if(x.conjuncts, [&](const Expr &e) { return contains(common, e); });
-      return guarded(x.conjuncts, x.body, x.origin);
+      return guarded(x.conjuncts, x.body, x.origin, x.purpose);
     };
-    result.back() = guarded(common, make_seq({rest(last), rest(next)}), joined({last.origin, next.origin}));
+    result.back() = guarded(common, make_seq({rest(last), rest(next)}), joined({last.origin, next.origin}),
+                            last.purpose.kind == next.purpose.kind ? last.purpose : Purpose());
   }
   return result;
 }
@@ -78,8 +81,8 @@ Stmt hoisted(const Stmt &stmt) {
   if (outside.empty())
     return inner;
   Loop copy = *loop;
-  copy.body = guarded(inside, body.body, body.origin);
-  return guarded(outside, make(std::move(copy), inner->origin), body.origin);
+  copy.body = guarded(inside, body.body, body.origin, body.purpose);
+  return guarded(outside, make(std::move(copy), inner->origin), body.origin, body.purpose);
 }
 
 /// The purpose of a condition `loop + n < extent`, which tests whether a later iteration exists.

@@ -247,8 +247,29 @@ private:
         barrier.beyond = barrier.beyond.guarded(until);
   }
 
+  /// The guard of the iterations of a loop that skips tiles, or null. The barrier at the end of an iteration is
+  /// inside of it: an iteration that is skipped needs none.
+  static const If *guard_of_tiles(const Stmt &body) {
+    const auto *guard = as<If>(body);
+    return guard && guard->purpose.kind == Purpose::Kind::with_terms && !guard->otherwise ? guard : nullptr;
+  }
+
+  /// The segment of a guard that may be false, with this body.
+  Segment below_guard(const Stmt &stmt, const If &guard, Segment body) const {
+    internal_check(body.stmt == guard.body || uniform_.uniform(guard.condition),
+                   "a barrier falls below a divergent guard");
+    if (auto until = until_of(guard.condition))
+      limit(body, *until);
+    If copy = guard;
+    copy.body = body.stmt;
+    body.stmt = make(std::move(copy), stmt->origin);
+    body.certain = false;
+    return body;
+  }
+
   Segment rewrite_loop(const Stmt &stmt, const Loop &loop) {
-    Segment body = rewrite(loop.body);
+    const If *tiles = guard_of_tiles(loop.body);
+    Segment body = rewrite(tiles ? tiles->body : loop.body);
     // If each iteration has a barrier, only adjacent iterations can conflict. Otherwise, iterations can
     // conflict up to the distance at which the copies repeat.
     std::int64_t around = 1;
@@ -257,8 +278,8 @@ private:
     if (auto extent = as_int(loop.extent))
       around = std::min(around, *extent - 1);
     bool hazard = false;
-    for (std::int64_t distance = 1; distance <= (body.certain ? std::min<std::int64_t>(1, around) : around);
-         ++distance)
+    std::int64_t farthest = body.certain && !tiles ? std::min<std::int64_t>(1, around) : around;
+    for (std::int64_t distance = 1; distance <= farthest; ++distance)
       hazard = hazard ||
                !hazards_between(searched_, body.tail, body.head.later(loop.var, distance), {loop.var, distance})
                     .empty();
@@ -268,6 +289,8 @@ private:
       join(body, last);
       body.stmt = std::move(both);
     }
+    if (tiles)
+      body = below_guard(loop.body, *tiles, std::move(body));
     if (around > 0)
       certify_iterations(body, loop.var, around);
     return leave(stmt, loop, std::move(body));

@@ -71,6 +71,7 @@ struct Purpose {
     tail,       ///< excludes what is past the ends of the axes `of`
     not_last,   ///< excludes the last `iterations` of the loop `of`
     part,       ///< selects the steps that execute a part of the spread loop `of`
+    with_terms, ///< excludes the iterations of the loop `of` in which the thread block has no term
     arrived,    ///< selects the last block of the loop `of`
     full_tiles, ///< selects the blocks in which all tiles are full
     no_edge,    ///< selects the blocks in which no tile is at an edge

@@ -122,6 +122,8 @@ std::string note_on(const Purpose &purpose) {
                        of);
   case Purpose::Kind::part:
     return "a part of " + of;
+  case Purpose::Kind::with_terms:
+    return fmt::format("skips each {} without a term", of);
   case Purpose::Kind::arrived:
     return "all blocks of " + of + " have arrived";
   case Purpose::Kind::full_tiles:

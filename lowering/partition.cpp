@@ -152,7 +152,8 @@ private:
       return rewrite_body(x.body);
     if (proves(logical_not(copy.condition), bounds_))
       return x.otherwise ? rewrite_body(x.otherwise) : nullptr;
-    note(copy.condition);
+    if (x.purpose.kind != Purpose::Kind::with_terms) // it remains in each part
+      note(copy.condition);
     copy.body = rewrite_body(x.body);
     copy.otherwise = x.otherwise ? rewrite_body(x.otherwise) : nullptr;
     if (!copy.body && copy.otherwise) {

@@ -367,6 +367,8 @@ private:
     Divergence inside = std::max(divergent, uniform_.uniform(x.condition)           ? Divergence::none
                                             : uniform_in_warp_.uniform(x.condition) ? Divergence::warps
                                                                                     : Divergence::lanes);
+    if (x.purpose.kind == Purpose::Kind::with_terms && !uniform_.uniform(x.condition))
+      fail("the condition of a tile, {}, differs between the threads of a block", to_string(x.condition));
     scoped([&] { check(x.body, inside); });
     if (x.otherwise)
       scoped([&] { check(x.otherwise, inside); });

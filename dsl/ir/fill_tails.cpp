@@ -4,7 +4,6 @@
 #include "dsl/ir/region.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <optional>
 #include <set>
@@ -36,14 +35,6 @@ void collect_factors(const Expr &e, std::vector<Expr> &factors) {
   collect_factors(product->b, factors);
 }
 
-/// Whether each conversion keeps the value: 0, 1, or an infinity between floating-point types.
-bool survives_casts(const Expr &value, DType from) {
-  if (const auto *real = value.as<FloatImm>())
-    return real->value == 0 || real->value == 1 || (std::isinf(real->value) && is_float(from));
-  auto integer = as_int(value);
-  return integer && (*integer == 0 || *integer == 1);
-}
-
 /// A load of a term, and the value of it with which the term is the identity of the reducer.
 struct NeededFill {
   const Load *access;
@@ -68,13 +59,10 @@ std::optional<std::vector<NeededFill>> needed_fills(const Block &block) {
     if (!access || access->mask.exists())
       return std::nullopt;
     DType dtype = access->buffer->dtype;
-    if (factor.as<Load>())
-      needed.push_back({access, identity});
-    else if (survives_casts(identity, dtype))
-      needed.push_back({access, is_float(identity.dtype()) ? constant(dtype, identity.as<FloatImm>()->value)
-                                                           : constant(dtype, *as_int(identity))});
-    else
+    auto fill = factor.as<Load>() ? std::optional(identity) : before_cast(identity, dtype);
+    if (!fill)
       return std::nullopt;
+    needed.push_back({access, *fill});
   }
   return needed;
 }

@@ -33,7 +33,7 @@ std::string text(const LoopForm &form) {
   auto partitioned = [](const auto &x) { return x.partitioned ? " partitioned" : ""; };
   return std::visit(Overloaded{
                         [&](const Serial &x) {
-                          return text(x.pipeline) + partitioned(x) +
+                          return text(x.pipeline) + partitioned(x) + (x.skipping ? " skipping" : "") +
                                  (x.copies > 1 ? fmt::format(" unrolled by {}", x.copies) : "");
                         },
                         [](const Unrolled &x) {

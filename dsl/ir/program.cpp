@@ -114,6 +114,11 @@ bool For::partitioned() const {
   return serial && serial->partitioned;
 }
 
+bool For::skipping() const {
+  const auto *serial = std::get_if<Serial>(&form);
+  return serial && serial->skipping;
+}
+
 bool For::last_block() const {
   const auto *bound = std::get_if<BoundTo>(&form);
   return bound && bound->last_block;

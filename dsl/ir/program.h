@@ -3,7 +3,7 @@
 ///
 ///     stmt  := for | seq | block
 ///     for   := for var in extent form: stmt
-///     form  := serial [pipelined] [partitioned] [unrolled by n]
+///     form  := serial [pipelined] [partitioned] [skipping] [unrolled by n]
 ///              | unrolled [pipelined [joined]] [backwards in odd var]
 ///              | vectorized | tensorized | bound to an axis [partitioned] [then last block]
 ///     seq   := stmt; stmt; …
@@ -67,11 +67,13 @@ struct BlockStage {
 /// The form of a loop requests a form of the kernel. It does not affect the meaning, except that `reversed_by`
 /// changes the order of the iterations. `pipeline` contains one entry for each block below a pipelined loop,
 /// and is empty for any other loop. Full tiles and partial tiles of a `partitioned` loop get separate code. The
-/// CUDA compiler writes `copies` copies of the body one after the other.
+/// CUDA compiler writes `copies` copies of the body one after the other. A thread block leaves out the
+/// iterations of a loop that is `skipping` in which no block below has a term (dsl/ir/skip_tiles.h).
 struct Serial {
   std::vector<BlockStage> pipeline = {};
   bool partitioned = false;
   std::int64_t copies = 1;
+  bool skipping = false;
 };
 /// If `reversed_by` is set, the loop executes its iterations in descending order where the value of this outer
 /// loop is odd.
@@ -116,6 +118,7 @@ struct For {
   const Intrinsic *intrinsic() const;              ///< null if the loop is not tensorized
   const std::vector<BlockStage> &pipeline() const; ///< empty if the loop is not pipelined
   bool partitioned() const;
+  bool skipping() const;
   bool last_block() const;
   bool joined() const;
   bool spread() const;

@@ -9,6 +9,7 @@
 #include "dsl/ir/reducer_laws.h"
 
 #include <algorithm>
+#include <cmath>
 #include <deque>
 #include <fmt/format.h>
 #include <limits>
@@ -276,6 +277,15 @@ Expr identity_of(Reducer reducer, DType dtype) {
     return reducer.definition()->identity;
   }
   internal_error("a reducer of the closed set");
+}
+
+std::optional<Expr> before_cast(const Expr &identity, DType from) {
+  if (const auto *real = identity.as<FloatImm>()) {
+    bool kept = real->value == 0 || real->value == 1 || (std::isinf(real->value) && is_float(from));
+    return kept ? std::optional(constant(from, real->value)) : std::nullopt;
+  }
+  auto integer = as_int(identity);
+  return integer == 0 || integer == 1 ? std::optional(constant(from, *integer)) : std::nullopt;
 }
 
 bool has_term_first(Reducer reducer) { return reducer == Reducer::min; }

@@ -127,6 +127,9 @@ BinaryOp op_of(Reducer reducer);
 /// The value that leaves each other value as it is: 0, 1, and for `max` the least value of the dtype, which is
 /// -infinity for a floating-point number.
 Expr identity_of(Reducer reducer, DType dtype);
+/// The constant of dtype `from` that a conversion turns into `identity`: for 0, 1, and an infinity between
+/// floating-point types. None for any other.
+std::optional<Expr> before_cast(const Expr &identity, DType from);
 /// Whether the term is the first operand of the operator.
 bool has_term_first(Reducer reducer);
 Expr combine(Reducer reducer, Expr element, Expr term);

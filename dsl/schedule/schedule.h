@@ -89,6 +89,7 @@ public:
   void vectorize(Loop loop, Caller caller = Where::current());
   void snake(Loop outer, Loop inner, Caller caller = Where::current());
   void partition(Loop loop, Caller caller = Where::current());
+  void skip_tiles(Loop loop, Caller caller = Where::current());
   void last_block(Loop loop, Caller caller = Where::current());
   void axes_from_loops(BlockRef block, Caller caller = Where::current());
 

@@ -502,6 +502,8 @@ void Author::annotate(const std::string &name, const Roles &roles) {
     bool innermost = as<Block>(loop->body) != nullptr;
     if (!loop->is<Serial>() && !loop->is<BoundTo>())
       continue;
+    if (loop->is<Serial>() && !innermost && chance(50) && go("skip_tiles", {LoopName{at}}))
+      continue;
     if (innermost && extent && (*extent == 2 || *extent == 4) && loop->is<Serial>() && chance(35) &&
         go("vectorize", {LoopName{at}}))
       continue;

@@ -155,6 +155,35 @@ Program shifted(const Shape &shape, DType dtype) {
   return w.output({y});
 }
 
+/// C[i, j] = the sum of A[i, k]*B[k, j] over k <= i, without what B is in the other rows.
+Program causal(const Shape &shape, DType dtype) {
+  Workload w("causal");
+  auto extent = [&](std::size_t n, const char *name) {
+    return shape.stated ? w.size(name, *shape.stated) : Expr(shape[n]);
+  };
+  Expr rows = extent(0, "M"), columns = extent(1, "N"), depth = extent(2, "K");
+  Tensor a = w.placeholder("A", {rows, depth}, stored(dtype));
+  Tensor b = w.placeholder("B", {depth, columns}, stored(dtype));
+  Reduce k = reduce_axis("k", depth);
+  Tensor c = w.compute("C", {rows, columns}, {"i", "j"}, [&](Expr i, Expr j) {
+    Expr term = read(dtype, a(i, k)) * read(dtype, b(k, j));
+    return sum(select(k <= i, term, constant(term.dtype(), 0)), k);
+  });
+  return w.output({c});
+}
+
+/// Y[i] = the largest X[i, k] of a window of 9 elements around 2*i.
+Program window_maximum(const Shape &shape, DType dtype) {
+  Workload w("window_maximum");
+  Tensor x = w.placeholder("X", {shape[0], shape[1]}, stored(dtype));
+  Reduce k = reduce_axis("k", shape[1]);
+  Tensor y = w.compute("Y", {shape[0]}, {"i"}, [&](Expr i) {
+    Expr term = read(dtype, x(i, k));
+    return max_over(select(2 * i - 5 < k && k < 2 * i + 5, term, identity_of(Reducer::max, term.dtype())), k);
+  });
+  return w.output({y});
+}
+
 } // namespace
 
 const std::vector<Computation> &computations() {
@@ -181,6 +210,8 @@ const std::vector<Computation> &computations() {
       {"total", 2, total},
       {"transpose", 2, transpose},
       {"shifted", 1, shifted},
+      {"causal", 3, causal, true},
+      {"window_maximum", 2, window_maximum},
   };
   return table;
 }

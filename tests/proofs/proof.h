@@ -10,8 +10,8 @@
 
 namespace nestsmith::proofs {
 
-/// The first six are claims about kernels (kernel_proof.h), and the last two about programs (tails.h,
-/// covered.h):
+/// The first six are claims about kernels (kernel_proof.h), and the last three about programs (tails.h,
+/// covered.h, skipped.h):
 ///
 ///     dimensions  each index of an access with one index per dimension is within its dimension, under the
 ///                 masks and guards around it
@@ -23,8 +23,19 @@ namespace nestsmith::proofs {
 ///     arena       arrays in shared memory do not overlap, and are within the requested bytes
 ///     tails       the iterations that run after the removal of a guard change no element that counts
 ///     covered     every element of a cache is written before it is read, in the same iteration
-enum class Claim : std::uint8_t { dimensions, in_bounds, aligned, width, division, arena, tails, covered };
-inline constexpr std::size_t claims = 8;
+///     skipped     an iteration that a loop leaves out has no term
+enum class Claim : std::uint8_t {
+  dimensions,
+  in_bounds,
+  aligned,
+  width,
+  division,
+  arena,
+  tails,
+  covered,
+  skipped
+};
+inline constexpr std::size_t claims = 9;
 const char *name(Claim claim);
 
 struct Proof {

@@ -5,6 +5,7 @@
 #include "schedules/workloads.h"
 #include "tests/proofs/covered.h"
 #include "tests/proofs/kernel_proof.h"
+#include "tests/proofs/skipped.h"
 #include "tests/proofs/tails.h"
 
 #include <fmt/format.h>
@@ -81,6 +82,7 @@ Proof Lowered::prove() const {
     result.add(prove_dimensions(kernel));
   result.add(prove_tails(before, after));
   result.add(prove_covered(after));
+  result.add(prove_skipped(after));
   return result;
 }
 

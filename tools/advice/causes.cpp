@@ -23,6 +23,9 @@ constexpr Effect effects[] = {
       "are used, so that the pipeline does not drain between tiles",
       "앞 타일의 마지막 피연산자를 쓰는 동안 다음 타일의 첫 피연산자를 읽으므로, 타일 사이에서 파이프라인이 "
       "비지 않습니다"}},
+    {"skip_tiles",
+     {"tiles in which a mask excludes every term are neither copied nor multiplied",
+      "마스크가 모든 항을 제외하는 타일은 복사하지도 곱하지도 않습니다"}},
     {"snake",
      {"every second row of products runs backwards, so that its first operands are those that were used last",
       "곱의 행을 하나 걸러 거꾸로 계산하므로, 마지막에 쓴 피연산자를 바로 다시 씁니다"}},

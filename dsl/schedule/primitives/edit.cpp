@@ -6,6 +6,7 @@
 #include "dsl/hardware/verify.h"
 #include "dsl/ir/pipeline.h"
 #include "dsl/ir/printer.h"
+#include "dsl/ir/skip_tiles.h"
 #include "dsl/ir/snake.h"
 #include "dsl/ir/term_order.h"
 #include "dsl/schedule/primitives/loop_names.h"
@@ -143,6 +144,9 @@ void Schedule::Edit::commit(Program next, std::vector<std::string> results) {
     refuse(breach->requirement, breach->message, breach->culprits);
   if (auto breach = find_snake_breach(next, schedule_.trace_.empty() ? nullptr : &program()))
     refuse(breach->requirement, breach->message, breach->culprits);
+  for (const auto &find : {find_skip_breach, find_idle_skip})
+    if (auto breach = find(next))
+      refuse(breach->requirement, breach->message, breach->culprits);
   directive_.results = std::move(results);
   schedule_.steps_.push_back(std::move(next));
   schedule_.trace_.push_back(std::move(directive_));
@@ -170,6 +174,7 @@ void Schedule::Edit::require_serial(const char *requirement, const For &loop) co
   const auto *serial = std::get_if<Serial>(&loop.form);
   if (const char *time = !loop.pipeline().empty()       ? "pipelined"
                          : loop.partitioned()           ? "partitioned"
+                         : loop.skipping()              ? "skipping"
                          : serial && serial->copies > 1 ? "unrolled by a number"
                                                         : nullptr)
     refuse(requirement,

@@ -1,0 +1,38 @@
+#pragma once
+#include "dsl/schedule/primitives/primitive.h"
+
+namespace nestsmith::primitives {
+
+/// skip_tiles(k): thread blocks leave out the iterations of k in which no block has a term.
+///
+///     for i in blockIdx.y:                            for i in blockIdx.y:
+///       for k < n skipping:                     =>      for k < n:
+///         A_shared: …                                     if (k*8 <= i*32 + 31) {
+///         for ii < 32 in threadIdx.y: for kk < 8:           A_shared: …
+///           C += select(k*8 + kk <= i*32 + ii, …, 0)        for kk < 8: C += …
+///                                                         }
+///
+/// The condition follows from the masks of the terms: it compares the values that a mask has for the loops
+/// inside of k and for the threads at their best. So it has no thread in it, all threads of a block take the
+/// same side, and barriers, asynchronous copies and pipelines below k stay legal. A nest of a pipelined loop is
+/// skipped on its own, for the iteration to which it belongs.
+///
+/// An instance has no term if its guard is false, or if the term is the identity of the reducer for all values
+/// in memory: select(k <= i, x, 0) of a sum, or a read with `where_else(k <= i, -infinity, …)` of a maximum. A
+/// masked factor of a product of floating-point numbers is not sufficient, because 0 times an infinity is NaN.
+/// A read of a cache counts as a read of its copy.
+///
+/// Requires [skip_tiles.serial]: k is serial, and does not skip tiles yet. It may be pipelined, partitioned or
+///   unrolled by a number.
+/// Requires [skip_tiles.stores]: each block below k is the update of a reduction, or writes a temporary in
+/// shared
+///   memory or registers that only blocks below k use, in each iteration before they read it.
+/// Requires [skip_tiles.init]: k is a loop of the reductions below it, so that their inits are outside.
+/// Requires [skip_tiles.absent]: the term of each of these updates is absent under a condition on indices.
+/// Requires [skip_tiles.bounds]: for the loops inside of k and the threads, this condition excludes a whole
+///   iteration of k.
+/// Requires [skip_tiles.joined]: no loop below k is joined or spread.
+/// Ensures: the same instances with a term execute, in the same order.
+extern const Primitive skip_tiles;
+
+} // namespace nestsmith::primitives
