@@ -288,9 +288,9 @@ static std::vector<Rung> of_a_convolution() {
       rung("vectors", "16 bytes at a time: 4 channels of a filter in one load",
            at_shape(convolutions::in_vectors), {1, 8, 16, 8, 64}, convolutions::vector_variant),
       rung("tensor", "implicit GEMM by matrix units: 64 pixels x 32 channels per warp, tap by tap",
-           at_shape(convolutions::on_matrix_units), {1, 8, 16, 16, 64}, convolutions::tensor_variant),
+           at_shape(convolutions::on_matrix_units), {1, 8, 16, 16, 64}),
       rung("async", "the next tiles are copied asynchronously", at_shape(convolutions::with_async_copies),
-           {1, 8, 16, 16, 64}, convolutions::tensor_variant)};
+           {1, 8, 16, 16, 64})};
   for (std::size_t n = 4; n < rungs.size(); ++n) {
     rungs[n].dtypes = {DType::f16, DType::bf16, DType::u32};
     rungs[n].needs = n == 4 ? Feature::mma_f16 : Feature::cp_async;

@@ -67,6 +67,157 @@ std::optional<std::vector<NeededFill>> needed_fills(const Block &block) {
   return needed;
 }
 
+/// The iterations of fused loops that a guard lets execute, if it excludes idle threads only: the others write
+/// a whole box of elements, once each. A split adds such a guard to a fetch whose elements are no multiple of
+/// the threads.
+class IdleGuard {
+public:
+  /// None if the block has no such guard.
+  static std::optional<IdleGuard> of(const Block &block, const Bounds &bounds) {
+    IdleGuard result;
+    const IterVar *guard = nullptr;
+    for (const IterVar &iter : block.iters)
+      if (iter.guarded && !iter.is_summed() && !indexes_result(block, iter)) {
+        if (guard)
+          return std::nullopt;
+        guard = &iter;
+      }
+    if (!guard || !result.find_loops(*guard, bounds) || !result.find_values(block, *guard, bounds))
+      return std::nullopt;
+    return result;
+  }
+
+  /// The terms of an axis that indexes the buffer without those of the fused loops.
+  const Linear &rest_of(const IterVar &iter) const { return rests_.at(iter.var); }
+  /// The largest value of an axis that indexes the buffer, as an expression of sizes.
+  std::optional<Expr> highest_of(const IterVar &iter, const Bounds &bounds) const {
+    auto rest = highest(to_expr(rest_of(iter)), bounds);
+    return rest ? std::optional(*rest + Expr(highest_.at(iter.var))) : std::nullopt;
+  }
+
+private:
+  static constexpr std::int64_t most_iterations = 8192;
+
+  bool find_loops(const IterVar &guard, const Bounds &bounds) {
+    for (const Term &term : linearize(guard.binding, bounds).terms) {
+      const Var *var = term.digit.as_var();
+      auto range = var ? bounds.find(*var) : std::nullopt;
+      if (!range || bounds.find_extent(*var) || range->low != 0)
+        return false;
+      loops_.emplace_back(*var, range->high + 1);
+      if (__builtin_mul_overflow(iterations_, range->high + 1, &iterations_) || iterations_ > most_iterations)
+        return false;
+    }
+    return !loops_.empty();
+  }
+
+  bool is_of_loops(const Expr &e) const {
+    return std::ranges::any_of(loops_, [&](const auto &loop) { return uses(e, loop.first); });
+  }
+
+  /// Separates each axis that indexes the buffer into a part of these loops and the rest, and executes the
+  /// loops.
+  bool find_values(const Block &block, const IterVar &guard, const Bounds &bounds) {
+    std::vector<std::pair<Var, Expr>> parts;
+    for (const IterVar &iter : block.iters) {
+      if (!indexes_result(block, iter)) {
+        if (iter.var != guard.var && is_of_loops(iter.binding))
+          return false;
+        continue;
+      }
+      Linear part, rest = linearize(iter.binding, bounds);
+      std::erase_if(rest.terms, [&](const Term &term) {
+        if (is_of_loops(term.digit.base))
+          part.terms.push_back(term);
+        return is_of_loops(term.digit.base);
+      });
+      Expr of_loops = to_expr(part);
+      if (any_node(of_loops, [&](const Expr &node) {
+            const Var *var = node.as<Var>();
+            return var &&
+                   std::ranges::find(loops_, *var, [](const auto &x) { return x.first; }) == loops_.end();
+          }))
+        return false;
+      rests_.emplace(iter.var, std::move(rest));
+      parts.emplace_back(iter.var, std::move(of_loops));
+    }
+    return is_whole(parts, guard);
+  }
+
+  /// Whether the iterations write each combination of the values of the axes exactly once.
+  bool is_whole(const std::vector<std::pair<Var, Expr>> &parts, const IterVar &guard) {
+    std::set<std::vector<std::int64_t>> elements;
+    std::vector<std::set<std::int64_t>> values(parts.size());
+    std::int64_t executed = 0;
+    for (std::int64_t n = 0; n < iterations_; ++n) {
+      std::vector<std::int64_t> at;
+      for (std::int64_t left = n; const auto &[var, extent] : loops_) {
+        at.push_back(left % extent);
+        left /= extent;
+      }
+      auto value = [&](const Expr &e) { return value_at(e, at); };
+      auto position = value(guard.binding), extent = as_int(guard.extent);
+      if (!position || !extent)
+        return false;
+      if (*position >= *extent)
+        continue;
+      ++executed;
+      std::vector<std::int64_t> element;
+      for (std::size_t d = 0; d < parts.size(); ++d) {
+        auto of_axis = value(parts[d].second);
+        if (!of_axis)
+          return false;
+        element.push_back(*of_axis);
+        values[d].insert(*of_axis);
+      }
+      elements.insert(std::move(element));
+    }
+    std::int64_t box = 1;
+    for (std::size_t d = 0; d < parts.size(); ++d) {
+      if (values[d].empty() || *values[d].begin() != 0 ||
+          __builtin_mul_overflow(box, static_cast<std::int64_t>(values[d].size()), &box))
+        return false;
+      highest_[parts[d].first] = *values[d].rbegin();
+    }
+    return static_cast<std::int64_t>(elements.size()) == box && executed == box;
+  }
+
+  /// The value of an index at these values of the loops; none for an expression of another kind.
+  std::optional<std::int64_t> value_at(const Expr &e, const std::vector<std::int64_t> &at) const {
+    if (const Var *var = e.as<Var>()) {
+      for (std::size_t n = 0; n < loops_.size(); ++n)
+        if (loops_[n].first == *var)
+          return at[n];
+      return std::nullopt;
+    }
+    if (const auto *op = e.as<Binary>()) {
+      auto a = value_at(op->a, at), b = value_at(op->b, at);
+      if (!a || !b)
+        return std::nullopt;
+      switch (op->op) {
+      case BinaryOp::add:
+        return *a + *b;
+      case BinaryOp::sub:
+        return *a - *b;
+      case BinaryOp::mul:
+        return *a * *b;
+      case BinaryOp::floordiv:
+        return *b > 0 ? std::optional(floor_div(*a, *b)) : std::nullopt;
+      case BinaryOp::floormod:
+        return *b > 0 ? std::optional(floor_mod(*a, *b)) : std::nullopt;
+      default:
+        return std::nullopt;
+      }
+    }
+    return as_int(e);
+  }
+
+  std::vector<std::pair<Var, std::int64_t>> loops_; ///< of the guard, with their extents
+  std::int64_t iterations_ = 1;
+  std::map<Var, Linear> rests_; ///< for each axis that indexes the buffer: the terms without these loops
+  std::map<Var, std::int64_t> highest_; ///< the largest value of the other terms
+};
+
 class Filler {
 public:
   explicit Filler(const Program &program)
@@ -161,8 +312,16 @@ private:
            });
   }
 
-  Expr reach(const IterVar &iter) const {
-    return simplify(highest(iter.binding, bounds_).value() + Expr(1), bounds_);
+  Expr reach(const Block &block, const IterVar &iter) {
+    const auto &idle = idle_guard_of(block);
+    auto last = idle && indexes_result(block, iter) ? idle->highest_of(iter, bounds_) : std::nullopt;
+    return simplify((last ? *last : highest(iter.binding, bounds_).value()) + Expr(1), bounds_);
+  }
+  const std::optional<IdleGuard> &idle_guard_of(const Block &block) {
+    auto known = idle_guards_.find(&block);
+    return known == idle_guards_.end()
+               ? idle_guards_.emplace(&block, IdleGuard::of(block, bounds_)).first->second
+               : known->second;
   }
   bool holds(const Expr &condition) const { return proves(condition, bounds_); }
 
@@ -249,8 +408,9 @@ private:
 
   /// Whether the axis has each of its values for all values of the other axes. False if the axis counts the
   /// rows of fused loops that end within a row.
-  bool in_whole_rows(const IterVar &iter) const {
-    for (const Term &term : linearize(iter.binding, bounds_).terms) {
+  bool in_whole_rows(const Block &block, const IterVar &iter) {
+    const auto &idle = idle_guard_of(block);
+    for (const Term &term : (idle ? idle->rest_of(iter) : linearize(iter.binding, bounds_)).terms) {
       const Digit &digit = term.digit;
       auto range = range_of(digit.base, bounds_);
       if (digit.div != 1 && digit.mod == 0 && !uses_size(digit.base) &&
@@ -260,11 +420,12 @@ private:
     return true;
   }
 
-  /// Whether each guard of the block is only the upper end of an axis that indexes its buffer.
-  bool only_ends(const Block &block) const {
+  /// Whether each guard of the block is only the upper end of an axis that indexes its buffer, or lets threads
+  /// idle.
+  bool only_ends(const Block &block) {
     return std::ranges::all_of(block.iters, [&](const IterVar &iter) {
       return !iter.guarded || iter.is_summed() ||
-             (indexes_result(block, iter) && holds(Expr(0) <= iter.binding));
+             (indexes_result(block, iter) ? holds(Expr(0) <= iter.binding) : idle_guard_of(block).has_value());
     });
   }
 
@@ -291,10 +452,12 @@ private:
           possible = false;
           break;
         }
-        Expr end = reach(*iter);
+        Expr end = reach(*writer, *iter);
         extent = simplify(max(extent, end), bounds_);
         begun = begun.exists() ? begun : end;
-        possible = possible && holds(end <= begun) && (holds(end <= buffer->shape[d]) || in_whole_rows(*iter));
+        // Of the axis of the largest digit, idle threads would have values past the end.
+        possible = possible && holds(highest(iter->binding, bounds_).value() < end) && holds(end <= begun) &&
+                   (holds(end <= buffer->shape[d]) || in_whole_rows(*writer, *iter));
       }
       for (const Block *writer : writers) {
         if (!possible)
@@ -312,7 +475,7 @@ private:
   }
 
   /// Whether the term is the identity of the reducer past the end of the axis.
-  bool term_vanishes(const Block &block, const IterVar &iter) const {
+  bool term_vanishes(const Block &block, const IterVar &iter) {
     auto needed = needed_fills(block);
     return needed &&
            std::ranges::all_of(*needed,
@@ -322,7 +485,7 @@ private:
                                           return uses(index, iter.var);
                                         });
                                }) &&
-           loads_reach(block, iter, reach(iter), iter.extent);
+           loads_reach(block, iter, reach(block, iter), iter.extent);
   }
 
   Stmt rewrite(const Stmt &stmt) {
@@ -339,7 +502,7 @@ private:
         mask = mask.exists() ? mask && inside : inside;
       }
       iter.guarded = false;
-      iter.extent = reach(iter);
+      iter.extent = reach(*block, *std::ranges::find(block->iters, iter.var, &IterVar::var));
     }
     if (mask.exists()) {
       const auto *access = copy.body.value.as<Load>();
@@ -352,7 +515,7 @@ private:
     return make_block(std::move(copy));
   }
 
-  bool may_drop(const Block &block, const IterVar &iter) const {
+  bool may_drop(const Block &block, const IterVar &iter) {
     if (!holds(Expr(0) <= iter.binding))
       return false;
     if (iter.kind == IterKind::reduction)
@@ -362,8 +525,8 @@ private:
       if (!uses(block.body.indices[d], iter.var))
         continue;
       auto it = padding_.find({block.body.buffer, d});
-      padded =
-          block.body.indices[d].as<Var>() && it != padding_.end() && holds(reach(iter) <= it->second.extent);
+      padded = block.body.indices[d].as<Var>() && it != padding_.end() &&
+               holds(reach(block, iter) <= it->second.extent);
       if (!padded)
         return false;
     }
@@ -389,6 +552,7 @@ private:
   std::map<std::pair<Buffer, std::size_t>, Padding> padding_;
   std::map<Buffer, Expr> fills_; ///< of buffers that reductions read past the end
   std::set<Buffer> reduced_;
+  std::map<const Block *, std::optional<IdleGuard>> idle_guards_;
   std::map<Buffer, std::vector<Expr>> conditions_; ///< bindings of guards that are no end of the buffer
 };
 

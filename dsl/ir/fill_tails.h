@@ -22,6 +22,10 @@ namespace nestsmith {
 ///     is in bounds without the mask. No block reads the additional elements of the temporary, because the
 ///     readers keep their guards.
 ///
+/// A fetch whose elements are no multiple of the threads has a guard on its fused loops, under which threads
+/// idle. It prevents no padding, except of the dimension of the largest digit, if its loops write each
+/// combination of the values of the axes exactly once. The pass executes these loops to decide this.
+///
 /// A dimension is padded only if the array in memory has whole tiles there anyway (Placement::cut).
 ///
 /// Lowering applies this rewrite. The obligations also apply it, to check a program as it will be lowered.

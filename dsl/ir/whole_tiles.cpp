@@ -55,8 +55,12 @@ WholeTiles::WholeTiles(const Stmt &root) {
                              }));
     };
     add(block.body.buffer, block.body.indices, is_whole);
-    for (const Load *access : loads_of(block))
+    for (const Load *access : loads_of(block)) {
       add(access->buffer, access->indices, is_whole);
+      if (contraction && access->buffer->scope == Scope::warp) // also windows, such as s + w of a convolution
+        for (std::size_t d = 0; d < access->indices.size(); ++d)
+          dimensions_.insert({access->buffer, d});
+    }
     if (block.body.buffer->scope == Scope::local && block.reduces())
       sums.push_back(&block);
     if (const Load *from = copied(block))

@@ -14,7 +14,8 @@ namespace nestsmith {
 /// operands many times, in its innermost loops. So its operands and its result are worth padding to whole
 /// tiles: fill_tails then removes the guards of these loops. Vectorized and tensorized loops execute whole
 /// tiles only. A dimension belongs to such a tile if a block of one of these kinds indexes it by an axis alone,
-/// or if a copy connects it with a dimension that does. The results of other sums are whole tiles in registers.
+/// or if a copy connects it with a dimension that does. Of a fragment that a contraction reads, windows such as
+/// s + w belong to tiles, too. The results of other sums are whole tiles in registers.
 /// The layouts of fragments and swizzled arrays hold whole tiles, too.
 ///
 /// In every other dimension, a box ends where the guards of the accesses and the buffer end, and lowering does

@@ -183,17 +183,6 @@ Schedule in_vectors(const Program &program, const Shape &shape, const Target &ta
   return by_register_tiles(program, target, filled, 4);
 }
 
-std::optional<Variant> tensor_variant(const Shape &shape, DType dtype) {
-  std::optional<Variant> variant;
-  for (auto [axis, n, unit] :
-       {std::tuple("W", 2, pixels_of_tile), std::tuple("C", 3, tensor::instruction_for(dtype).k())})
-    if (!variant)
-      variant = scalar_unless_multiples(shape, {{axis, n}}, unit);
-  if (variant)
-    variant->name = "registers";
-  return variant;
-}
-
 std::optional<Variant> vector_variant(const Shape &shape, DType dtype) {
   return scalar_unless_multiples(shape, {{"C", 3}, {"K", 4}}, std::max<std::int64_t>(2, 4 / byte_size(dtype)));
 }
@@ -249,8 +238,6 @@ void load_fragment(Schedule &s, std::vector<Loop> loops, bool image, bool by_ldm
 }
 
 Schedule by_products(const Program &program, const Shape &shape, const Target &target, bool async) {
-  if (tensor_variant(shape, rows::input_of(program)->dtype))
-    return in_vectors(program, shape, target);
   Schedule s(program, target);
   const Stage stage = stage_of(s);
   BlockRef Y = stage.Y;

@@ -31,10 +31,8 @@ std::optional<Variant> vector_variant(const Shape &shape, DType dtype);
 /// The convolution as a product of matrices (implicit GEMM), by the matrix instructions of a warp: the rows are
 /// pixels, the columns are channels of Y, and the sum is over taps and channels of X. The operands of each tap
 /// are loaded from one tile of pixels with its halo. X and F have a type that matrix instructions multiply.
+/// Tiles past an end of X, F or Y are filled with zeros in shared memory, for any shape.
 Schedule on_matrix_units(const Program &program, const Shape &shape, const Target &target);
-/// The tiles of the instructions are whole: W is a multiple of 16, and C of the channels that an instruction
-/// multiplies. Other shapes are computed as by `in_vectors`.
-std::optional<Variant> tensor_variant(const Shape &shape, DType dtype);
 
 /// The same, and the tiles of the next channels are copied asynchronously.
 Schedule with_async_copies(const Program &program, const Shape &shape, const Target &target);

@@ -1,6 +1,7 @@
 /// Tests nests that fit no whole tile (docs/tvm.md, "Loops that fit no tile"): fetches of any size, by a part
 /// of the threads, gathers out of bounds, and caches that are added after the nest is built.
 
+#include "dsl/ir/fill_tails.h"
 #include "dsl/ir/tensor.h"
 #include "runtime/sim/simulate.h"
 #include "tests/dsl/support.h"
@@ -14,12 +15,14 @@ namespace {
 using test::expect_right;
 using testing::HasSubstr;
 
-/// Tiles of 5 x 7 elements for 35 threads, which copy 5 x `depth` and `depth` x 7 elements for each step.
-Schedule odd_tiles(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t depth, std::int64_t copying) {
+/// Tiles of `rows` x 7 elements, one for each thread. The threads copy `rows` x `depth` and `depth` x 7
+/// elements for each step.
+Schedule odd_tiles(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t depth, std::int64_t copying,
+                   std::int64_t rows = 5) {
   Schedule s(test::product(m, n, k));
   BlockRef C = s.block("C"), A = s.cache_read(C, "A", Scope::shared), B = s.cache_read(C, "B", Scope::shared);
   auto [i, j, whole] = s.loops<3>(C);
-  auto [by, ty] = s.split<2>(i, {infer, 5});
+  auto [by, ty] = s.split<2>(i, {infer, rows});
   auto [bx, tx] = s.split<2>(j, {infer, 7});
   auto [step, inner] = s.split<2>(whole, {infer, depth});
   s.reorder({by, bx, ty, tx, step, inner});
@@ -31,7 +34,7 @@ Schedule odd_tiles(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t 
     s.compute_at(tile, step);
     auto own = s.loops_below(tile, step);
     auto [round, part] = s.split<2>(s.fuse(own[0], own[1]), {infer, copying});
-    auto [once, thread] = s.split<2>(part, {infer, 35}); // threads from `copying` on have nothing to copy
+    auto [once, thread] = s.split<2>(part, {infer, 7 * rows}); // threads from `copying` on have nothing to copy
     s.bind(thread, Axis::thread_x);
     (void)round;
     (void)once;
@@ -52,6 +55,18 @@ TEST(Nests, ALoopForAPartOfTheThreads) {
     expect_right(s);
     EXPECT_THAT(kernel::print(lower(s)), HasSubstr("if "));
   }
+}
+
+/// 16 of 28 threads copy 4 x 4 elements of A. Their guard lets the others idle, so the tile is filled past the
+/// end of k, and the sum needs no guard.
+TEST(Nests, AFetchWithIdleThreadsIsFilled) {
+  Schedule s = odd_tiles(9, 7, 10, 4, 28, 4);
+  Program filled = with_filled_tails(s.program());
+  for (const IterVar &iter : find_block(filled.body, s.block("C").id)->iters)
+    EXPECT_EQ(iter.guarded, iter.var->name == "i") << iter.var->name;
+  expect_right(s);
+  for (auto [m, n, k] : {std::tuple{4, 7, 4}, {5, 8, 5}, {1, 1, 1}, {3, 13, 7}})
+    expect_right(odd_tiles(m, n, k, 4, 28, 4));
 }
 
 TEST(Nests, AGatherOutOfBoundsIsReported) {
