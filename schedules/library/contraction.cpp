@@ -251,6 +251,59 @@ bool are_matrices(const Block &product, const std::array<const Load *, 2> &facto
   return true;
 }
 
+/// Exchanges rows and columns if the rows are neighbours in the first result: the columns are to be.
+void make_columns_neighbours(Axes &axes, std::array<const Load *, 2> &factors, const Block &product,
+                             const Block &result) {
+  const Var *last = neighbours(result.body.indices, result.iters, bounds_of(result));
+  const Load &read = read_of(result, product.body.buffer);
+  auto is_last = [&](const Var &row) {
+    return last && same(read.indices[dimension_of(product.body.indices, row)], Expr(*last));
+  };
+  if (std::ranges::any_of(axes.rows, is_last)) {
+    std::swap(axes.rows, axes.columns);
+    std::swap(factors[0], factors[1]);
+  }
+}
+
+/// Describes the operands, and sorts the axes by their dimensions.
+std::array<Operand, 2> operands_of(const Schedule &s, Axes &axes, const std::array<const Load *, 2> &factors,
+                                   const Block &product) {
+  Bounds bounds = bounds_of(product);
+  std::array<Operand, 2> operands;
+  std::array<std::vector<Var> *, 2> sides = {&axes.rows, &axes.columns};
+  std::array<const Var *, 2> last{};
+  for (std::size_t n = 0; n < 2; ++n) {
+    last[n] = neighbours(factors[n]->indices, product.iters, bounds);
+    operands[n].along_k = !last[n] || std::ranges::find(*sides[n], *last[n]) == sides[n]->end();
+  }
+  sort_by(axes.batch, product.body.indices);
+  sort_by(axes.rows, factors[0]->indices);
+  sort_by(axes.columns, factors[1]->indices);
+  sort_by(axes.reduction, factors[operands[0].along_k || !operands[1].along_k ? 0 : 1]->indices);
+  for (std::size_t n = 0; n < 2; ++n) {
+    Operand &operand = operands[n];
+    operand.buffer = factors[n]->buffer->name;
+    operand.dtype = factors[n]->buffer->dtype;
+    operand.computed = stage_of(s, factors[n]->buffer) != nullptr;
+    const std::vector<Var> &group = operand.along_k ? axes.reduction : *sides[n];
+    if (last[n] && group.back() == *last[n])
+      operand.width = std::max<std::int64_t>(
+          1, width_of(factors[n]->buffer, factors[n]->indices, factors[n]->mask,
+                      *std::ranges::find(product.iters, *last[n], &IterVar::var), 16, bounds));
+  }
+  return operands;
+}
+
+/// Groups the loops of a result as those of the sum.
+void group_result(Schedule &s, BlockRef result, const std::vector<std::vector<Var>> &groups) {
+  std::vector<Var> wanted;
+  for (const std::vector<Var> &group : groups)
+    wanted.insert(wanted.end(), group.begin(), group.end());
+  bool in_order = std::ranges::equal(block_of(s, result).iters, wanted, {}, &IterVar::var);
+  if (!in_order || groups.size() != wanted.size())
+    group_loops(s, result, groups);
+}
+
 } // namespace
 
 Contraction contraction(Schedule &schedule, BlockRef handle, Scope scope) {
@@ -273,66 +326,34 @@ Contraction contraction(Schedule &schedule, BlockRef handle, Scope scope) {
   }
   c.results = results ? *results : stored_and_read(s, handle, scope);
   const Block product = block_of(s, handle);
-  const Buffer sum = product.body.buffer;
-  Bounds bounds = bounds_of(product);
+  make_columns_neighbours(axes, factors, product, block_of(s, c.results.front()));
+  c.operands = operands_of(s, axes, factors, product);
 
-  // The columns are the neighbours in the first result.
-  const Block &first = block_of(s, c.results.front());
-  if (const Var *column = neighbours(first.body.indices, first.iters, bounds_of(first))) {
-    const Load &read = read_of(first, sum);
-    if (std::ranges::any_of(axes.rows, [&](const Var &row) {
-          return same(read.indices[dimension_of(product.body.indices, row)], Expr(*column));
-        })) {
-      std::swap(axes.rows, axes.columns);
-      std::swap(factors[0], factors[1]);
-    }
-  }
-  std::array<const Var *, 2> last{};
-  for (std::size_t n = 0; n < 2; ++n) {
-    last[n] = neighbours(factors[n]->indices, product.iters, bounds);
-    c.operands[n].along_k = !last[n] || std::ranges::find(n == 0 ? axes.rows : axes.columns, *last[n]) ==
-                                            (n == 0 ? axes.rows : axes.columns).end();
-  }
-  sort_by(axes.batch, product.body.indices);
-  sort_by(axes.rows, factors[0]->indices);
-  sort_by(axes.columns, factors[1]->indices);
-  sort_by(axes.reduction, factors[c.operands[0].along_k || !c.operands[1].along_k ? 0 : 1]->indices);
-  std::vector<std::vector<Var>> spatial;
+  std::vector<std::vector<Var>> groups;
   if (!axes.batch.empty())
-    spatial.push_back(axes.batch);
-  spatial.insert(spatial.end(), {axes.rows, axes.columns});
-  bool matrices = are_matrices(product, factors, spatial, axes.reduction);
-  // The copies have the order of the axes of the sum, in which rows are before columns.
-  bool k_first = !c.operands[0].along_k && !c.operands[1].along_k;
-  bool k_last = c.operands[1].along_k;
-  for (std::size_t n = 0; n < 2; ++n) {
-    Operand &operand = c.operands[n];
-    operand.buffer = factors[n]->buffer->name;
-    operand.is_matrix = matrices;
-    operand.k_last = matrices ? operand.along_k : n == 0 ? !k_first : k_last;
-    operand.computed = stage_of(s, factors[n]->buffer) != nullptr;
-    const std::vector<Var> &group = operand.along_k ? axes.reduction : spatial[spatial.size() - 2 + n];
-    if (last[n] && group.back() == *last[n])
-      operand.width = std::max<std::int64_t>(
-          1, width_of(factors[n]->buffer, factors[n]->indices, factors[n]->mask,
-                      *std::ranges::find(product.iters, *last[n], &IterVar::var), 16, bounds));
-  }
-  c.dtype = factors[0]->buffer->dtype;
-
+    groups.push_back(axes.batch);
+  groups.insert(groups.end(), {axes.rows, axes.columns});
+  bool matrices = are_matrices(product, factors, groups, axes.reduction);
   std::vector<std::vector<std::vector<Var>>> groups_of_results;
   c.width = 16;
   for (BlockRef result : c.results) {
-    const Block &block = block_of(s, result);
-    groups_of_results.push_back(groups_of_result(block, sum, product, spatial));
-    c.width = std::min(c.width, width_of(block, groups_of_results.back().back().back()));
+    groups_of_results.push_back(groups_of_result(block_of(s, result), product.body.buffer, product, groups));
+    c.width = std::min(c.width, width_of(block_of(s, result), groups_of_results.back().back().back()));
   }
+
+  // Copies have the order of the axes of the sum. Its rows are before its columns, and k is in front of those
+  // that are neighbours in memory.
+  bool k_first = !c.operands[0].along_k && !c.operands[1].along_k, k_last = c.operands[1].along_k;
+  for (Operand &operand : c.operands)
+    operand.is_matrix = matrices;
+  c.operands[0].k_last = matrices ? c.operands[0].along_k : !k_first;
+  c.operands[1].k_last = k_last;
   std::vector<Loop> loops;
   if (matrices) {
-    for (const std::vector<Var> &group : spatial)
+    for (const std::vector<Var> &group : groups)
       loops.push_back(loops_of(s, handle, group)[0]);
     c.k = loops_of(s, handle, axes.reduction)[0];
   } else {
-    std::vector<std::vector<Var>> groups = spatial;
     std::ptrdiff_t at = std::ssize(groups) - (k_first ? 2 : k_last ? 0 : 1);
     groups.insert(groups.begin() + at, axes.reduction);
     loops = group_loops(s, handle, groups);
@@ -343,14 +364,8 @@ Contraction contraction(Schedule &schedule, BlockRef handle, Scope scope) {
   c.i = loops[loops.size() - 2];
   if (loops.size() == 3)
     c.batch = loops[0];
-  for (std::size_t n = 0; n < c.results.size(); ++n) {
-    std::vector<Var> wanted;
-    for (const std::vector<Var> &group : groups_of_results[n])
-      wanted.insert(wanted.end(), group.begin(), group.end());
-    bool in_order = std::ranges::equal(block_of(s, c.results[n]).iters, wanted, {}, &IterVar::var);
-    if (!in_order || groups_of_results[n].size() != wanted.size())
-      group_loops(s, c.results[n], groups_of_results[n]);
-  }
+  for (std::size_t n = 0; n < c.results.size(); ++n)
+    group_result(s, c.results[n], groups_of_results[n]);
   schedule = std::move(s);
   return c;
 }

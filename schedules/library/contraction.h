@@ -20,6 +20,7 @@ namespace nestsmith::library {
 /// A factor of the terms: an element of a buffer for each row (or column) and each k.
 struct Operand {
   std::string buffer;
+  DType dtype; ///< of the elements of the buffer
   /// A copy by `cache_read` has one dimension for the rows and one for k. Otherwise, `reindex_cache_read` makes
   /// such a copy.
   bool is_matrix = true;
@@ -40,7 +41,6 @@ struct Contraction {
   Loop i, j, k;
   std::array<Operand, 2> operands; ///< of rows and k, of columns and k
   std::int64_t width = 1;          ///< as `Operand::width`, for the results along the columns
-  DType dtype;                     ///< of the operands, as they are stored
 };
 
 /// Rewrites the computation around `sum` to a product of matrices: axes are fused, stages that compute operands

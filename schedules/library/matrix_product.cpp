@@ -52,7 +52,7 @@ void load_fragment(Schedule &s, BlockRef fragment, bool is_a, const Operand &ope
 DType multiplied(const Schedule &s, const Contraction &c) {
   const Block &sum = *find_block(s.program().body, c.sum.id);
   bool rounded = any_node(sum.body.value, [](const Expr &node) { return node.dtype() == DType::tf32; });
-  return rounded ? DType::tf32 : c.dtype;
+  return rounded ? DType::tf32 : c.operands[0].dtype;
 }
 
 Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
@@ -77,7 +77,8 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
   auto grid = bind_grid(s, c.batch, i_block, j_block, tiles.group);
   s.bind(warp, Axis::warp);
 
-  std::int64_t threads = lanes_per_warp * tiles.warps[0] * tiles.warps[1], bytes = byte_size(c.dtype);
+  std::int64_t threads = lanes_per_warp * tiles.warps[0] * tiles.warps[1],
+               bytes = byte_size(c.operands[0].dtype);
   std::int64_t depth = tiles.steps * instruction.k();
   std::vector<BlockRef> copies, fragments;
   bool async = tiles.stages > 1;

@@ -7,6 +7,7 @@
 #include "dsl/hardware/intrinsics.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,27 +16,39 @@ namespace nestsmith::library {
 
 namespace {
 
+/// The two elements of a term that is their product, as matrix instructions compute it; none for another term.
+std::optional<std::array<const Load *, 2>> multiplied_in(const Block &sum) {
+  auto term = term_of_sum(sum);
+  const auto *product = term ? term->as<Binary>() : nullptr;
+  if (!product || product->op != BinaryOp::mul)
+    return std::nullopt;
+  std::array<const Load *, 2> loads{};
+  for (auto [factor, n] : {std::pair(product->a, 0), std::pair(product->b, 1)}) {
+    while (const auto *conversion = factor.as<Cast>())
+      factor = Expr(conversion->a);
+    loads[static_cast<std::size_t>(n)] = factor.as<Load>();
+  }
+  return loads[0] && loads[1] ? std::optional(loads) : std::nullopt;
+}
+
 /// Whether matrix instructions of the target multiply the terms. u16 stands in for f16 and bf16 in ring mode.
 /// u32 stands in for f32, which is no such type.
 bool has_instruction(const Block &sum, const Target &target) {
-  std::optional<DType> dtype;
-  for (const Load *access : loads_of(sum))
-    if (access->buffer != sum.body.buffer)
-      dtype = access->buffer->dtype;
+  auto loads = multiplied_in(sum);
+  if (!loads || (*loads)[0]->buffer->dtype != (*loads)[1]->buffer->dtype)
+    return false;
+  DType dtype = (*loads)[0]->buffer->dtype;
   if (any_node(sum.body.value, [](const Expr &node) { return node.dtype() == DType::tf32; }))
     dtype = DType::tf32;
-  if (!dtype || *dtype == DType::u32)
-    return false;
-  if (*dtype != DType::u16 && std::ranges::find(matrix_dtypes, *dtype) == matrix_dtypes.end())
-    return false;
-  if (term_of_sum(sum) == std::nullopt || byte_size(sum.body.buffer->dtype) != 4)
+  if (dtype == DType::u32 ||
+      (dtype != DType::u16 && std::ranges::find(matrix_dtypes, dtype) == matrix_dtypes.end()))
     return false;
   auto multiplies = [&](const Intrinsic *intrinsic) {
     return std::ranges::any_of(intrinsic->operands, [&](const nestsmith::Operand &operand) {
-      return operand.formal->dtype == *dtype && (!intrinsic->feature || target.arch.has(*intrinsic->feature));
+      return operand.formal->dtype == dtype && (!intrinsic->feature || target.arch.has(*intrinsic->feature));
     });
   };
-  return std::ranges::any_of(find_intrinsics(instruction_for(*dtype).name, sum.body.buffer->dtype), multiplies);
+  return std::ranges::any_of(find_intrinsics(instruction_for(dtype).name, sum.body.buffer->dtype), multiplies);
 }
 
 /// The extents of the product; none if one of them is known only at launch.

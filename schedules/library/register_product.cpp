@@ -71,12 +71,15 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles) 
   check(sum, tiles, c);
   const auto &[warps, lanes, results, zigzag, async_wanted, prefetch, fragments, joined, spread, columns, snake,
                last_k, bk, group, stages, split_k, blocks, width] = tiles;
-  const DType stored = c.dtype;
-  const bool vectors = width >= elements && byte_size(stored) * elements <= 16,
+  auto is_vector_of = [](DType dtype) { return byte_size(dtype) * elements <= 16; };
+  const bool vectors =
+                 width >= elements && is_vector_of(find_block(s.program().body, sum.id)->body.buffer->dtype),
              vector_results = width >= elements && c.width >= elements;
   // Elements of less than 4 bytes are too narrow to be transposed by asynchronous copies.
-  const bool async = async_wanted && byte_size(stored) >= 4 && s.target().arch.has(Feature::cp_async) &&
-                     std::ranges::none_of(c.operands, &Operand::computed);
+  const bool async = async_wanted && s.target().arch.has(Feature::cp_async) &&
+                     std::ranges::all_of(c.operands, [](const Operand &operand) {
+                       return byte_size(operand.dtype) >= 4 && !operand.computed;
+                     });
   const std::int64_t low = zigzag ? 2 : 1;
   const bool whole_rows = is_multiple(s, c.i, tiles.tile(0) * group),
              whole_columns = is_multiple(s, c.j, tiles.tile(1));
@@ -123,7 +126,8 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles) 
     bool by_four = tiles.tile(side) * bk % (elements * tiles.threads()) == 0;
     TileFetch fetch{.by_k = operand.k_last,
                     .across = operand.k_last != operand.along_k,
-                    .vectors = vectors && by_four && tile.width >= elements};
+                    .vectors =
+                        width >= elements && is_vector_of(operand.dtype) && by_four && tile.width >= elements};
     if (async) {
       in_flight = fetch_async(s, tile.shared, k_outer, tiles.threads(), fetch) && in_flight;
     } else {
@@ -131,7 +135,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles) 
           tile.registers ? *tile.registers : s.cache_read(tile.shared, operand.buffer, Scope::local);
       fetch_through_registers(s, tile.shared, registers, k_outer, tiles.threads(), fetch);
     }
-    by_vectors(s, s.loops_below(fragment, k_inner), byte_size(stored) * elements <= 16);
+    by_vectors(s, s.loops_below(fragment, k_inner), is_vector_of(operand.dtype));
     copies.push_back(fragment);
     tiles_of_k.push_back(tile.shared);
   }

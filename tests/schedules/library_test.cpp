@@ -258,6 +258,26 @@ TEST(LibraryProduct, TakesTilesAndReturnsHandles) {
   }
 }
 
+TEST(LibraryProduct, TakesOtherTermsReducersAndTypes) {
+  auto checks = [](DType first, DType second, DType wide, bool distance) {
+    Workload w("terms");
+    Tensor X = w.placeholder("X", {20, 12}, first), W = w.placeholder("W", {12, 9}, second);
+    Reduce k = reduce_axis("k", 12);
+    Schedule s(w.output({w.compute("S", {20, 9}, {"i", "j"}, [&](Expr i, Expr j) {
+      Expr x = cast(wide, X(i, k)), y = cast(wide, W(k, j));
+      return distance ? max_over(max(x - y, y - x), k) : sum(x * y, k);
+    })}));
+    library::product(s, s.block("S"));
+    return checked(s);
+  };
+  EXPECT_EQ(checks(DType::f32, DType::f32, DType::f32, true), "");
+  EXPECT_EQ(checks(DType::f16, DType::f16, DType::f32, true), "");
+  EXPECT_EQ(checks(DType::f16, DType::f32, DType::f32, false), "");
+  EXPECT_EQ(checks(DType::f32, DType::i8, DType::f32, false), "");
+  EXPECT_EQ(checks(DType::f64, DType::f64, DType::f64, false), "");
+  EXPECT_EQ(checks(DType::i64, DType::i64, DType::i64, false), "");
+}
+
 TEST(LibraryProduct, UsesMatrixUnitsWhereTheTargetHasThem) {
   Workload w("halves");
   Tensor X = w.placeholder("X", {32, 16}, DType::f16), W = w.placeholder("W", {16, 8}, DType::f16);
