@@ -77,7 +77,7 @@ Loop fused(Schedule &s, const std::vector<Loop> &loops) {
   return all;
 }
 
-/// Where the reduction ends: in registers, if it writes to global memory, and what stores it.
+/// Keeps the result in registers, if it goes to global memory, and returns the block that stores it.
 std::optional<BlockRef> in_registers(Schedule &s, BlockRef block) {
   const Buffer &buffer = block_of(s, block).body.buffer;
   if (buffer->scope != Scope::global || buffer->role == Role::inout)
@@ -85,7 +85,7 @@ std::optional<BlockRef> in_registers(Schedule &s, BlockRef block) {
   return s.cache_write(block, Scope::local);
 }
 
-/// The axis along which the reduction reads neighbours in the largest of its inputs: it is the last one.
+/// Whether the reduction reads neighbours along its last axis, in the input that depends on the most axes.
 bool reads_along_terms(const Block &block) {
   const Load *largest = nullptr;
   auto axes_in = [&](const Load *access) {
