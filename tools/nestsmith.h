@@ -16,7 +16,8 @@
 ///                             step_by_step, two_steps
 ///   schedules of convolutions convolutions::by_element, in_tiles, in_registers, in_vectors, on_matrix_units,
 ///                             with_async_copies
-///   any contraction           library::product, RegisterTiles, MatrixTiles; library::contraction and the parts of
+///   any contraction           library::product, RegisterTiles, MatrixTiles; library::contraction and the parts
+///   of
 ///                             schedules/library, for schedules of your own
 ///   any program               library::schedule; elementwise, transpose, reduction and fallback for one block
 ///   the command line          Rung, cli_main

@@ -233,7 +233,7 @@ Expr at_most(const Linear &sum, std::int64_t most) {
   if (divisor == 0)
     return boolean(sum.constant <= most);
   Linear left, right;
-  for (auto [coefficient, digit] : sum.terms)
+  for (const auto &[coefficient, digit] : sum.terms)
     (coefficient > 0 ? left : right).terms.push_back({std::abs(coefficient) / divisor, digit});
   std::int64_t rest = floor_div(most - sum.constant, divisor);
   (left.terms.empty() ? left : right).constant = left.terms.empty() ? -rest : rest;

@@ -336,7 +336,7 @@ Contraction contraction(Schedule &schedule, BlockRef handle, Scope scope) {
   bool matrices = are_matrices(product, factors, groups, axes.reduction);
   std::vector<std::vector<std::vector<Var>>> groups_of_results;
   c.width = 16;
-  for (BlockRef result : c.results) {
+  for (const BlockRef &result : c.results) {
     groups_of_results.push_back(groups_of_result(block_of(s, result), product.body.buffer, product, groups));
     c.width = std::min(c.width, width_of(block_of(s, result), groups_of_results.back().back().back()));
   }

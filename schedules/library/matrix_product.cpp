@@ -72,7 +72,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
     s.set_scope(AB, Scope::warp);
   s.transform_layout(AB, layout(Instruction::c_layout));
   auto warp = s.fuse(i_warp, j_warp);
-  for (BlockRef result : c.results)
+  for (const BlockRef &result : c.results)
     s.reverse_compute_at(result, warp);
   auto grid = bind_grid(s, c.batch, i_block, j_block, tiles.group);
   s.bind(warp, Axis::warp);
@@ -136,7 +136,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
     if (ahead && tiles.joined)
       s.join_pipelines(k_step);
   }
-  for (BlockRef result : c.results) {
+  for (const BlockRef &result : c.results) {
     auto out = s.loops_below(result, warp);
     by_vectors(s, to_lanes(s, out[out.size() - 2], out.back(), 2), c.width >= 2);
   }

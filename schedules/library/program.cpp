@@ -223,17 +223,17 @@ Schedule schedule(Program program, Target target) {
   for (const Block *block : blocks_of(s.program().body))
     if (block->reduces())
       reductions.push_back({block->id});
-  for (BlockRef block : reductions)
+  for (const BlockRef &block : reductions)
     tried([](Schedule &to, BlockRef sum) { product(to, sum); }, block);
   std::vector<BlockRef> stages;
   for (const Stmt &nest : nests_of(s.program().body))
     if (const Block *block = blocks_of(nest).front(); blocks_of(nest).size() == 1)
       stages.push_back({block->id});
-  for (BlockRef block : stages)
+  for (const BlockRef &block : stages)
     if (const Block *own = find_block(s.program().body, block.id);
         own && !own->reduces() && own->body.buffer->role == Role::temporary)
       tried([](Schedule &to, BlockRef stage) { to.compute_inline(stage); }, block);
-  for (BlockRef block : stages) {
+  for (const BlockRef &block : stages) {
     const Block *own = find_block(s.program().body, block.id);
     if (!own)
       continue;

@@ -57,12 +57,12 @@ void add_parts(Schedule &s, const Contraction &c, Loop tile, Loop part, std::int
   auto [j_step, j_thread, element] = s.split(below[1], {infer, columns, elements});
   s.reorder({i_step, j_step, i_thread, j_thread, k, element});
   auto thread = s.fuse(i_thread, j_thread);
-  for (BlockRef result : c.results)
+  for (const BlockRef &result : c.results)
     s.reverse_compute_at(result, thread);
   s.bind(thread, Axis::thread_x);
   s.unroll(k);
   by_vectors(s, {element}, vectors);
-  for (BlockRef result : c.results)
+  for (const BlockRef &result : c.results)
     by_vectors(s, s.loops_below(result, thread), stored);
 }
 
@@ -112,7 +112,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles) 
   auto thread = i_warp;
   for (const Loop &loop : {j_warp, i_high, j_high, i_low, j_low})
     thread = s.fuse(thread, loop);
-  for (BlockRef result : written)
+  for (const BlockRef &result : written)
     s.reverse_compute_at(result, thread);
   auto grid = bind_grid(s, c.batch, i_block, j_block, group);
   s.bind(thread, Axis::thread_x);
@@ -161,7 +161,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles) 
   if (spreads)
     for (const BlockRef &tile : tiles_of_k)
       s.spread(s.loops_below(tile, k_outer)[0]);
-  for (BlockRef result : written)
+  for (const BlockRef &result : written)
     by_vectors(s, s.loops_below(result, thread), split_k > 1 ? vectors : vector_results);
   if (split_k > 1)
     add_parts(s, c, grid.back(), part, tiles.threads(), std::gcd(tiles.tile(1) / elements, tiles.threads()),
