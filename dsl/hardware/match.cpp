@@ -200,6 +200,8 @@ std::optional<Match> match(const Intrinsic &intrinsic, const Nest &nest, const B
       Matcher matcher(intrinsic, nest, order, swapped, written, simplified, bounds);
       if (matcher.run())
         return std::move(matcher.result);
+      if (swapped) // the difference is that of the factors as they are
+        continue;
       if (difference && matcher.matched > furthest)
         *difference = matcher.difference;
       furthest = std::max(furthest, matcher.matched);

@@ -324,6 +324,7 @@ Contraction contraction(Schedule &schedule, BlockRef handle, Scope scope) {
     if (results)
       s = std::move(trial);
   }
+  c.multiplies = factors_of_product(block_of(s, handle)).has_value();
   c.results = results ? *results : stored_and_read(s, handle, scope);
   const Block product = block_of(s, handle);
   make_columns_neighbours(axes, factors, product, block_of(s, c.results.front()));
@@ -368,6 +369,20 @@ Contraction contraction(Schedule &schedule, BlockRef handle, Scope scope) {
     group_result(s, c.results[n], groups_of_results[n]);
   schedule = std::move(s);
   return c;
+}
+
+std::optional<std::array<const Load *, 2>> factors_of_product(const Block &sum) {
+  auto term = term_of_sum(sum);
+  const auto *product = term ? term->as<Binary>() : nullptr;
+  if (!product || product->op != BinaryOp::mul)
+    return std::nullopt;
+  std::array<const Load *, 2> loads{};
+  for (auto [factor, n] : {std::pair(product->a, 0), std::pair(product->b, 1)}) {
+    while (const auto *conversion = factor.as<Cast>())
+      factor = Expr(conversion->a);
+    loads[static_cast<std::size_t>(n)] = factor.as<Load>();
+  }
+  return loads[0] && loads[1] ? std::optional(loads) : std::nullopt;
 }
 
 Copy copy_operand(Schedule &s, BlockRef reader, const Operand &operand, Scope scope) {

@@ -41,6 +41,9 @@ struct Contraction {
   Loop i, j, k;
   std::array<Operand, 2> operands; ///< of rows and k, of columns and k
   std::int64_t width = 1;          ///< as `Operand::width`, for the results along the columns
+  /// The terms are products of the operands, of which a sum is taken. So their tiles can be filled with zeros
+  /// past the ends, which leaves no guard. Terms such as a distance keep their guards.
+  bool multiplies = true;
 };
 
 /// Rewrites the computation around `sum` to a product of matrices: axes are fused, stages that compute operands
@@ -51,6 +54,9 @@ struct Contraction {
 /// Throws UserError (illegal_schedule) and leaves the schedule unchanged if the block is no contraction: it
 /// names the axis, or the access, that is in the way.
 Contraction contraction(Schedule &s, BlockRef sum, Scope scope);
+
+/// The elements of which the block sums the products, possibly converted; none for other terms and reducers.
+std::optional<std::array<const Load *, 2>> factors_of_product(const Block &sum);
 
 struct Copy {
   BlockRef block;

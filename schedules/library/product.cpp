@@ -16,25 +16,10 @@ namespace nestsmith::library {
 
 namespace {
 
-/// The two elements of a term that is their product, as matrix instructions compute it; none for another term.
-std::optional<std::array<const Load *, 2>> multiplied_in(const Block &sum) {
-  auto term = term_of_sum(sum);
-  const auto *product = term ? term->as<Binary>() : nullptr;
-  if (!product || product->op != BinaryOp::mul)
-    return std::nullopt;
-  std::array<const Load *, 2> loads{};
-  for (auto [factor, n] : {std::pair(product->a, 0), std::pair(product->b, 1)}) {
-    while (const auto *conversion = factor.as<Cast>())
-      factor = Expr(conversion->a);
-    loads[static_cast<std::size_t>(n)] = factor.as<Load>();
-  }
-  return loads[0] && loads[1] ? std::optional(loads) : std::nullopt;
-}
-
 /// Whether matrix instructions of the target multiply the terms. u16 stands in for f16 and bf16 in ring mode.
 /// u32 stands in for f32, which is no such type.
 bool has_instruction(const Block &sum, const Target &target) {
-  auto loads = multiplied_in(sum);
+  auto loads = factors_of_product(sum);
   if (!loads || (*loads)[0]->buffer->dtype != (*loads)[1]->buffer->dtype)
     return false;
   DType dtype = (*loads)[0]->buffer->dtype;

@@ -71,10 +71,11 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles) 
   check(sum, tiles, c);
   const auto &[warps, lanes, results, zigzag, async_wanted, prefetch, fragments, joined, spread, columns, snake,
                last_k, bk, group, stages, split_k, blocks, width] = tiles;
-  auto is_vector_of = [](DType dtype) { return byte_size(dtype) * elements <= 16; };
+  // Vectors need whole tiles, and tiles with guards are not loaded ahead.
+  auto is_vector_of = [&](DType dtype) { return c.multiplies && byte_size(dtype) * elements <= 16; };
   const bool vectors =
                  width >= elements && is_vector_of(find_block(s.program().body, sum.id)->body.buffer->dtype),
-             vector_results = width >= elements && c.width >= elements;
+             vector_results = width >= elements && c.multiplies && c.width >= elements;
   // Elements of less than 4 bytes are too narrow to be transposed by asynchronous copies.
   const bool async = async_wanted && s.target().arch.has(Feature::cp_async) &&
                      std::ranges::all_of(c.operands, [](const Operand &operand) {
@@ -120,7 +121,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles) 
   bool in_flight = async;
   for (std::size_t side : {0, 1}) {
     const Operand &operand = c.operands[side];
-    Tile tile = tile_of(s, product, operand, !async);
+    Tile tile = tile_of(s, product, operand, !async && c.multiplies);
     auto fragment = s.cache_read(product, s.name(tile.shared), Scope::local);
     s.compute_at(fragment, k_inner);
     bool by_four = tiles.tile(side) * bk % (elements * tiles.threads()) == 0;
@@ -130,6 +131,8 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles) 
                         width >= elements && is_vector_of(operand.dtype) && by_four && tile.width >= elements};
     if (async) {
       in_flight = fetch_async(s, tile.shared, k_outer, tiles.threads(), fetch) && in_flight;
+    } else if (!c.multiplies) {
+      fetch_tile(s, tile.shared, k_outer, tiles.threads(), fetch.across);
     } else {
       BlockRef registers =
           tile.registers ? *tile.registers : s.cache_read(tile.shared, operand.buffer, Scope::local);
@@ -154,7 +157,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles) 
                          {copies[0], stages - 1, spreads ? 0 : 2},
                          {copies[1], stages - 1, spreads ? 0 : 2},
                          {product, stages - 1, spreads ? 0 : 2}});
-  else if (prefetch)
+  else if (prefetch && c.multiplies)
     s.double_buffer(k_outer);
   if (in_flight && joined && fragments)
     s.join_pipelines(k_inner);
