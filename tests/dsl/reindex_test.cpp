@@ -101,6 +101,30 @@ TEST(Reindex, CopiesEachOperandOfAProductWithItself) {
   EXPECT_TRUE(test::same_meaning(s));
 }
 
+TEST(AxesFromLoops, KeepsTheFormOfAReduction) {
+  Workload w("shifted");
+  Tensor x = w.placeholder("X", {3, 4, 5}, DType::u32);
+  Reduce k = reduce_axis("k", 5);
+  Schedule s(
+      w.output({w.compute("Y", {3, 4}, {"i", "j"}, [&](Expr i, Expr j) { return sum(x(i, j, k) + 1, k); })}));
+  auto [i, j, r] = s.loops<3>(s.block("Y"));
+  s.fuse(i, j);
+  s.axes_from_loops(s.block("Y"));
+  EXPECT_TRUE(contains(print(s.program()), "Y[i_j//4, i_j%4] + X[i_j//4, i_j%4, k] + 1"));
+  EXPECT_TRUE(test::same_meaning(s));
+}
+
+TEST(ReindexCacheReadRefuses, AnIndexThatItsNestComputes) {
+  Workload w("gather");
+  Tensor x = w.placeholder("X", {8}, DType::u32), at = w.placeholder("at", {6}, DType::u32);
+  Tensor next = w.compute("next", {6}, {"i"}, [&](Expr i) { return at(i) + 1; });
+  Schedule s(
+      w.output({w.compute("Y", {6}, {"i"}, [&](Expr i) { return x(cast(DType::i64, next(i)) % 8) * 2; })}));
+  s.compute_at(s.block("next"), s.loops(s.block("Y"))[0]);
+  expect_refused(s, "reindex_cache_read.before", [&] { s.reindex_cache_read(s.block("Y"), "X", Scope::local); },
+                 "block next writes next in the nest in which Y reads it", {"next", "Y"});
+}
+
 TEST(AxesFromLoopsRefuses, SeveralBlocksInANest) {
   Schedule s(batches(2, 3, 4, 5, 6));
   BlockRef T = s.block("T"), Y = s.block("Y");

@@ -193,8 +193,23 @@ Block with_axes(const Block &block, std::vector<IterVar> axes) {
                                                    return found == loops.end() ? Expr(0) : found->second;
                                                  }),
                                       bounds));
-  Block changed =
-      map_expressions(block, [&](const Expr &e) { return simplify(substitute(e, values), bounds); });
+  // A value keeps its form, "element + term".
+  auto simple = [&](const std::vector<Expr> &indices) {
+    std::vector<Expr> result;
+    for (const Expr &index : indices)
+      result.push_back(simplify(index, bounds));
+    return result;
+  };
+  Block changed = map_expressions(block, [&](const Expr &e) {
+    return rebuild(substitute(e, values), [&](const Expr &node) {
+      const auto *access = node.as<Load>();
+      return access ? load(access->buffer, simple(access->indices), access->mask, access->fill, access->lanes)
+                    : node;
+    });
+  });
+  changed.body.indices = simple(changed.body.indices);
+  if (changed.init)
+    changed.init->indices = simple(changed.init->indices);
   changed.iters = std::move(axes);
   return changed;
 }

@@ -33,13 +33,20 @@ BlockRef Schedule::reindex_cache_read(BlockRef handle, const std::string &buffer
   const Block &reader = edit.block(handle);
   const Load access = find_read(edit, "reindex_cache_read.reads", reader, buffer_name);
   require_cache_scope(edit, "reindex_cache_read.scope", scope);
-  require_only_read(edit, "reindex_cache_read.unwritten", reader, access.buffer);
-  require_complete_before(edit, "reindex_cache_read.before", reader, access.buffer);
-  if (access.buffer->role == Role::temporary) {
+  // The copy also evaluates the indices and the mask, which may read other buffers.
+  Expr value = load(access.buffer, access.indices, access.mask, access.fill);
+  walk(value, [&](const Expr &node) {
+    const auto *read = node.as<Load>();
+    if (!read)
+      return;
+    require_only_read(edit, "reindex_cache_read.unwritten", reader, read->buffer);
+    require_complete_before(edit, "reindex_cache_read.before", reader, read->buffer);
+    if (read->buffer->role != Role::temporary)
+      return;
     require_whole(edit, "reindex_cache_read.whole", reader);
-    for (const Block *writer : writers_of(edit.body(), access.buffer))
+    for (const Block *writer : writers_of(edit.body(), read->buffer))
       require_whole(edit, "reindex_cache_read.whole", *writer);
-  }
+  });
 
   std::string cache_name = edit.result_name(0, fmt::format("{}_{}", buffer_name, nestsmith::name(scope)));
   std::map<Var, Expr> renamed;
@@ -58,8 +65,7 @@ BlockRef Schedule::reindex_cache_read(BlockRef handle, const std::string &buffer
   }
   Buffer cache = std::make_shared<const BufferNode>(
       BufferNode{cache_name, access.buffer->dtype, std::move(shape), scope, Role::temporary});
-  Expr value = substitute(load(access.buffer, access.indices, access.mask, access.fill), renamed);
-  Stmt copy = fill_nest(edit, cache, cache_name, axes, std::move(value));
+  Stmt copy = fill_nest(edit, cache, cache_name, axes, substitute(value, renamed));
   BlockId copy_id = blocks_of(copy).front()->id;
   Stmt changed = make_block(with_reads(reader, access.buffer, [&](const Load &read) {
     return is_same_access(read, access) ? load(cache, indices)
