@@ -7,14 +7,22 @@
 namespace nestsmith::test {
 
 /// C[i, j] = sum of A[i, k]*B[k, j] over k <= i: 0 stands for the other terms, whatever B is there.
-inline Program causal_product(std::int64_t m, std::int64_t n, std::int64_t k_extent, DType dtype = DType::f32) {
-  Workload work("causal");
+inline Program causal_product(Workload work, const Expr &m, const Expr &n, const Expr &k_extent, DType dtype) {
   Tensor a = work.placeholder("A", {m, k_extent}, dtype), b = work.placeholder("B", {k_extent, n}, dtype);
   Reduce k = reduce_axis("k", k_extent);
   Tensor c = work.compute("C", {m, n}, {"i", "j"}, [&](Expr i, Expr j) {
     return sum(select(k <= i, a(i, k) * b(k, j), constant(dtype, 0)), k);
   });
   return work.output({c});
+}
+inline Program causal_product(std::int64_t m, std::int64_t n, std::int64_t k_extent, DType dtype = DType::f32) {
+  return causal_product(Workload("causal"), m, n, k_extent, dtype);
+}
+/// The same for any M, N and K.
+inline Program causal_product_of_sizes(DType dtype = DType::f32) {
+  Workload work("causal");
+  Expr m = work.size("M"), n = work.size("N"), k = work.size("K");
+  return causal_product(std::move(work), m, n, k, dtype);
 }
 
 /// The schedule of a product C of A and B over k: tiles of `rows` x `columns` elements, one thread for each,

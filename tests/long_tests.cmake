@@ -10,6 +10,7 @@ set(long_tests
   "^Run\\.TakesEveryTypeAndEveryFormOfAProduct$"
   "^All/Architecture\\.TakesMoreRungsWithoutSpills/"
   "^Others/"
+  "^BitsOfAKernel\\."
   "^EmitStandalone\\.NvccBuildsAProgramWithoutAWarning$"
   "^Types\\.NvccTakesStandaloneFilesOfNarrowTypes$"
 )

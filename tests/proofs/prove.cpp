@@ -3,6 +3,7 @@
 /// because the prover has no model of data that wraps around.
 
 #include "dsl/expr/error.h"
+#include "tests/causal.h"
 #include "tests/fuzz/author.h"
 #include "tests/proofs/rule.h"
 #include "tests/proofs/rungs.h"
@@ -98,6 +99,18 @@ void prove_kernels(const Rung &rung, const Case &at, Report &report) {
     report.fail(fmt::format("{} of {}: {}", rung.full_name(), at.name, what));
 }
 
+/// No rung skips tiles.
+void prove_skipped_tiles(Report &report) {
+  auto add = [&](const char *kind, Program program) {
+    test::CausalTiles causal(std::move(program));
+    causal.s.skip_tiles(causal.k_outer);
+    report.add(kind, "a causal product", Lowered(causal.s).prove());
+  };
+  for (std::int64_t rows : {32, 37})
+    add("kernels of constant shapes", test::causal_product(rows, 24, rows));
+  add("kernels of symbolic sizes", test::causal_product_of_sizes());
+}
+
 void prove_answers(const Answers &answers, Report &report) {
   for (const Answer &answer : answers.all()) {
     Clock clock;
@@ -137,8 +150,10 @@ int run() {
   Report report;
   bool everything = names.empty() && random_schedules == 0;
   Answers answers; // collects the answers of all following steps
-  if (everything)
+  if (everything) {
     prove_rules(report);
+    prove_skipped_tiles(report);
+  }
   for (const Rung &rung : builtin_rungs())
     if (everything || std::find(names.begin(), names.end(), rung.full_name()) != names.end())
       for (const Case &at : cases_of(rung))
