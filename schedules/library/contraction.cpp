@@ -3,6 +3,7 @@
 #include "dsl/expr/error.h"
 #include "dsl/expr/expr_text.h"
 #include "schedules/library/accesses.h"
+#include "schedules/library/parts.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -168,14 +169,6 @@ std::vector<Loop> loops_of(const Schedule &s, BlockRef handle, const std::vector
     loops.push_back({*loop});
   }
   return loops;
-}
-
-/// Fuses the loops to one.
-Loop fuse_all(Schedule &s, const std::vector<Loop> &loops) {
-  Loop all = loops.front();
-  for (std::size_t n = 1; n < loops.size(); ++n)
-    all = s.fuse(all, loops[n]);
-  return all;
 }
 
 /// Reorders the loops of the block to these groups, fuses each, and makes an axis of each.

@@ -1,3 +1,4 @@
+#include "schedules/library/accesses.h"
 #include "schedules/library/contraction.h"
 #include "schedules/library/fragments.h"
 #include "schedules/library/parts.h"
@@ -50,7 +51,7 @@ void load_fragment(Schedule &s, BlockRef fragment, bool is_a, const Operand &ope
 
 /// The type that the instruction multiplies: that of the operands, or tf32, to which the term rounds them.
 DType multiplied(const Schedule &s, const Contraction &c) {
-  const Block &sum = *find_block(s.program().body, c.sum.id);
+  const Block &sum = block_of(s, c.sum);
   bool rounded = any_node(sum.body.value, [](const Expr &node) { return node.dtype() == DType::tf32; });
   return rounded ? DType::tf32 : c.operands[0].dtype;
 }
@@ -68,7 +69,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
   if (c.batch)
     order.insert(order.begin(), *c.batch);
   s.reorder(order);
-  if (find_block(s.program().body, AB.id)->body.buffer->scope != Scope::warp)
+  if (block_of(s, AB).body.buffer->scope != Scope::warp)
     s.set_scope(AB, Scope::warp);
   s.transform_layout(AB, layout(Instruction::c_layout));
   auto warp = s.fuse(i_warp, j_warp);

@@ -7,6 +7,13 @@
 
 namespace nestsmith::library {
 
+Loop fuse_all(Schedule &s, const std::vector<Loop> &loops) {
+  Loop all = loops.front();
+  for (std::size_t n = 1; n < loops.size(); ++n)
+    all = s.fuse(all, loops[n]);
+  return all;
+}
+
 void by_vectors(Schedule &s, std::vector<Loop> loops, bool vectors) {
   std::erase_if(loops, [&](const Loop &loop) { return s.extent(loop) == 1; });
   if (vectors && !loops.empty()) {

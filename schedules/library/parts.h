@@ -9,6 +9,9 @@
 
 namespace nestsmith::library {
 
+/// Fuses the loops, each directly inside of the one before, to one.
+Loop fuse_all(Schedule &s, const std::vector<Loop> &loops);
+
 /// Unrolls the loops of more than one iteration, and vectorizes the last one if `vectors` is set.
 void by_vectors(Schedule &s, std::vector<Loop> loops, bool vectors);
 

@@ -1,6 +1,7 @@
 #include "schedules/library/program.h"
 
 #include "schedules/library/accesses.h"
+#include "schedules/library/parts.h"
 #include "schedules/library/product.h"
 
 #include "dsl/expr/error.h"
@@ -70,13 +71,6 @@ void put_in_order(Schedule &s, const std::vector<Loop> &loops) {
     s.reorder(loops);
 }
 
-Loop fused(Schedule &s, const std::vector<Loop> &loops) {
-  Loop all = loops.front();
-  for (std::size_t n = 1; n < loops.size(); ++n)
-    all = s.fuse(all, loops[n]);
-  return all;
-}
-
 /// Keeps the result in registers, if it goes to global memory, and returns the block that stores it.
 std::optional<BlockRef> in_registers(Schedule &s, BlockRef block) {
   const Buffer &buffer = block_of(s, block).body.buffer;
@@ -120,7 +114,7 @@ void elementwise(Schedule &schedule, BlockRef block) {
     if (width * byte_size(own.body.buffer->dtype) < 4)
       width = 1;
     put_in_order(s, loops.spatial);
-    auto [grid, thread, element] = s.split<3>(fused(s, loops.spatial), {infer, threads, width});
+    auto [grid, thread, element] = s.split<3>(fuse_all(s, loops.spatial), {infer, threads, width});
     s.bind(grid, Axis::block_x);
     s.bind(thread, Axis::thread_x);
     if (width > 1)
@@ -150,7 +144,7 @@ void transpose(Schedule &schedule, BlockRef block) {
     s.reorder(joined(others, {row, column}));
     std::optional<Loop> batch;
     if (!others.empty())
-      batch = fused(s, others);
+      batch = fuse_all(s, others);
     s.axes_from_loops(block);
     constexpr std::int64_t side = 32;
     auto [row_block, row_inside] = s.split<2>(row, {infer, side});
@@ -158,7 +152,7 @@ void transpose(Schedule &schedule, BlockRef block) {
     std::vector<Loop> grid =
         joined(batch ? std::vector{*batch} : std::vector<Loop>{}, {row_block, column_block});
     s.reorder(joined(grid, {row_inside, column_inside}));
-    Loop tile = fused(s, grid);
+    Loop tile = fuse_all(s, grid);
     BlockRef copy = s.reindex_cache_read(block, loads[0]->buffer->name, Scope::shared);
     s.compute_at(copy, tile);
     s.bind(tile, Axis::block_x);
@@ -188,7 +182,7 @@ void reduction(Schedule &schedule, BlockRef block) {
     auto extent = as_int(find_loop(s.program().body, terms.var)->extent);
     std::int64_t shared_by = !extent || *extent > 1024 ? threads : 32;
     if (!loops.spatial.empty()) // one result is that of one block
-      s.bind(fused(s, loops.spatial), Axis::block_x);
+      s.bind(fuse_all(s, loops.spatial), Axis::block_x);
     auto [step, thread] = s.split<2>(terms, {infer, shared_by});
     s.reduce_across(thread, Axis::thread_x); // one thread stores the result
   });
@@ -201,7 +195,7 @@ void fallback(Schedule &schedule, BlockRef block) {
       return; // one thread computes it
     put_in_order(s, joined(loops.spatial, loops.reduction));
     std::optional<BlockRef> stored = loops.reduction.empty() ? std::nullopt : in_registers(s, block);
-    auto [grid, thread] = s.split<2>(fused(s, loops.spatial), {infer, threads});
+    auto [grid, thread] = s.split<2>(fuse_all(s, loops.spatial), {infer, threads});
     if (stored)
       s.reverse_compute_at(*stored, thread);
     s.bind(grid, Axis::block_x);

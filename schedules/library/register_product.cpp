@@ -1,3 +1,4 @@
+#include "schedules/library/accesses.h"
 #include "schedules/library/contraction.h"
 #include "schedules/library/parts.h"
 #include "schedules/library/product.h"
@@ -73,8 +74,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles) 
                last_k, bk, group, stages, split_k, blocks, width] = tiles;
   // Vectors need whole tiles, and tiles with guards are not loaded ahead.
   auto is_vector_of = [&](DType dtype) { return c.multiplies && byte_size(dtype) * elements <= 16; };
-  const bool vectors =
-                 width >= elements && is_vector_of(find_block(s.program().body, sum.id)->body.buffer->dtype),
+  const bool vectors = width >= elements && is_vector_of(block_of(s, sum).body.buffer->dtype),
              vector_results = width >= elements && c.multiplies && c.width >= elements;
   // Elements of less than 4 bytes are too narrow to be transposed by asynchronous copies.
   const bool async = async_wanted && s.target().arch.has(Feature::cp_async) &&
@@ -84,7 +84,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles) 
   const std::int64_t low = zigzag ? 2 : 1;
   const bool whole_rows = is_multiple(s, c.i, tiles.tile(0) * group),
              whole_columns = is_multiple(s, c.j, tiles.tile(1));
-  if (find_block(s.program().body, sum.id)->body.buffer->scope == Scope::global)
+  if (block_of(s, sum).body.buffer->scope == Scope::global)
     s.set_scope(c.sum, Scope::local);
   auto [i_block, i_group, i_warp, i_high, i_low, i_elem] =
       s.split(c.i, {infer, results[0] / elements, warps[0], lanes[0] / low, low, elements});
