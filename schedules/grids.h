@@ -17,6 +17,9 @@ using Grid = std::array<std::int64_t, 2>;
 /// A knob with candidates such as "2x4".
 Grid choose_grid(Knobs &knobs, const std::string &name, const std::vector<std::string> &candidates);
 
+/// Fuses the loops over tiles to one, in which `group` tiles of a column are consecutive.
+Loop fuse_tiles(Schedule &s, Loop i_block, Loop j_block, std::int64_t group);
+
 /// Binds the loops over tiles to blocks, and returns the bound loops. If `group` is more than 1, consecutive
 /// blocks compute a column of `group` tiles, so that they share a tile of B and few tiles of A in the L2 cache.
 std::vector<Loop> bind_tiles(Schedule &s, Loop i_block, Loop j_block, std::int64_t group);

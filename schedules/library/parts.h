@@ -15,9 +15,6 @@ Loop fuse_all(Schedule &s, const std::vector<Loop> &loops);
 /// Unrolls the loops of more than one iteration, and vectorizes the last one if `vectors` is set.
 void by_vectors(Schedule &s, std::vector<Loop> loops, bool vectors);
 
-/// The same, with vectors of `width` elements: a longer last loop is split. A width of 1 makes no vectors.
-void by_vectors_of(Schedule &s, std::vector<Loop> loops, std::int64_t width);
-
 /// Binds the loops over tiles of a result, and over its batch, to the axes of the grid, and returns those over
 /// the tiles. If `group` is more than 1, consecutive blocks compute a column of `group` tiles, so that they
 /// share a tile of the second operand and few tiles of the first in the L2 cache. Loops with more iterations
