@@ -3,8 +3,11 @@
 namespace nestsmith {
 
 Grid choose_grid(Knobs &knobs, const std::string &name, const std::vector<std::string> &candidates) {
-  std::string chosen = knobs.choose(name, candidates);
-  return {std::stoll(chosen), std::stoll(chosen.substr(chosen.find('x') + 1))};
+  return grid_of(knobs.choose(name, candidates));
+}
+
+Grid grid_of(const std::string &candidate) {
+  return {std::stoll(candidate), std::stoll(candidate.substr(candidate.find('x') + 1))};
 }
 
 Loop fuse_tiles(Schedule &s, Loop i_block, Loop j_block, std::int64_t group) {

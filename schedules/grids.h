@@ -17,6 +17,9 @@ using Grid = std::array<std::int64_t, 2>;
 /// A knob with candidates such as "2x4".
 Grid choose_grid(Knobs &knobs, const std::string &name, const std::vector<std::string> &candidates);
 
+/// The grid that a candidate of such a knob means.
+Grid grid_of(const std::string &candidate);
+
 /// Fuses the loops over tiles to one, in which `group` tiles of a column are consecutive.
 Loop fuse_tiles(Schedule &s, Loop i_block, Loop j_block, std::int64_t group);
 

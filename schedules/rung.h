@@ -5,6 +5,7 @@
 #include "dsl/schedule/schedule.h"
 
 #include <algorithm>
+#include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -74,6 +75,17 @@ struct Lesson {
   bool operator==(const Lesson &) const = default;
 };
 
+/// What a kernel table (docs/tuning.md) has to know about a rung with knobs for products of two matrices, of
+/// M x K and K x N elements.
+struct KernelSpace {
+  /// The extents of the tile of a block for these knobs: rows, columns and k.
+  std::function<std::array<std::int64_t, 3>(const KnobValues &, DType)> tile = nullptr;
+  std::string parts = {};               ///< the knob for the number of blocks that share a tile; empty: none
+  std::vector<std::string> points = {}; ///< the points to measure, as --set takes them
+
+  explicit operator bool() const { return static_cast<bool>(tile); }
+};
+
 struct Rung {
   std::string tutorial; ///< "deep_dive"; may be empty in a user's program
   std::string name;     ///< "coalesced"
@@ -106,6 +118,10 @@ struct Rung {
   /// The command line takes the values of knobs from this table, by the GPU, the element type and the shape.
   /// Without the command line, `build` takes the defaults. Empty: no table.
   std::string table = {}, tuned = {};
+  KernelSpace kernels = {}; ///< of a rung that `tune --table` measures
+  /// Kernel tables of `tuned`, as `tune --table` writes them: with them, the command line chooses the knobs for
+  /// shapes that `table` does not have.
+  std::vector<std::string> kernel_tables = {};
 
   /// `wanted` if the rung supports it, otherwise its usual element type.
   DType dtype(DType wanted = DType::f32) const {

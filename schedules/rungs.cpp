@@ -2,6 +2,7 @@
 #include "schedules/convolutions/convolutions.h"
 #include "schedules/fast/rungs.h"
 #include "schedules/gemm/rungs.h"
+#include "schedules/kernels.h"
 #include "schedules/ladder/rungs.h"
 #include "schedules/matvecs/matvecs.h"
 #include "schedules/principles/rungs.h"
@@ -604,7 +605,8 @@ const std::vector<Rung> &builtin_rungs() {
        .summary = "register tiles of any size, for tune",
        .build = fast::gemm,
        .tile = {64, 128, 16},
-       .variant = ladder::vector_variant},
+       .variant = ladder::vector_variant,
+       .kernels = fast::gemm_kernels()},
       {.tutorial = "fast",
        .name = "best",
        .summary = "the same with the best known knobs for the GPU and the shape",
@@ -612,7 +614,8 @@ const std::vector<Rung> &builtin_rungs() {
        .tile = {64, 128, 16},
        .variant = ladder::vector_variant,
        .table = fast::gemm_table,
-       .tuned = "fast/gemm"},
+       .tuned = "fast/gemm",
+       .kernel_tables = kernel_tables("fast/gemm")},
   });
   return rungs;
 }

@@ -93,17 +93,8 @@ void check_rates(const kernel::Kernel &kernel) {
                     kernel.name));
 }
 
-LaunchResources launch_of(const kernel::Kernel &kernel, const std::optional<KernelResources> &compiled) {
-  LaunchResources launch;
-  launch.threads = kernel.threads();
-  launch.registers = compiled ? compiled->registers : 0;
-  launch.dynamic_shared = kernel.dynamic_shared_bytes();
-  launch.static_shared = kernel.shared_bytes - launch.dynamic_shared;
-  return launch;
-}
-
 void set_occupancy(KernelAnalysis &analysis, const Gpu &gpu) {
-  LaunchResources launch = launch_of(analysis.kernel, analysis.compiled);
+  LaunchResources launch = launch_of(analysis.kernel, analysis.compiled ? analysis.compiled->registers : 0);
   analysis.occupancy_assumed = !occupancy_calculator();
   analysis.occupancy =
       analysis.occupancy_assumed ? occupancy_without_registers(gpu, launch) : occupancy(gpu, launch);
@@ -201,6 +192,14 @@ PlanAnalysis analyse(const Program &source, const kernel::Plan &plan, const Gpu 
     result.kernels.push_back(std::move(analysis));
   }
   return result;
+}
+
+LaunchResources launch_of(const kernel::Kernel &kernel, int registers) {
+  std::int64_t dynamic = kernel.dynamic_shared_bytes();
+  return {.threads = kernel.threads(),
+          .registers = registers,
+          .static_shared = kernel.shared_bytes - dynamic,
+          .dynamic_shared = dynamic};
 }
 
 std::vector<KernelFigures> figures_of(const PlanAnalysis &analysis) {

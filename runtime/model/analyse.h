@@ -28,6 +28,9 @@ struct AnalysisOptions {
 /// Returns the value 1 for each scalar parameter. The counters execute the kernel with these values.
 std::vector<Scalar> ones(const kernel::Kernel &kernel);
 
+/// What a block of the kernel occupies. `registers` of a thread; 0: unknown.
+LaunchResources launch_of(const kernel::Kernel &kernel, int registers);
+
 /// Analyses `plan`, which is `source` lowered for one launch. All scalars are 1, beta included, so that loads
 /// of C are not skipped. `compiled` has the resources of each kernel, or is empty. Throws UserError (usage) if
 /// the arrays do not fit in the GPU's memory, or an SM cannot hold a block.

@@ -4,6 +4,8 @@
 #include "schedules/library/product.h"
 #include "schedules/workloads.h"
 
+#include <array>
+#include <fmt/format.h>
 #include <string>
 #include <vector>
 
@@ -109,6 +111,63 @@ Schedule gemm(const Shape &shape, DType dtype, const Target &target, Knobs &knob
                     .blocks = knobs.choose("blocks", choice.blocks(target, dtype, usual)),
                     .width = vectors ? elements : 1});
   return s;
+}
+
+namespace {
+
+/// Points with tiles of all useful sizes. A tile that is small has many blocks on a multiprocessor, which hide
+/// the latency of each other. A large one reads less, and hides the latency by copies in flight.
+std::vector<std::string> points_of_gemm() {
+  const std::string in_flight = "async=true,fragments=true,joined=true,spread=true,snake=true,last_k=true",
+                    through_registers = "prefetch=true,last_k=true,snake=true",
+                    ahead = "prefetch=true,fragments=true,last_k=true,snake=true";
+  struct Tiles {
+    const char *results;
+    std::vector<const char *> warps;
+    std::vector<std::string> ways;
+  };
+  const std::vector<Tiles> list = {
+      {"4x4",
+       {"1x1", "2x1", "1x2", "2x2", "4x1", "1x4", "4x2"},
+       {through_registers + ",bk=32,columns=true", ahead + ",bk=16", in_flight + ",bk=32,stages=3"}},
+      {"4x8",
+       {"1x1", "2x1", "1x2", "4x1", "2x2", "1x4", "4x2", "2x4"},
+       {through_registers + ",bk=16,columns=true", in_flight + ",bk=16,columns=true,stages=3",
+        through_registers + ",bk=32,columns=true"}},
+      {"8x4",
+       {"1x1", "2x1", "1x2", "2x2", "4x1", "1x4", "4x2"},
+       {through_registers + ",bk=16", in_flight + ",bk=16,stages=3"}},
+      {"8x8",
+       {"1x1", "2x1", "1x2", "2x2", "4x1", "4x2", "2x4", "1x4"},
+       {through_registers + ",bk=16,group=4", in_flight + ",bk=16,columns=true,group=4,stages=3",
+        ahead + ",bk=8,columns=true,group=4"}},
+      {"12x8", {"2x2", "4x2"}, {ahead + ",bk=8,group=4"}},
+      {"8x12", {"2x2", "2x1"}, {ahead + ",bk=8,columns=true,group=4"}},
+      {"16x8",
+       {"1x2", "2x1", "2x2", "2x4"},
+       {in_flight + ",bk=16,group=4,blocks=1,stages=3",
+        in_flight + ",bk=16,columns=true,group=8,stages=2,blocks=1"}},
+      {"8x16", {"2x1", "2x2", "4x1", "4x2"}, {in_flight + ",bk=16,columns=true,group=4,blocks=1,stages=4"}},
+  };
+  std::vector<std::string> points;
+  for (const auto &[results, warps, ways] : list)
+    for (const char *grid : warps)
+      for (const std::string &way : ways)
+        points.push_back(fmt::format("warps={},lanes=4x8,results={},{}", grid, results, way));
+  return points;
+}
+
+} // namespace
+
+KernelSpace gemm_kernels() {
+  return {
+      .tile = [](const KnobValues &knobs, DType) -> std::array<std::int64_t, 3> {
+        auto grid = [&](const char *knob) { return grid_of(knobs.at(knob)); };
+        Grid warps = grid("warps"), lanes = grid("lanes"), results = grid("results");
+        return {warps[0] * lanes[0] * results[0], warps[1] * lanes[1] * results[1], std::stoll(knobs.at("bk"))};
+      },
+      .parts = "split_k",
+      .points = points_of_gemm()};
 }
 
 } // namespace nestsmith::fast

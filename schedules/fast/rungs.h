@@ -7,6 +7,8 @@
 namespace nestsmith::fast {
 
 Schedule gemm(const Shape &shape, DType dtype, const Target &target, Knobs &knobs);
+/// The points of `gemm` for a kernel table.
+KernelSpace gemm_kernels();
 /// The text of gemm.json: the best knobs of `gemm`, as `tune export fast/gemm` wrote them.
 extern const char *const gemm_table;
 

@@ -58,6 +58,9 @@ std::vector<Shape> chosen_shapes(const Context &context, const std::vector<Chose
   return {first.gpu_shape};
 }
 
+/// The power of a competitor takes half a second.
+constexpr std::size_t most_shapes_with_power = 16;
+
 int chosen_rounds(const Context &context, int usual) {
   std::int64_t rounds = context.arguments.number("rounds").value_or(usual);
   if (rounds < 1 || rounds > 10000)
@@ -130,6 +133,19 @@ std::vector<Planned> plan_all(const Context &context, const std::vector<ChosenRu
   if (std::ranges::all_of(planned, [](const Planned &rung) { return rung.failure.code == ExitCode::usage; }))
     throw UserError(ExitCode::usage, planned.front().failure.message);
   return planned;
+}
+
+/// The plans of the rungs that were scheduled.
+std::vector<kernel::Plan> plans_of(const std::vector<std::vector<Planned>> &planned) {
+  std::vector<kernel::Plan> plans;
+  for (const std::vector<Planned> &rungs : planned)
+    for (const Planned &rung : rungs)
+      if (rung.scheduled)
+        try {
+          plans.push_back(rung.scheduled->plan());
+        } catch (const UserError &) { // `bench` reports it
+        }
+  return plans;
 }
 
 void print_as_text(const Context &context, const BenchShape &shape, const BenchOptions &options) {
@@ -255,25 +271,32 @@ ExitCode run_bench(const Context &context) {
   BenchOptions options;
   options.settings = chosen_settings(context);
   options.rounds = chosen_rounds(context, options.rounds);
+  if (shapes.size() > most_shapes_with_power)
+    options.power_seconds = 0;
   std::vector<std::string> peers = chosen_peers(context, "cublas,cublaslt");
 
   std::unique_ptr<cuda::Device> device = open_gpu();
   std::vector<std::string> notes;
   BenchLibraries libraries = open_libraries(context, *device, peers, notes);
-  GpuExecutor executor(*device);
+  Precompiled compiled(nestsmith::compile);
+  GpuExecutor executor(*device, [&](const kernel::Plan &plan, Arch arch) { return compiled(plan, arch); });
   std::string where = fmt::format("{}, driver for CUDA {}", device->info().name,
                                   cuda::version_text(device->info().driver_version));
   if (!context.json())
     out(fmt::format("{}, {} rounds\n\n", where, options.rounds));
   std::vector<BenchShape> results;
   Progress progress;
+  std::vector<std::vector<Planned>> planned;
+  for (const Shape &shape : shapes)
+    planned.push_back(plan_all(context, choices, shape, device->info().target()));
+  progress.show(fmt::format("compiling for {} shape{} …", shapes.size(), shapes.size() == 1 ? "" : "s"));
+  compiled.add(plans_of(planned), device->info().arch());
   for (const Shape &shape : shapes) {
-    results.push_back(bench(*device, executor, libraries,
-                            plan_all(context, choices, shape, device->info().target()), options,
-                            [&](const std::string &step) {
-                              progress.step(fmt::format("{} ({} of {}): {} …", to_text(shape),
-                                                        results.size() + 1, shapes.size(), step));
-                            }));
+    results.push_back(
+        bench(*device, executor, libraries, planned[results.size()], options, [&](const std::string &step) {
+          progress.step(
+              fmt::format("{} ({} of {}): {} …", to_text(shape), results.size() + 1, shapes.size(), step));
+        }));
     progress.clear();
     for (const std::string &note : results.back().notes)
       if (std::ranges::find(notes, note) == notes.end())
@@ -330,7 +353,9 @@ Command bench_command() {
       "  spread   the distance of the quartiles, as a part of the median\n"
       "  ratio    the speed relative to the fastest library in the same table\n"
       "  host µs  the time of the host to enqueue a launch\n"
-      "  MHz, W   the SM clock during the samples, and the power of the competitor alone, by NVML\n"
+      "  MHz, W   the SM clock during the samples, and, for up to 16 shapes, the power of the competitor "
+      "alone, "
+      "by NVML\n"
       "cuBLAS is the faster of its default and its pedantic mode, and cuBLASLt the fastest of up to 8 "
       "algorithms with 32 MiB of workspace. In f32, both compute in true fp32.\n\n"
       "--json prints one object for each row; the last object has the key \"passed\".\n\n"

@@ -6,6 +6,7 @@
 #include "tools/results/analysed.h"
 #include "tools/tables/explain_text.h"
 #include "tools/tune/sweep.h"
+#include "tools/tune/table_maker.h"
 #include "tools/tune/tune_model.h"
 #include "tools/tune/tune_records.h"
 #include "tools/tune/tuning.h"
@@ -125,7 +126,8 @@ TuneOptions chosen_options(const Context &context) {
 }
 
 ChosenRung chosen_rung(const Context &context) {
-  ChosenRung choice = given_rung(context);
+  ChosenRung choice =
+      with_set_knobs(context, choose_rung(context.rungs, context.arguments.positional()[0]));
   if (choice.fixed_shape)
     throw UserError(ExitCode::usage,
                     fmt::format("'{}' is a trace, which has no open choices; name a rung", choice.name));
@@ -261,6 +263,32 @@ ExitCode sweep_knobs(const Context &context, Tuning &tuning, TuneMeasurer *measu
   return wrong ? ExitCode::wrong_result : ExitCode::good;
 }
 
+/// `tune --table`.
+ExitCode make_table(const Context &context, const ChosenRung &choice, const TuneOptions &options) {
+  TuneMeasurer measurer;
+  ChosenGpu gpu = choose_gpu(context);
+  const std::string &product = measurer.machine().gpu; // throws without a GPU
+  if (product != gpu.gpu.product)
+    throw UserError(
+        ExitCode::usage,
+        fmt::format("a kernel table needs the number of multiprocessors and the limits of {}, which "
+                    "is not in nestsmith's list of GPUs",
+                    product));
+  std::optional<records::Database> database = open_given_database(context, options.shard);
+  TableMaker maker(context, choice, chosen_dtype(context, choice), std::move(gpu), options);
+  maker.measure(measurer, database ? &*database : nullptr);
+  if (maker.interrupted())
+    throw UserError(ExitCode::usage, "interrupted; the same command continues");
+  records::KernelTable table = maker.table(measurer.machine());
+  if (auto path = context.arguments.value("output"))
+    write_file(*path, records::to_text(table));
+  else
+    out(records::to_text(table));
+  for (const std::string &note : maker.notes())
+    to_stderr("nestsmith: " + note);
+  return ExitCode::good;
+}
+
 ExitCode tune_rung(const Context &context) {
   std::optional<tune::Parent> parent = tune::Parent::connect();
   TuneOptions options = chosen_options(context);
@@ -270,6 +298,8 @@ ExitCode tune_rung(const Context &context) {
     setenv("CUDA_VISIBLE_DEVICES", device->c_str(), 1);
   if (parent)
     return serve_measurements(context, *parent, choice, shape, options.setting);
+  if (context.arguments.has("table"))
+    return make_table(context, choice, options);
   Tuning tuning(context, choice, shape, chosen_dtype(context, choice), choose_gpu(context), options);
   bool sweeps = context.arguments.has("sweep");
   if (!sweeps)
@@ -325,6 +355,8 @@ Command tune_command() {
        {"sweep", "KNOB[,KNOB]",
         "the time at each value of one knob, or of two, with the others at their defaults or those of --set"},
        {"chart", "FILE", "with --sweep: also write a chart of the times to FILE, in SVG"},
+       {"table", "",
+        "measure the points of the rung for a kernel table, by which its best knobs are chosen for any shape"},
        {"search", "WAY", "learn, random or exhaustive (learn)", 0, {"learn", "random", "exhaustive"}},
        {"seed", "N", "seed of the search (1)"},
        {"trials", "N", fmt::format("maximum number of points to compile ({})", TuneOptions{}.trials)},
@@ -338,7 +370,7 @@ Command tune_command() {
        {"l2", "STATE", "warm or cold (warm)", 0, {"warm", "cold"}},
        {"db", "FILE", "the database of results (" + standard_database_text() + ")"},
        {"best", "N", fmt::format("number of points to print ({})", usual_best)},
-       {"output", "FILE", "with export: write to FILE instead of stdout", 'o'},
+       {"output", "FILE", "with export and --table: write to FILE instead of stdout", 'o'},
        {"all", "", "with export: all records instead of the best ones"},
        set_option(),
        shape_option(),

@@ -59,9 +59,9 @@ std::vector<std::string> differences(const KnobValues &record, const KnobValues 
   return names;
 }
 
-/// The GPU of the table whose records serve a target: the GPU of the target, otherwise the one with the most
-/// similar architecture and number of SMs. Empty if the table has no record of the dtype.
-std::string serving_gpu(const records::KnobTable &table, const std::string &dtype, const Target &target) {
+/// Of these GPUs the one whose measurements serve a target: the GPU of the target, otherwise the one with the
+/// most similar architecture and number of SMs. Empty if there is none.
+std::string serving_gpu(const std::vector<std::string> &gpus, const Target &target) {
   const Gpu *own = known_gpu(target.gpu);
   auto difference = [&](const std::string &product) {
     const Gpu *gpu = known_gpu(product);
@@ -69,7 +69,6 @@ std::string serving_gpu(const records::KnobTable &table, const std::string &dtyp
     int minor = gpu ? std::abs(gpu->arch.number - target.arch.number) : 0;
     return std::tuple(product != target.gpu, major, minor, gpu && own ? std::abs(gpu->sms - own->sms) : 0);
   };
-  std::vector<std::string> gpus = table.gpus(dtype);
   auto best = std::ranges::min_element(gpus, {}, difference);
   return best == gpus.end() ? "" : *best;
 }
@@ -93,7 +92,7 @@ Schedule built(const ChosenRung &rung, const Shape &shape, DType dtype, const Ta
 /// The problem for which the table is searched: GPU, dtype and shape.
 records::Problem problem_of(const ChosenRung &rung, const Shape &shape, DType dtype, const Target &target) {
   std::string type = dtype_in(*rung.table, dtype);
-  return {serving_gpu(*rung.table, type, target), type, shape, shape.stated.has_value()};
+  return {serving_gpu(rung.table->gpus(type), target), type, shape, shape.stated.has_value()};
 }
 
 /// The schedule with the knobs of this record, or with all except one. None: it is not legal.
@@ -107,9 +106,66 @@ std::optional<ChosenKnobs> with_record(const ChosenRung &rung, const records::Re
       if (!schedule.obligations().empty())
         continue;
       given = attempt;
-      return ChosenKnobs{std::move(schedule), given.chosen(),
-                         TableUse{record, false, differences(record.knobs, given.chosen(), rung.knobs)}};
+      TableUse use;
+      use.record = record;
+      use.except = differences(record.knobs, given.chosen(), rung.knobs);
+      return ChosenKnobs{std::move(schedule), given.chosen(), std::move(use)};
     } catch (const ScheduleError &) { // other knobs may be legal for this shape
+    }
+  }
+  return std::nullopt;
+}
+
+/// The model of the kernel table that serves the target and the dtype; null: none. For ring mode, that of f32.
+const records::KernelModel *serving_model(const ChosenRung &rung, DType dtype, const Target &target) {
+  std::string type(name(dtype == DType::u32 ? DType::f32 : dtype));
+  std::vector<std::string> gpus;
+  for (const auto &model : rung.kernel_models)
+    if (model->table().dtype == type)
+      gpus.push_back(model->table().gpu);
+  std::string gpu = serving_gpu(gpus, target);
+  for (const auto &model : rung.kernel_models)
+    if (model->table().dtype == type && model->table().gpu == gpu)
+      return model.get();
+  return nullptr;
+}
+
+PredictedPoint point_of(const records::KernelTable &table, const records::KernelChoice &choice) {
+  PredictedPoint point{table.points[choice.point].knobs, table.points[choice.point].tile, choice.ms};
+  if (!table.parts_knob.empty())
+    point.knobs[table.parts_knob] = std::to_string(choice.parts);
+  return point;
+}
+
+/// The schedule with the knobs of the fastest legal point of a kernel table. None: there is no table for one
+/// shape, or none of its points is legal.
+std::optional<ChosenKnobs> with_kernel(const ChosenRung &rung, const Shape &shape, DType dtype,
+                                       const Target &target, Knobs &given) {
+  constexpr std::size_t most_attempts = 16;
+  const records::KernelModel *model = serving_model(rung, dtype, target);
+  if (!model || shape.stated || shape.size() != 3)
+    return std::nullopt;
+  const Gpu *gpu = known_gpu(target.gpu);
+  std::vector<records::KernelChoice> order =
+      model->rank({shape[0], shape[1], shape[2]}, gpu ? gpu->sms : model->table().sms);
+  for (std::size_t n = 0; n < std::min(order.size(), most_attempts); ++n) {
+    PredictedPoint point = point_of(model->table(), order[n]);
+    Knobs attempt = given;
+    attempt.prefer(point.knobs);
+    try {
+      Schedule schedule = built(rung, shape, dtype, target, attempt);
+      if (!schedule.obligations().empty())
+        continue;
+      given = attempt;
+      TableUse use;
+      use.kernel = KernelUse{model->table().gpu, point, std::nullopt};
+      for (std::size_t next = n + 1; next < order.size() && !use.kernel->second; ++next)
+        if (PredictedPoint other = point_of(model->table(), order[next]);
+            other.tile != point.tile || order[next].parts != order[n].parts)
+          use.kernel->second = std::move(other);
+      use.except = differences(point.knobs, given.chosen(), rung.knobs);
+      return ChosenKnobs{std::move(schedule), given.chosen(), std::move(use)};
+    } catch (const ScheduleError &) { // other points may be legal for this shape
     }
   }
   return std::nullopt;
@@ -128,6 +184,10 @@ ChosenKnobs chosen_knobs(const ChosenRung &rung, const Shape &shape, DType dtype
   if (rung.table) {
     records::Problem problem = problem_of(rung, shape, dtype, target);
     std::vector<const records::Record *> records = rung.table->nearest(problem);
+    bool exact = !records.empty() && records::distance(problem, *records.front()) == 0;
+    if (!exact && !rung.given_table)
+      if (auto chosen = with_kernel(rung, shape, dtype, target, given))
+        return *std::move(chosen);
     for (const records::Record *record : records) {
       if (rung.given_table)
         check_record(rung, *record, dtype, target);
@@ -164,7 +224,15 @@ std::vector<Shape> shapes_in_table(const ChosenRung &rung, DType dtype, const Ta
   return shapes;
 }
 
+/// "128x128x16 tiles shared by 4 blocks".
+static std::string tile_text(const PredictedPoint &point, const std::string &knobs) {
+  return fmt::format("{}x{}x{} tiles ({})", point.tile[0], point.tile[1], point.tile[2], knobs);
+}
+
 std::string short_text(const TableUse &use) {
+  if (use.kernel)
+    return fmt::format("as predicted for {}{}", use.kernel->gpu,
+                       use.except.empty() ? "" : fmt::format(", except {}", fmt::join(use.except, ", ")));
   if (!use.record)
     return "default knobs";
   return fmt::format("as {} on {}{}", use.record->shape, use.record->gpu,
@@ -172,6 +240,14 @@ std::string short_text(const TableUse &use) {
 }
 
 std::string to_text(const TableUse &use) {
+  if (use.kernel) {
+    const auto &[gpu, chosen, second] = *use.kernel;
+    std::string text = fmt::format("takes {}, of the kernel table of {}: {:.4g} ms predicted",
+                                   tile_text(chosen, to_string(chosen.knobs)), gpu, chosen.ms);
+    if (second)
+      text += fmt::format("; next: {}, {:.4g} ms", tile_text(*second, to_string(second->knobs)), second->ms);
+    return text;
+  }
   if (!use.record)
     return "takes the defaults of its knobs: " + use.why;
   const records::Record &record = *use.record;
@@ -183,6 +259,12 @@ std::string to_text(const TableUse &use) {
 
 void write_use(llvm::json::OStream &json, const TableUse &use) {
   json.attributeObject("table", [&] {
+    if (use.kernel) {
+      json.attribute("gpu", use.kernel->gpu);
+      json.attribute("predicted_ms", use.kernel->chosen.ms);
+      json.attribute("except", llvm::json::Array(use.except));
+      return;
+    }
     if (!use.record) {
       json.attribute("why_not", use.why);
       return;

@@ -13,10 +13,25 @@ class OStream;
 
 namespace nestsmith::cli {
 
-/// The record of a table from which a schedule takes its knobs.
+/// A point of a kernel table, with the time that its model predicts.
+struct PredictedPoint {
+  KnobValues knobs; ///< with the number of parts
+  records::Extents tile = {};
+  double ms = 0;
+};
+/// The choice of a kernel table (runtime/records/kernel_model.h).
+struct KernelUse {
+  std::string gpu; ///< of the table
+  PredictedPoint chosen;
+  std::optional<PredictedPoint>
+      second; ///< the next one in the order of the model that has another tile or parts
+};
+
+/// The record, or the point of a kernel table, from which a schedule takes its knobs.
 struct TableUse {
-  std::optional<records::Record> record; ///< none: the knobs have their defaults
-  bool exact = false;                    ///< the record is of this shape
+  std::optional<records::Record> record; ///< none, and no kernel: the knobs have their defaults
+  std::optional<KernelUse> kernel = {};
+  bool exact = false; ///< the record is of this shape
   /// The knobs that have other values than in the record, because these are not candidates or not legal here.
   std::vector<std::string> except = {};
   std::string why = {}; ///< the reason why there is no record
@@ -29,9 +44,10 @@ struct ChosenKnobs {
   std::optional<TableUse> use = {}; ///< none: the rung has no table
 };
 /// A knob has the first of these values: that of `given`, which is a point of a search; that of --set; that of
-/// the nearest record of the table with which the schedule is legal; the default. If the schedule is not legal
-/// with all knobs of a record, one knob may have its default. `given` has the choices afterwards. Throws
-/// UserError (usage) for a knob of --set or --table that the schedule does not have.
+/// the record of this shape; that of the point which the kernel table predicts to be the fastest one of those
+/// that are legal; that of the nearest record with which the schedule is legal; the default. If the schedule is
+/// not legal with all knobs of a record, one knob may have its default. `given` has the choices afterwards.
+/// Throws UserError (usage) for a knob of --set or --table that the schedule does not have.
 ChosenKnobs chosen_knobs(const ChosenRung &rung, const Shape &shape, DType dtype, const Target &target,
                          Knobs &given);
 /// The schedule with these knobs.

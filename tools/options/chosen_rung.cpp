@@ -140,6 +140,12 @@ ChosenRung from_rung(const Rung &rung) {
     };
   if (!rung.table.empty())
     choice.table = std::make_shared<records::KnobTable>(rung.table, "the table of " + choice.name, rung.tuned);
+  choice.kernels = rung.kernels;
+  for (const std::string &text : rung.kernel_tables) {
+    const std::string where = "a kernel table of " + choice.name;
+    choice.kernel_models.push_back(
+        std::make_shared<records::KernelModel>(records::parse_kernel_table(text, where), where));
+  }
   return choice;
 }
 
@@ -198,6 +204,10 @@ ChosenRung with_given_knobs(const Context &context, ChosenRung choice) {
                                                         printable(*path), rung);
     choice.given_table = true;
   }
+  return with_set_knobs(context, std::move(choice));
+}
+
+ChosenRung with_set_knobs(const Context &context, ChosenRung choice) {
   if (auto given = context.arguments.value("set")) {
     choice.knobs = parse_knobs(*given);
     choice.given_knobs = true;

@@ -2,6 +2,7 @@
 /// Translates the words of a command line: names of rungs and tutorials, trace files, and the options --set,
 /// --table, --shape and --dtype.
 
+#include "runtime/records/kernel_model.h"
 #include "runtime/records/knob_table.h"
 #include "tools/options/command.h"
 #include "tools/options/shape_text.h"
@@ -28,6 +29,9 @@ struct ChosenRung {
   std::function<std::optional<Variant>(const Shape &, DType)> variant = nullptr;
   /// The table of the rung or of --table; null: none.
   std::shared_ptr<const records::KnobTable> table = nullptr;
+  KernelSpace kernels = {}; ///< of the rung
+  /// The models of the kernel tables of the rung, one for each GPU and dtype.
+  std::vector<std::shared_ptr<const records::KernelModel>> kernel_models = {};
   bool given_table = false; ///< --table
   bool given_knobs = false; ///< --set
 };
@@ -37,6 +41,8 @@ struct ChosenRung {
 ChosenRung choose_rung(const std::vector<Rung> &rungs, const std::string &word);
 /// The choice with the knobs of --set and the table of --table.
 ChosenRung with_given_knobs(const Context &context, ChosenRung choice);
+/// The same for a command without the option --table FILE.
+ChosenRung with_set_knobs(const Context &context, ChosenRung choice);
 /// The first positional argument, with the knobs of --set and the table of --table.
 ChosenRung given_rung(const Context &context);
 /// If --shape has the right number of extents for only some of the choices, the other choices keep their own

@@ -104,7 +104,9 @@ std::string form_text(const Scheduled &scheduled) {
   if (!scheduled.use)
     return form;
   return form + (form.empty() ? "" : ", ") +
-         (scheduled.use->record ? "as " + scheduled.use->record->shape : "default knobs");
+         (scheduled.use->record   ? "as " + scheduled.use->record->shape
+          : scheduled.use->kernel ? "predicted"
+                                  : "default knobs");
 }
 
 std::string dtype_name(const Program &source, DType asked) {

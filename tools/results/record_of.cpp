@@ -26,9 +26,11 @@ records::Record point_of(const Scheduled &scheduled, const kernel::Plan &plan, c
   record.cold_l2 = setting.cold_l2;
   record.code = code_of(plan, scheduled.shape);
   record.operations = operation_count(scheduled.source());
-  record.nestsmith = NESTSMITH_VERSION;
+  record.nestsmith = version_text();
   return record;
 }
+
+std::string version_text() { return NESTSMITH_VERSION; }
 
 std::string now_text() {
   std::time_t now = std::time(nullptr);

@@ -21,5 +21,7 @@ records::Record point_of(const Scheduled &scheduled, const kernel::Plan &plan, c
                          const MeasuringMachine &machine);
 /// The time now in UTC, as in `Record::measured_at`.
 std::string now_text();
+/// The version of this program: "0.2.0".
+std::string version_text();
 
 } // namespace nestsmith::cli

@@ -35,10 +35,12 @@ std::int64_t integer_of(const json::Object &object, const char *key, std::int64_
   return number ? *number : otherwise;
 }
 
-std::string request_text(const std::vector<KnobValues> &points, int rounds) {
+std::string request_text(const std::vector<KnobValues> &points, int rounds, const std::optional<Shape> &shape) {
   return json_line([&](json::OStream &stream) {
     stream.object([&] {
       stream.attribute("rounds", rounds);
+      if (shape)
+        stream.attribute("shape", json::Array(*shape));
       stream.attributeArray("points", [&] {
         for (const KnobValues &knobs : points)
           write_knobs(stream, knobs);
@@ -110,9 +112,10 @@ const TuneMachine &TuneMeasurer::machine() {
   return *machine_;
 }
 
-TuneMeasurer::Turn TuneMeasurer::turn(const std::vector<KnobValues> &points, int rounds) {
+TuneMeasurer::Turn TuneMeasurer::turn(const std::vector<KnobValues> &points, int rounds,
+                                      const std::optional<Shape> &shape) {
   Turn turn;
-  child().send(request_text(points, rounds));
+  child().send(request_text(points, rounds, shape));
   std::string step;
   while (true) {
     tune::Child::Received received = child_->receive(timeout_seconds_);
@@ -154,7 +157,8 @@ TuneMeasurer::Turn TuneMeasurer::turn(const std::vector<KnobValues> &points, int
   }
 }
 
-std::vector<records::Measurement> TuneMeasurer::measure(const std::vector<KnobValues> &points, int rounds) {
+std::vector<records::Measurement> TuneMeasurer::measure(const std::vector<KnobValues> &points, int rounds,
+                                                        const std::optional<Shape> &shape) {
   std::vector<records::Measurement> results(points.size());
   std::vector<std::size_t> left;
   for (std::size_t n = 0; n < points.size(); ++n)
@@ -163,7 +167,7 @@ std::vector<records::Measurement> TuneMeasurer::measure(const std::vector<KnobVa
     std::vector<KnobValues> request;
     for (std::size_t n : left)
       request.push_back(points[n]);
-    Turn turn = this->turn(request, rounds);
+    Turn turn = this->turn(request, rounds, shape);
     if (!turn.failed) {
       for (std::size_t n = 0; n < left.size(); ++n)
         results[left[n]] = turn.done[n];
@@ -177,7 +181,7 @@ std::vector<records::Measurement> TuneMeasurer::measure(const std::vector<KnobVa
       continue;
     }
     for (std::size_t n : left) // the process ended in a common turn, so each point gets its own
-      results[n] = measure({points[n]}, rounds).front();
+      results[n] = measure({points[n]}, rounds, shape).front();
     return results;
   }
   return results;
@@ -223,9 +227,15 @@ private:
     internal_check(static_cast<bool>(parsed) && parsed->getAsObject(), "a request of the parent");
     const json::Object &request = *parsed->getAsObject();
     options_.rounds = static_cast<int>(integer_of(request, "rounds", 1));
+    Shape shape = shape_;
+    if (const json::Array *extents = request.getArray("shape")) {
+      shape.clear();
+      for (const json::Value &extent : *extents)
+        shape.push_back(*extent.getAsInteger());
+    }
     std::vector<Planned> planned;
     for (const json::Value &point : *request.getArray("points"))
-      planned.push_back(plan(knobs_of(*point.getAsObject()), planned.size()));
+      planned.push_back(plan(knobs_of(*point.getAsObject()), shape, planned.size()));
     BenchShape measured =
         nestsmith::cli::bench(*device_, executor_, libraries_, planned, options_, [&](const std::string &step) {
           send([&](json::OStream &stream) { stream.attribute("step", step); });
@@ -242,12 +252,12 @@ private:
     });
   }
 
-  Planned plan(const KnobValues &knobs, std::size_t position) {
-    Planned planned{choice_, shape_, chosen_dtype(context_, choice_), std::nullopt, {}};
+  Planned plan(const KnobValues &knobs, const Shape &shape, std::size_t position) {
+    Planned planned{choice_, shape, chosen_dtype(context_, choice_), std::nullopt, {}};
     planned.choice.name = point_prefix + std::to_string(position);
     planned.failure = failure_of([&] {
       Knobs chosen(knobs);
-      planned.scheduled = schedule_choice(context_, planned.choice, device_->info().target(), chosen);
+      planned.scheduled = schedule_at(planned.choice, shape, planned.dtype, device_->info().target(), chosen);
     });
     return planned;
   }

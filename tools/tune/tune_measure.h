@@ -32,8 +32,9 @@ public:
   const TuneMachine &machine();
   /// Measures the points in turns with `rounds` samples each, after a check of their results. If the child ends
   /// or does not answer, the point that it executed has the outcome `crashed` or `hung`, and a new child
-  /// measures the others.
-  std::vector<records::Measurement> measure(const std::vector<KnobValues> &points, int rounds);
+  /// measures the others. `shape`: another one than that of the command line.
+  std::vector<records::Measurement> measure(const std::vector<KnobValues> &points, int rounds,
+                                            const std::optional<Shape> &shape = std::nullopt);
   /// Called with a description of each step.
   std::function<void(const std::string &)> on_step = [](const std::string &) {};
 
@@ -46,7 +47,7 @@ private:
     std::optional<std::size_t> culprit; ///< position in the request
     records::Measurement failure;
   };
-  Turn turn(const std::vector<KnobValues> &points, int rounds);
+  Turn turn(const std::vector<KnobValues> &points, int rounds, const std::optional<Shape> &shape);
 
   std::function<tune::Child()> start_;
   double timeout_seconds_;

@@ -3,10 +3,10 @@
 #include "dsl/schedule/trace.h"
 #include "runtime/records/fields.h"
 #include "tools/results/record_of.h"
+#include "tools/tune/interrupt.h"
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <fmt/format.h>
 #include <future>
 #include <mutex>
@@ -23,26 +23,6 @@ constexpr std::size_t expanded_at_once = 2;
 constexpr int search_rounds = 5, final_rounds = 15;
 constexpr std::size_t batch_size = 16, finalists = 8, stable_places = 3;
 constexpr int most_finals = 5;
-
-volatile std::sig_atomic_t interrupt_requested = 0;
-
-/// While this object exists, Ctrl-C only sets `interrupt_requested`. A second Ctrl-C ends the process.
-class CatchInterrupt {
-public:
-  CatchInterrupt() {
-    interrupt_requested = 0;
-    struct sigaction action = {};
-    action.sa_handler = [](int) { interrupt_requested = 1; };
-    action.sa_flags = static_cast<int>(SA_RESETHAND);
-    sigaction(SIGINT, &action, &before_);
-  }
-  ~CatchInterrupt() { sigaction(SIGINT, &before_, nullptr); }
-  CatchInterrupt(const CatchInterrupt &) = delete;
-  CatchInterrupt &operator=(const CatchInterrupt &) = delete;
-
-private:
-  struct sigaction before_ = {};
-};
 
 } // namespace
 

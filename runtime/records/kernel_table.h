@@ -1,0 +1,55 @@
+#pragma once
+/// A kernel table: the times of some kernels of one rung on one GPU, at sizes that separate what a model of
+/// any size needs (kernel_model.h). `tune --table` makes it, and it travels with the program as text.
+
+#include "dsl/schedule/knobs.h"
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace nestsmith::records {
+
+/// M, N and K of a product of an M x K and a K x N matrix; or rows, columns and depth of a tile.
+using Extents = std::array<std::int64_t, 3>;
+
+struct KernelTime {
+  Extents extents = {};
+  double ms = 0; ///< median time of one launch
+};
+
+/// The number of consecutive elements of an operand that one access may take is 1 or a power of two. A *form*
+/// is a kernel as it is for extents that permit whole vectors, or none.
+struct KernelForm {
+  bool vectors = true;       ///< K and N are multiples of the elements of a vector; otherwise K and N are odd
+  std::int64_t parts = 1;    ///< blocks that share a tile, each with a part of K
+  std::int64_t resident = 1; ///< blocks that a multiprocessor holds at the same time
+  std::vector<KernelTime> times;
+};
+
+/// The values of all knobs except the one for the parts, and the kernels that they give.
+struct KernelPoint {
+  KnobValues knobs;
+  Extents tile = {}; ///< of one block
+  std::vector<KernelForm> forms;
+};
+
+struct KernelTable {
+  std::string rung;          ///< full name: "fast/gemm"
+  std::string parts_knob;    ///< the knob for the number of parts: "split_k"; may be empty
+  std::string dtype;         ///< "f32"
+  std::string gpu;           ///< product name: "NVIDIA H200"
+  std::int64_t sms = 0;      ///< multiprocessors of the GPU
+  std::int64_t elements = 1; ///< of a vector: 4 for f32
+  std::string driver, nvrtc, launch, nestsmith, measured_at; ///< as in `Record`
+  std::vector<KernelPoint> points;
+};
+
+/// Text of a table: JSON with one line for each point, so that it can be committed and compared.
+std::string to_text(const KernelTable &table);
+/// Throws UserError (usage) for text that is malformed, cut off, or of another version. `where` names the text
+/// in messages.
+KernelTable parse_kernel_table(const std::string &text, const std::string &where);
+
+} // namespace nestsmith::records

@@ -1,0 +1,360 @@
+#include "tools/tune/table_maker.h"
+
+#include "runtime/model/analyse.h"
+#include "runtime/records/fields.h"
+#include "runtime/records/kernel_model.h"
+#include "runtime/sim/workers.h"
+#include "tools/results/record_of.h"
+#include "tools/tune/interrupt.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <future>
+#include <mutex>
+#include <random>
+
+namespace nestsmith::cli {
+
+namespace {
+
+constexpr int rounds = 5;
+/// Kernels that are compiled while others are measured.
+constexpr std::size_t batch_size = 64;
+constexpr std::int64_t most_spilled_bytes = 256;
+/// The sizes for which the points of a table are chosen, and the loss that is accepted for fewer points.
+constexpr int drawn_sizes = 2000;
+constexpr double accepted_loss = 0.002;
+
+Shape shape_of(const records::Extents &extents) { return Shape(extents.begin(), extents.end()); }
+
+/// A size with extents from 48 to 8192, evenly distributed in their logarithms, that are multiples of 1, 4, 8
+/// or 64, with 2e8 to 2e11 operations.
+records::Extents drawn_size(std::mt19937_64 &random) {
+  auto uniform = [&] { return static_cast<double>(random() >> 11) * 0x1.0p-53; };
+  while (true) {
+    constexpr std::array<std::int64_t, 4> units = {1, 4, 8, 64};
+    std::int64_t unit = units[random() % units.size()];
+    records::Extents extents = {};
+    double operations = 2;
+    for (std::int64_t &extent : extents) {
+      auto drawn = static_cast<std::int64_t>(48 * std::pow(8192.0 / 48, uniform()));
+      extent = std::max<std::int64_t>(1, drawn / unit) * unit;
+      operations *= static_cast<double>(extent);
+    }
+    if (operations >= 2e8 && operations <= 2e11)
+      return extents;
+  }
+}
+
+} // namespace
+
+std::vector<std::size_t> useful_points(const records::KernelModel &model, double loss) {
+  std::mt19937_64 random(1);
+  const std::size_t points = model.table().points.size();
+  std::vector<std::vector<double>> times; // of each size, the least of each point
+  for (int n = 0; n < drawn_sizes; ++n) {
+    std::vector<double> &row = times.emplace_back(points, std::numeric_limits<double>::infinity());
+    for (const records::KernelChoice &choice : model.rank(drawn_size(random), model.table().sms))
+      row[choice.point] = std::min(row[choice.point], choice.ms);
+  }
+  std::vector<double> best, now(times.size(), std::numeric_limits<double>::infinity());
+  for (const std::vector<double> &row : times)
+    best.push_back(*std::ranges::min_element(row));
+  // Adds the point with the greatest gain until the mean loss is accepted.
+  std::vector<std::size_t> kept;
+  auto mean_log = [&](std::size_t point) {
+    double sum = 0;
+    for (std::size_t n = 0; n < times.size(); ++n)
+      sum += std::log(std::min(now[n], times[n][point]) / best[n]);
+    return sum / static_cast<double>(times.size());
+  };
+  while (kept.size() < points) {
+    std::size_t next = points;
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t point = 0; point < points; ++point)
+      if (std::ranges::find(kept, point) == kept.end())
+        if (double mean = mean_log(point); mean < least)
+          least = mean, next = point;
+    if (next == points)
+      break;
+    kept.push_back(next);
+    for (std::size_t n = 0; n < times.size(); ++n)
+      now[n] = std::min(now[n], times[n][next]);
+    if (least <= loss)
+      break;
+  }
+  return kept;
+}
+
+TableMaker::TableMaker(const Context &context, ChosenRung choice, DType dtype, ChosenGpu gpu,
+                       TuneOptions options)
+    : context_(context), choice_(std::move(choice)), dtype_(dtype), gpu_(std::move(gpu)), options_(options) {
+  if (!choice_.kernels)
+    throw UserError(ExitCode::usage,
+                    fmt::format("'{}' states no points for a kernel table; set Rung::kernels "
+                                "(schedules/rung.h), or name a rung that has them, such as fast/gemm",
+                                choice_.name));
+  add_candidates();
+}
+
+/// The point of the job with the number of parts. A knob that is not asked for at this size, or for which the
+/// value is no candidate, has its default, as `chosen_knobs` does.
+Scheduled TableMaker::scheduled(Job &job) const {
+  KnobValues wanted = candidates_[job.point].knobs;
+  if (job.probe.parts > 1)
+    wanted[choice_.kernels.parts] = std::to_string(job.probe.parts);
+  Knobs knobs;
+  knobs.prefer(wanted);
+  Scheduled found = schedule_at(choice_, shape_of(job.probe.extents), dtype_, target_of(gpu_.gpu), knobs);
+  job.knobs = knobs.chosen();
+  if (job.probe.parts > 1 && job.knobs[choice_.kernels.parts] != std::to_string(job.probe.parts))
+    throw UserError(ExitCode::usage, fmt::format("{} parts are no candidate at {}", job.probe.parts,
+                                                 to_text(shape_of(job.probe.extents))));
+  return found;
+}
+
+void TableMaker::add_candidates() {
+  for (const std::string &text : choice_.kernels.points) {
+    Candidate candidate;
+    candidate.knobs = parse_knobs(text);
+    // The values of the other knobs, at a size that has all of them.
+    Knobs knobs(candidate.knobs);
+    try {
+      schedule_at(choice_, {4096, 4096, 4096}, dtype_, target_of(gpu_.gpu), knobs);
+      knobs.refuse_unknown();
+      candidate.knobs = knobs.chosen();
+      candidate.knobs.erase(choice_.kernels.parts);
+      candidate.tile = choice_.kernels.tile(candidate.knobs, dtype_);
+    } catch (const UserError &error) {
+      notes_.push_back(fmt::format("{} is refused: {}", text, error.what()));
+      continue;
+    }
+    if (std::ranges::find(candidates_, candidate.knobs, &Candidate::knobs) == candidates_.end())
+      candidates_.push_back(std::move(candidate));
+  }
+}
+
+/// Compiles each point once for each form, and drops the points that spill registers.
+void TableMaker::find_resident() {
+  std::vector<std::pair<std::size_t, bool>> forms;
+  for (std::size_t n = 0; n < candidates_.size(); ++n)
+    if (options_.shard.has(n))
+      for (bool vectors : {true, false})
+        forms.emplace_back(n, vectors);
+  std::mutex mutex;
+  std::size_t done = 0;
+  sim::for_each_index(0, forms.size(), [&](std::size_t n) {
+    auto [point, vectors] = forms[n];
+    if (interrupt_requested != 0)
+      return;
+    Candidate &candidate = candidates_[point];
+    std::string refused;
+    std::int64_t resident = 0;
+    try {
+      Job job{point,
+              vectors,
+              records::probes(candidate.tile, 1, gpu_.gpu.sms, vectors, 16 / byte_size(dtype_), false).front(),
+              {}};
+      Scheduled found = scheduled(job);
+      kernel::Plan plan = found.plan();
+      std::string ignored;
+      std::vector<KernelResources> compiled = resources_if_possible(plan, gpu_.gpu, ignored);
+      internal_check(compiled.size() == 1 && plan.kernels.size() == 1, "one kernel without parts");
+      if (compiled[0].spill_stores + compiled[0].spill_loads > most_spilled_bytes)
+        refused = "registers spill";
+      resident = occupancy(gpu_.gpu, launch_of(plan.kernels[0], compiled[0].registers)).blocks;
+      if (resident == 0)
+        refused = "does not fit on a multiprocessor";
+    } catch (const UserError &error) {
+      refused = error.what();
+    }
+    std::lock_guard lock(mutex);
+    if (refused.empty())
+      candidate.resident[vectors] = resident;
+    else
+      notes_.push_back(fmt::format("{} {} is left out: {}", to_string(candidate.knobs),
+                                   vectors ? "with vectors" : "without vectors", refused));
+    show(fmt::format("{} of {} kernels compiled", ++done, forms.size()));
+  });
+}
+
+void TableMaker::add_jobs() {
+  for (std::size_t n = 0; n < candidates_.size(); ++n)
+    for (auto [vectors, resident] : candidates_[n].resident)
+      for (const records::Probe &probe :
+           records::probes(candidates_[n].tile, resident, gpu_.gpu.sms, vectors, 16 / byte_size(dtype_),
+                           !choice_.kernels.parts.empty()))
+        jobs_.push_back({n, vectors, probe, {}});
+  // Jobs of the same size are measured in turns.
+  std::ranges::stable_sort(jobs_, {}, [](const Job &job) { return job.probe.extents; });
+}
+
+void TableMaker::compile(const std::vector<std::size_t> &jobs) {
+  sim::for_each_index(0, jobs.size(), [&](std::size_t n) {
+    if (interrupt_requested != 0)
+      return;
+    Job &job = jobs_[jobs[n]];
+    try {
+      std::string ignored;
+      resources_if_possible(scheduled(job).plan(), gpu_.gpu, ignored);
+    } catch (const UserError &) { // `measure` reports it
+    }
+  });
+}
+
+records::Record TableMaker::record_of(Job &job, const TuneMachine &machine) const {
+  Scheduled found = scheduled(job);
+  records::Record record =
+      point_of(found, found.plan(), options_.setting, {machine.gpu, machine.driver, machine.nvrtc});
+  record.knobs = job.knobs;
+  record.peer = machine.peer;
+  return record;
+}
+
+void TableMaker::reuse(const TuneMachine &machine, const records::Database &database) {
+  std::multimap<std::string, records::Record> stored;
+  for (records::Record &record :
+       database.find({.rung = choice_.name, .shape = "", .dtype = "", .gpu = machine.gpu}))
+    if (record.outcome == records::Outcome::measured)
+      stored.emplace(record.shape, std::move(record));
+  std::size_t found = 0;
+  for (Job &job : jobs_) {
+    auto [begin, end] = stored.equal_range(to_text(shape_of(job.probe.extents)));
+    if (begin == end)
+      continue;
+    try {
+      records::Record wanted = record_of(job, machine);
+      for (auto known = begin; known != end; ++known)
+        if (records::same_identity(known->second, wanted))
+          job.ms = known->second.median_ms;
+    } catch (const UserError &) { // the schedule has changed since
+    }
+    found += job.ms ? 1 : 0;
+  }
+  if (found > 0)
+    notes_.push_back(fmt::format("{} times are from the database", found));
+}
+
+void TableMaker::measure(const std::vector<std::size_t> &batch, TuneMeasurer &measurer,
+                         records::Database *database) {
+  for (std::size_t begin = 0; begin < batch.size() && interrupt_requested == 0;) {
+    std::size_t end = begin;
+    const records::Extents extents = jobs_[batch[begin]].probe.extents;
+    std::vector<Job *> same;
+    std::vector<KnobValues> points;
+    for (; end < batch.size() && jobs_[batch[end]].probe.extents == extents; ++end)
+      if (Job &job = jobs_[batch[end]]; !job.knobs.empty())
+        same.push_back(&job), points.push_back(job.knobs);
+    begin = end;
+    if (points.empty())
+      continue;
+    std::vector<records::Measurement> results = measurer.measure(points, rounds, shape_of(extents));
+    std::vector<records::Record> stored;
+    for (std::size_t n = 0; n < same.size(); ++n) {
+      records::Record record = record_of(*same[n], measurer.machine());
+      static_cast<records::Measurement &>(record) = results[n];
+      record.samples = record.outcome == records::Outcome::measured ? rounds : 0;
+      record.measured_at = now_text();
+      if (record.outcome == records::Outcome::measured)
+        same[n]->ms = record.median_ms;
+      else
+        notes_.push_back(fmt::format("{} at {}: {}: {}", to_string(same[n]->knobs), record.shape,
+                                     records::name(record.outcome), record.message));
+      stored.push_back(std::move(record));
+    }
+    if (database)
+      database->add(stored);
+  }
+}
+
+void TableMaker::measure(TuneMeasurer &measurer, records::Database *database) {
+  CatchInterrupt catch_interrupt;
+  find_resident();
+  add_jobs();
+  if (database)
+    reuse(measurer.machine(), *database);
+  std::vector<std::vector<std::size_t>> batches(1);
+  std::size_t missing = 0;
+  for (std::size_t n = 0; n < jobs_.size(); ++n) {
+    if (jobs_[n].ms)
+      continue;
+    bool other =
+        !batches.back().empty() && jobs_[batches.back().back()].probe.extents != jobs_[n].probe.extents;
+    if (other && batches.back().size() >= batch_size)
+      batches.emplace_back();
+    batches.back().push_back(n), ++missing;
+  }
+  measurer.on_step = [this](const std::string &step) { show(step); };
+  std::size_t done = 0;
+  compile(batches.front());
+  for (std::size_t n = 0; n < batches.size() && interrupt_requested == 0; ++n) {
+    // The next batch is compiled while this one is measured.
+    std::future<void> compiling;
+    if (n + 1 < batches.size())
+      compiling = std::async(std::launch::async, [&, n] { compile(batches[n + 1]); });
+    measure(batches[n], measurer, database);
+    if (compiling.valid())
+      compiling.get();
+    done += batches[n].size();
+    show(fmt::format("{} of {} kernels measured", done, missing));
+  }
+  interrupted_ = interrupt_requested != 0;
+  progress_.clear();
+}
+
+records::KernelTable TableMaker::table(const TuneMachine &machine) {
+  records::KernelTable table{.rung = choice_.name,
+                             .parts_knob = choice_.kernels.parts,
+                             .dtype = std::string(name(dtype_)),
+                             .gpu = machine.gpu,
+                             .sms = gpu_.gpu.sms,
+                             .elements = 16 / byte_size(dtype_),
+                             .driver = machine.driver,
+                             .nvrtc = machine.nvrtc,
+                             .launch = name(options_.setting.launch),
+                             .nestsmith = version_text(),
+                             .measured_at = now_text(),
+                             .points = {}};
+  for (std::size_t n = 0; n < candidates_.size(); ++n) {
+    std::map<std::pair<bool, std::int64_t>, records::KernelForm> forms;
+    std::set<bool> incomplete;
+    for (const Job &job : jobs_) {
+      if (job.point != n)
+        continue;
+      if (!job.ms)
+        incomplete.insert(job.vectors);
+      records::KernelForm &form = forms[{!job.vectors, job.probe.parts}];
+      form.vectors = job.vectors;
+      form.parts = job.probe.parts;
+      form.resident = candidates_[n].resident.at(job.vectors);
+      if (job.ms)
+        form.times.push_back({job.probe.extents, *job.ms});
+    }
+    records::KernelPoint point{candidates_[n].knobs, candidates_[n].tile, {}};
+    for (auto &[key, form] : forms)
+      if (!incomplete.contains(form.vectors))
+        point.forms.push_back(std::move(form));
+    if (!point.forms.empty())
+      table.points.push_back(std::move(point));
+    else if (options_.shard.has(n) && candidates_[n].refused.empty())
+      notes_.push_back(
+          fmt::format("{} is left out: not all of its times are known", to_string(candidates_[n].knobs)));
+  }
+  if (table.points.empty())
+    throw UserError(ExitCode::usage, fmt::format("no point of '{}' has all of its times; repeat the command, "
+                                                 "which continues with the missing ones",
+                                                 choice_.name));
+  records::KernelModel model(table, "the new table");
+  std::vector<records::KernelPoint> kept;
+  for (std::size_t n : useful_points(model, accepted_loss))
+    kept.push_back(table.points[n]);
+  notes_.push_back(
+      fmt::format("{} of {} points are kept: the model chooses them for sizes with extents from 48 "
+                  "to 8192",
+                  kept.size(), table.points.size()));
+  table.points = std::move(kept);
+  return table;
+}
+
+} // namespace nestsmith::cli

@@ -1,0 +1,74 @@
+#pragma once
+/// `tune --table`: measures the points of a rung of matrix products at the sizes that a model of any size
+/// needs, and keeps the points that this model chooses somewhere (runtime/records/kernel_model.h).
+
+#include "runtime/records/database.h"
+#include "runtime/records/kernel_table.h"
+#include "tools/tune/tuning.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace nestsmith::cli {
+
+class TableMaker {
+public:
+  /// Throws UserError (usage) if the rung has no points for a kernel table.
+  TableMaker(const Context &context, ChosenRung choice, DType dtype, ChosenGpu gpu, TuneOptions options);
+
+  /// Compiles and measures the points of this process. Stores each result in `database`, if it is not null, and
+  /// takes results that it already has, also those of other processes. Ctrl-C ends it; the same call continues.
+  void measure(TuneMeasurer &measurer, records::Database *database);
+  bool interrupted() const { return interrupted_; }
+
+  /// The points of which all times are known, and of these the ones that the model chooses for some size.
+  /// Throws UserError (usage) if no point is complete.
+  records::KernelTable table(const TuneMachine &machine);
+  /// Sentences about points that are refused, wrong, or not measured completely.
+  const std::vector<std::string> &notes() const { return notes_; }
+
+private:
+  /// A kernel that is measured: a point at a size.
+  struct Job {
+    std::size_t point = 0;
+    bool vectors = true;
+    records::Probe probe;
+    KnobValues knobs; ///< the value of each knob at this size
+    std::optional<double> ms = std::nullopt;
+  };
+  struct Candidate {
+    KnobValues knobs; ///< of the point
+    records::Extents tile = {};
+    std::map<bool, std::int64_t> resident; ///< with and without vectors
+    std::string refused;
+  };
+
+  Scheduled scheduled(Job &job) const;
+  records::Record record_of(Job &job, const TuneMachine &machine) const;
+  void add_candidates();
+  void find_resident();
+  void add_jobs();
+  void compile(const std::vector<std::size_t> &jobs);
+  void reuse(const TuneMachine &machine, const records::Database &database);
+  void measure(const std::vector<std::size_t> &batch, TuneMeasurer &measurer, records::Database *database);
+  void show(const std::string &step) { progress_.step(step); }
+
+  const Context &context_;
+  ChosenRung choice_;
+  DType dtype_;
+  ChosenGpu gpu_;
+  TuneOptions options_;
+  std::vector<Candidate> candidates_;
+  std::vector<Job> jobs_;
+  std::vector<std::string> notes_;
+  Progress progress_;
+  bool interrupted_ = false;
+};
+
+/// The points of a table without which the choice of the model would be slower by more than `loss` in the mean,
+/// over sizes that are drawn by a fixed seed: their positions, the most useful first.
+std::vector<std::size_t> useful_points(const records::KernelModel &model, double loss);
+
+} // namespace nestsmith::cli
