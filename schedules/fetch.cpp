@@ -47,9 +47,10 @@ void fetch_tile(Schedule &s, BlockRef tile, Loop at, std::int64_t threads, bool 
   s.unroll(round);
 }
 
-Loop fetch_by_four(Schedule &s, BlockRef tile, Loop at, std::int64_t threads, bool across) {
+Loop fetch_by_vectors(Schedule &s, BlockRef tile, Loop at, std::int64_t threads, bool across,
+                      std::int64_t width) {
   auto [row, column] = loops_of_tile(s, tile, at, across);
-  auto [group, lane] = s.split(column, {infer, 4});
+  auto [group, lane] = s.split(column, {infer, width});
   Loop element = fuse_tile(s, row, group);
   auto [round, thread] = s.split(element, {infer, threads});
   s.bind(thread, Axis::thread_x);
@@ -71,9 +72,9 @@ static void store_by_k(Schedule &s, BlockRef tile, bool scattered) {
 
 void fetch_through_registers(Schedule &s, BlockRef tile, BlockRef registers, Loop at, std::int64_t threads,
                              const TileFetch &fetch) {
-  if (fetch.vectors) {
-    Loop into = fetch_by_four(s, tile, at, threads, fetch.across),
-         from = fetch_by_four(s, registers, at, threads, fetch.across);
+  if (fetch.width > 1) {
+    Loop into = fetch_by_vectors(s, tile, at, threads, fetch.across, fetch.width),
+         from = fetch_by_vectors(s, registers, at, threads, fetch.across, fetch.width);
     s.vectorize(from);
     fetch.by_k != fetch.across ? s.unroll(into) : s.vectorize(into);
   } else {
@@ -87,19 +88,19 @@ void fetch_through_registers(Schedule &s, BlockRef tile, BlockRef registers, Loo
 void fetch_through_registers(Schedule &s, BlockRef tile, const std::string &operand, Loop at,
                              std::int64_t threads, bool vectors) {
   fetch_through_registers(s, tile, s.cache_read(tile, operand, Scope::local), at, threads,
-                          {.by_k = operand == "A", .vectors = vectors});
+                          {.by_k = operand == "A", .width = vectors ? 4 : 1});
 }
 
 bool fetch_async(Schedule &s, BlockRef tile, Loop at, std::int64_t threads, const TileFetch &fetch) {
-  bool narrow = byte_size(filler(s, tile).body.buffer->dtype) < 4, by_k = fetch.by_k && !narrow;
-  bool by_four = fetch.vectors && by_k == fetch.across;
-  if (by_four)
-    s.vectorize(fetch_by_four(s, tile, at, threads, fetch.across));
+  std::int64_t bytes = byte_size(filler(s, tile).body.buffer->dtype);
+  bool by_k = fetch.by_k && bytes >= 4, vectors = fetch.width > 1 && by_k == fetch.across;
+  if (vectors)
+    s.vectorize(fetch_by_vectors(s, tile, at, threads, fetch.across, fetch.width));
   else
     fetch_tile(s, tile, at, threads, fetch.across);
   if (by_k)
     store_by_k(s, tile, !fetch.across);
-  bool possible = by_four || !narrow;
+  bool possible = bytes * (vectors ? fetch.width : 1) >= 4;
   if (possible)
     s.async_copy(tile);
   return possible;
@@ -107,7 +108,7 @@ bool fetch_async(Schedule &s, BlockRef tile, Loop at, std::int64_t threads, cons
 
 bool fetch_async(Schedule &s, BlockRef tile, const std::string &operand, Loop at, std::int64_t threads,
                  bool vectors) {
-  return fetch_async(s, tile, at, threads, {.by_k = operand == "A", .vectors = vectors});
+  return fetch_async(s, tile, at, threads, {.by_k = operand == "A", .width = vectors ? 4 : 1});
 }
 
 } // namespace nestsmith

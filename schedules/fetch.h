@@ -15,16 +15,17 @@ BlockRef fetch_tile(Schedule &s, BlockRef reader, const std::string &operand, Lo
 /// threads copy consecutive elements of a column.
 void fetch_tile(Schedule &s, BlockRef tile, Loop at, std::int64_t threads, bool across = false);
 
-/// The same with four consecutive elements of a row per thread and step. Returns the loop over the four, for
-/// vectorize or unroll. The row length must be a multiple of 4, and the number of elements a multiple of
-/// 4*`threads`.
-Loop fetch_by_four(Schedule &s, BlockRef tile, Loop at, std::int64_t threads, bool across = false);
+/// The same with `width` consecutive elements of a row per thread and step. Returns the loop over them, for
+/// vectorize or unroll. The row length must be a multiple of `width`, and the number of elements a multiple of
+/// `width`*`threads`.
+Loop fetch_by_vectors(Schedule &s, BlockRef tile, Loop at, std::int64_t threads, bool across = false,
+                      std::int64_t width = 4);
 
 /// How the threads copy a tile of an operand of a product: rows and k, or k and columns.
 struct TileFetch {
-  bool by_k = false;    ///< k is the last index of the tile, and each row of it is stored with one k
-  bool across = false;  ///< consecutive threads copy consecutive rows of the operand, not consecutive k
-  bool vectors = false; ///< four elements at a time
+  bool by_k = false;      ///< k is the last index of the tile, and each row of it is stored with one k
+  bool across = false;    ///< consecutive threads copy consecutive rows of the operand, not consecutive k
+  std::int64_t width = 1; ///< elements of one access
 };
 
 /// Copies a tile from `registers` to shared memory, so that `double_buffer` can load it into registers before
@@ -35,9 +36,9 @@ void fetch_through_registers(Schedule &s, BlockRef tile, BlockRef registers, Loo
 void fetch_through_registers(Schedule &s, BlockRef tile, const std::string &operand, Loop at,
                              std::int64_t threads, bool vectors);
 
-/// Copies a tile with asynchronous copies: four elements at a time if `vectors` is set and the layout permits
-/// it. Elements of less than 4 bytes are not stored by k. Returns false if elements are too narrow: then the
-/// copies are not asynchronous.
+/// Copies a tile with asynchronous copies: `width` elements at a time if the layout permits it. Elements of
+/// less than 4 bytes are not stored by k. Returns false if an access has less than 4 bytes: then the copies are
+/// not asynchronous.
 bool fetch_async(Schedule &s, BlockRef tile, Loop at, std::int64_t threads, const TileFetch &fetch);
 /// The same for the operand A, stored by k, or B.
 bool fetch_async(Schedule &s, BlockRef tile, const std::string &operand, Loop at, std::int64_t threads,

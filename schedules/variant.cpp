@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <numeric>
 
 namespace nestsmith {
 
@@ -18,6 +19,29 @@ std::optional<Variant> scalar_unless_multiples(const Shape &shape,
   if (why.empty())
     return std::nullopt;
   return Variant{"scalar", fmt::format("{}", fmt::join(why, ", "))};
+}
+
+std::optional<Variant> narrow_unless_multiples(const Shape &shape, const std::vector<RowOf> &rows,
+                                               std::int64_t lanes) {
+  std::vector<std::pair<const char *, std::size_t>> extents;
+  std::vector<std::string> why;
+  bool scalar = true;
+  for (const RowOf &row : rows) {
+    extents.emplace_back(row.axis, row.extent);
+    std::int64_t extent = shape.stated ? shape.stated->multiple_of : shape.at(row.extent),
+                 width = std::gcd(extent, lanes);
+    if (width < row.fewest)
+      width = 1;
+    scalar = scalar && width == 1;
+    if (width < lanes)
+      why.push_back(fmt::format("{} by {} element{}: {}", row.operands, width, width == 1 ? "" : "s",
+                                shape.stated
+                                    ? fmt::format("sizes are multiples of {}, not of {}", extent, lanes)
+                                    : fmt::format("{} % {} = {}", row.axis, lanes, extent % lanes)));
+  }
+  if (why.empty() || scalar)
+    return scalar_unless_multiples(shape, extents, lanes);
+  return Variant{"narrow", fmt::format("{}", fmt::join(why, ", "))};
 }
 
 } // namespace nestsmith

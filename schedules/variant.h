@@ -14,4 +14,19 @@ std::optional<Variant> scalar_unless_multiples(const Shape &shape,
                                                const std::vector<std::pair<const char *, std::size_t>> &extents,
                                                std::int64_t lanes);
 
+/// A row of matrices, for vectors along it.
+struct RowOf {
+  const char
+      *operands;      ///< "B and C": rows of this length are accessed by vectors of the same number of elements
+  const char *axis;   ///< "N"
+  std::size_t extent; ///< its position in the shape
+  std::int64_t fewest = 2; ///< elements of a vector
+};
+
+/// The variant of a rung that takes the widest vectors of at most `lanes` elements that each row allows:
+/// "narrow" with "A by 2 elements: K % 4 = 2". "scalar" if no row allows vectors. None if all rows allow the
+/// widest.
+std::optional<Variant> narrow_unless_multiples(const Shape &shape, const std::vector<RowOf> &rows,
+                                               std::int64_t lanes);
+
 } // namespace nestsmith

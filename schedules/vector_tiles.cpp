@@ -33,10 +33,10 @@ void fill(Schedule &s, BlockRef tile, const char *operand, Loop at, VectorTiles 
     return;
   }
   if (!stores.through_registers)
-    return s.vectorize(fetch_by_four(s, tile, at, threads));
+    return s.vectorize(fetch_by_vectors(s, tile, at, threads));
   BlockRef registers = s.cache_read(tile, operand, Scope::local);
-  Loop into = fetch_by_four(s, tile, at, threads);
-  s.vectorize(fetch_by_four(s, registers, at, threads));
+  Loop into = fetch_by_vectors(s, tile, at, threads);
+  s.vectorize(fetch_by_vectors(s, registers, at, threads));
   if (stores.one_by_one)
     s.unroll(into);
   else

@@ -123,10 +123,9 @@ private:
                                       : floormod(thread->second, Expr(lanes_per_warp));
     } else if (axis == Axis::thread_x && thread == axes.end() && parts) {
       axes[axis] = warp->second * Expr(lanes_per_warp) + lane->second;
-    } else if (axis == Axis::thread_x && thread == axes.end() && (warp != axes.end() || lane != axes.end())) {
-      result_.filled_by_owner = false; // the other part of the index is unknown
-      return;
     }
+    // If only the warp is known, or only the lane, the thread is another unknown. That its warp is the known
+    // one is not used: what is proved for all pairs of a warp and a thread is true of those that exist.
     Expr index = axes.try_emplace(axis, loop.var).first->second;
     renamed_[loop.var] = index;
     if (const Var *var = index.as<Var>())

@@ -1,7 +1,7 @@
 #include "schedules/fast/rungs.h"
 #include "schedules/grids.h"
-#include "schedules/ladder/rungs.h"
 #include "schedules/library/product.h"
+#include "schedules/variant.h"
 #include "schedules/workloads.h"
 
 #include <array>
@@ -79,18 +79,28 @@ std::vector<std::int64_t> GemmKnobs::blocks(const Target &target, DType dtype, s
 
 } // namespace
 
+std::optional<Variant> variant(const Shape &shape, DType dtype) {
+  if (byte_size(dtype) > 4)
+    return scalar_unless_multiples(shape, {{"N", 1}, {"K", 2}}, elements);
+  std::int64_t fewest = std::max<std::int64_t>(2, 4 / byte_size(dtype)); // no vector is shorter than 4 bytes
+  std::vector<RowOf> rows = {{"B and C", "N", 1}, {"A", "K", 2, fewest}};
+  if (fewest > 2) // those of C have 4 bytes each
+    rows = {{"B", "N", 1, fewest}, {"C", "N", 1}, {"A", "K", 2, fewest}};
+  return narrow_unless_multiples(shape, rows, elements);
+}
+
 /// Register tiles with 128-bit accesses, by `library::product`. If `split_k` is more than 1, this number of
 /// blocks shares a tile, and each multiplies a part of k.
 Schedule gemm(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
   Schedule s(nestsmith::gemm(shape, dtype), target); // refuses shapes that are no product
   GemmKnobs choice(knobs, shape, dtype, target);
-  bool vectors = !ladder::vector_variant(shape, dtype);
+  bool whole = !variant(shape, dtype); // all rows allow the widest accesses
   bool joined = choice.async && choice.fragments && knobs.flag("joined");
   bool spread = joined && knobs.flag("spread");
   // The last tile of k gets code of its own.
   bool last_k = (choice.prefetch || (choice.split_k == 1 && !shape.is_multiple(2, choice.bk))) &&
                 knobs.flag("last_k", shape.stated.has_value());
-  std::int64_t usual = !vectors ? 0 : shape.stated ? 2 : 3; // addresses take many registers
+  std::int64_t usual = !whole ? 0 : shape.stated ? 2 : 3; // addresses take many registers
   library::product(s, s.block("AB"),
                    {.warps = choice.warps,
                     .lanes = choice.lanes,
@@ -109,7 +119,7 @@ Schedule gemm(const Shape &shape, DType dtype, const Target &target, Knobs &knob
                     .stages = choice.stages,
                     .split_k = choice.split_k,
                     .blocks = knobs.choose("blocks", choice.blocks(target, dtype, usual)),
-                    .width = vectors ? elements : 1});
+                    .width = elements});
   return s;
 }
 

@@ -9,6 +9,8 @@ namespace nestsmith::fast {
 Schedule gemm(const Shape &shape, DType dtype, const Target &target, Knobs &knobs);
 /// The points of `gemm` for a kernel table.
 KernelSpace gemm_kernels();
+/// The form of `gemm` for a shape whose rows do not allow accesses of 4 elements.
+std::optional<Variant> variant(const Shape &shape, DType dtype);
 /// The text of gemm.json: the best knobs of `gemm`, as `tune export fast/gemm` wrote them.
 extern const char *const gemm_table;
 

@@ -14,20 +14,76 @@ namespace nestsmith::library {
 
 namespace {
 
-/// All threads copy the tile, with `width` consecutive elements of a row per thread and step.
+bool is_transposed(const Operand &operand) { return operand.k_last != operand.along_k; }
+
+/// All threads copy the tile, with `width` consecutive elements of a row per thread and step: in one access, if
+/// `vectors` is set.
 void fetch(Schedule &s, BlockRef tile, Loop at, const Operand &operand, std::int64_t threads,
-           std::int64_t width) {
+           std::int64_t width, bool vectors) {
   s.compute_at(tile, at);
   auto loops = s.loops(tile);
   Loop row = loops[loops.size() - 2], column = loops.back();
-  if (operand.k_last != operand.along_k) {
+  if (is_transposed(operand)) {
     s.reorder({column, row});
     std::swap(row, column);
   }
   auto [group, element] = s.split(column, {infer, width});
   auto [round, thread] = s.split(s.fuse(row, group), {infer, threads});
   s.bind(thread, Axis::thread_x);
-  by_vectors(s, {round, element}, width > 1);
+  by_vectors(s, {round, element}, vectors);
+}
+
+/// The way of an operand to the fragments: to a tile by asynchronous copies, or through registers.
+struct TileCopy {
+  BlockRef tile;
+  std::optional<BlockRef> registers;
+  std::int64_t width = 1; ///< elements that one access to global memory may take
+};
+
+/// Copies the operand to a tile in each iteration of `at`: through registers, if `through` is set.
+TileCopy copy_tile(Schedule &s, BlockRef reader, const Operand &operand, bool through) {
+  if (!through || operand.is_matrix) {
+    Copy copy = copy_operand(s, reader, operand, Scope::shared);
+    if (!through)
+      return {copy.block, std::nullopt, copy.width};
+    return {copy.block, s.cache_read(copy.block, operand.buffer, Scope::local), copy.width};
+  }
+  Copy registers = copy_operand(s, reader, operand, Scope::local);
+  return {s.cache_read(reader, s.name(registers.block), Scope::shared), registers.block, registers.width};
+}
+
+/// Copies of `stages` - 1 tiles are in flight, while `used` compute. What goes through registers is loaded two
+/// iterations before its use, if there are as many stages, and stored one iteration before it.
+void overlap(Schedule &s, Loop k_outer, const std::vector<TileCopy> &copies, const std::vector<BlockRef> &used,
+             std::int64_t stages, bool late) {
+  std::int64_t last = stages - 1, order = 0;
+  std::vector<Stage> blocks;
+  auto add = [&](BlockRef block, std::int64_t stage) { blocks.push_back({block, stage, order++}); };
+  auto start = [&] {
+    for (const TileCopy &copy : copies)
+      if (!copy.registers)
+        add(copy.tile, 0);
+  };
+  auto stored = [&] {
+    for (const TileCopy &copy : copies)
+      if (copy.registers)
+        add(copy.tile, last - 1);
+  };
+  if (last > 1)
+    stored();
+  for (const TileCopy &copy : copies)
+    if (copy.registers)
+      add(*copy.registers, std::max<std::int64_t>(last - 2, 0));
+  if (!late)
+    start();
+  std::int64_t order_of_used = order++;
+  if (late)
+    start();
+  if (last == 1)
+    stored();
+  for (const BlockRef &block : used)
+    blocks.push_back({block, last, order_of_used});
+  s.pipeline(k_outer, blocks);
 }
 
 /// Loads the operand of the instructions of one step to the registers of the warp.
@@ -81,19 +137,27 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
   std::int64_t threads = lanes_per_warp * tiles.warps[0] * tiles.warps[1],
                bytes = byte_size(c.operands[0].dtype);
   std::int64_t depth = tiles.steps * instruction.k();
-  std::vector<BlockRef> copies, fragments;
-  bool async = tiles.stages > 1;
+  std::vector<TileCopy> copies;
+  std::vector<BlockRef> fragments;
   for (std::size_t n : {0, 1}) {
     const Operand &operand = c.operands[n];
     std::int64_t side = tiles.tile(n);
     std::int64_t columns = operand.k_last ? depth : side;
-    std::optional<Copy> tile;
+    std::optional<TileCopy> tile;
     BlockRef fragment;
+    auto divided = [&](std::int64_t width) { // of a multiple of 4 bytes: no vector is shorter
+      while (width > 1 && side * depth % (threads * width) != 0)
+        width /= 2;
+      return width * bytes < 4 ? 1 : width;
+    };
+    // No asynchronous copy is shorter than 4 bytes, none transposes, and none computes.
+    bool async = divided(std::min({tiles.width, operand.width, 16 / bytes})) * bytes >= 4 &&
+                 !is_transposed(operand) && !operand.computed;
     if (tiles.source == Source::global) {
       fragment = copy_operand(s, AB, operand, Scope::warp).block;
     } else {
-      tile = copy_operand(s, AB, operand, Scope::shared);
-      fragment = s.cache_read(AB, s.name(tile->block), Scope::warp);
+      tile = copy_tile(s, AB, operand, tiles.stages > 1 && !async);
+      fragment = s.cache_read(AB, s.name(tile->tile), Scope::warp);
     }
     s.transform_layout(fragment, layout(n == 0 ? instruction.a_layout(!operand.k_last)
                                                : instruction.b_layout(operand.k_last)));
@@ -102,17 +166,17 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
     fragments.push_back(fragment);
     if (!tile)
       continue;
-    std::int64_t width = std::min({tiles.width, tile->width, 16 / bytes});
-    while (width > 1 && side * depth % (threads * width) != 0)
-      width /= 2;
-    if (width * bytes < 4) // no vector is shorter
-      width = 1;
-    fetch(s, tile->block, k_outer, operand, threads, width);
+    std::int64_t width = divided(std::min({tiles.width, tile->width, 16 / bytes}));
+    if (tile->registers) { // which collect elements that are loaded one by one, so that stores are vectors
+      std::int64_t stored = std::max(width, divided(4 / bytes));
+      fetch(s, tile->tile, k_outer, operand, threads, stored, stored > 1 && !is_transposed(operand));
+      fetch(s, *tile->registers, k_outer, operand, threads, stored, width > 1);
+    } else {
+      fetch(s, tile->tile, k_outer, operand, threads, width, width > 1);
+    }
     if (tiles.swizzled)
-      swizzle_rows(s, tile->block, columns, bytes);
-    copies.push_back(tile->block);
-    // No asynchronous copy is shorter either, none transposes, and none computes.
-    async = async && width * bytes >= 4 && operand.k_last == operand.along_k && !operand.computed;
+      swizzle_rows(s, tile->tile, columns, bytes);
+    copies.push_back(*tile);
   }
   auto init = s.decompose_reduction(AB, k_outer);
   auto cleared = s.loops_below(init, warp);
@@ -125,15 +189,15 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
   bool ahead = tiles.ahead && tiles.steps > 1;
   if (ahead)
     s.pipeline(k_step, {{fragments[0], 0, 0}, {fragments[1], 0, 1}, {AB, 1, 2}});
-  if (async) {
-    std::int64_t last = tiles.stages - 1, copied = tiles.late ? 1 : 0, used = tiles.late ? 0 : 2;
-    for (const BlockRef &copy : copies)
-      s.async_copy(copy);
-    s.pipeline(k_outer, {{copies[0], 0, copied},
-                         {copies[1], 0, copied + 1},
-                         {fragments[0], last, used},
-                         {fragments[1], last, used},
-                         {AB, last, used}});
+  if (tiles.stages > 1 && !copies.empty()) {
+    bool none = true; // is asynchronous
+    for (const TileCopy &copy : copies)
+      if (!copy.registers) {
+        s.async_copy(copy.tile);
+        none = false;
+      }
+    std::int64_t stages = none ? std::min<std::int64_t>(tiles.stages, 3) : tiles.stages;
+    overlap(s, k_outer, copies, {fragments[0], fragments[1], AB}, stages, tiles.late);
     if (ahead && tiles.joined)
       s.join_pipelines(k_step);
   }
@@ -143,7 +207,10 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
   }
   if (tiles.blocks > 0)
     s.launch_bounds(tiles.blocks);
-  return {AB, c.results, copies, grid, warp, k_outer, k_step};
+  std::vector<BlockRef> tiles_of_k;
+  for (const TileCopy &copy : copies)
+    tiles_of_k.push_back(copy.tile);
+  return {AB, c.results, tiles_of_k, grid, warp, k_outer, k_step};
 }
 
 } // namespace

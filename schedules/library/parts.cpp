@@ -24,6 +24,15 @@ void by_vectors(Schedule &s, std::vector<Loop> loops, bool vectors) {
     s.unroll(loop);
 }
 
+std::vector<Loop> split_last(Schedule &s, std::vector<Loop> loops, std::int64_t width) {
+  if (width == 1 || loops.empty() || s.extent(loops.back()) <= width)
+    return loops;
+  auto [outer, inner] = s.split(loops.back(), {infer, width});
+  loops.back() = outer;
+  loops.push_back(inner);
+  return loops;
+}
+
 static const Expr &extent_of(const Schedule &s, Loop loop) {
   return find_loop(s.program().body, loop.var)->extent;
 }

@@ -15,6 +15,10 @@ Loop fuse_all(Schedule &s, const std::vector<Loop> &loops);
 /// Unrolls the loops of more than one iteration, and vectorizes the last one if `vectors` is set.
 void by_vectors(Schedule &s, std::vector<Loop> loops, bool vectors);
 
+/// Splits the last of the loops, if it has more than `width` iterations, so that the last one has `width` of
+/// them: for vectors. Its extent must be a multiple of `width`. Does nothing if `width` is 1.
+std::vector<Loop> split_last(Schedule &s, std::vector<Loop> loops, std::int64_t width);
+
 /// Binds the loops over tiles of a result, and over its batch, to the axes of the grid, and returns those over
 /// the tiles. If `group` is more than 1, consecutive blocks compute a column of `group` tiles, so that they
 /// share a tile of the second operand and few tiles of the first in the L2 cache. Loops with more iterations

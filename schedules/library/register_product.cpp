@@ -45,10 +45,15 @@ Tile tile_of(Schedule &s, BlockRef reader, const Operand &operand, bool through_
   return {s.cache_read(reader, s.name(registers.block), Scope::shared), registers.block, registers.width};
 }
 
+/// Each thread stores its elements of the result, `width` at a time.
+void store(Schedule &s, BlockRef result, Loop thread, std::int64_t width) {
+  by_vectors(s, split_last(s, s.loops_below(result, thread), width), width > 1);
+}
+
 /// The last of the blocks that share a tile adds their parts of the sum, and computes the results from it. A
 /// thread takes groups of 4 columns, `columns` consecutive threads take consecutive groups of a row.
 void add_parts(Schedule &s, const Contraction &c, Loop tile, Loop part, std::int64_t threads,
-               std::int64_t columns, bool vectors, bool stored) {
+               std::int64_t columns, std::int64_t width, std::int64_t stored) {
   s.reverse_compute_at(c.sum, tile);
   s.bind(part, Axis::block_z);
   s.last_block(part);
@@ -62,9 +67,9 @@ void add_parts(Schedule &s, const Contraction &c, Loop tile, Loop part, std::int
     s.reverse_compute_at(result, thread);
   s.bind(thread, Axis::thread_x);
   s.unroll(k);
-  by_vectors(s, {element}, vectors);
+  by_vectors(s, split_last(s, {element}, width), width > 1);
   for (const BlockRef &result : c.results)
-    by_vectors(s, s.loops_below(result, thread), stored);
+    store(s, result, thread, stored);
 }
 
 Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles) {
@@ -74,8 +79,12 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles) 
                last_k, bk, group, stages, split_k, blocks, width] = tiles;
   // Vectors need whole tiles, and tiles with guards are not loaded ahead.
   auto is_vector_of = [&](DType dtype) { return c.multiplies && byte_size(dtype) * elements <= 16; };
-  const bool vectors = width >= elements && is_vector_of(block_of(s, sum).body.buffer->dtype),
-             vector_results = width >= elements && c.multiplies && c.width >= elements;
+  const DType dtype = block_of(s, sum).body.buffer->dtype;
+  const std::int64_t widest = width >= elements ? elements
+                              : width >= 2      ? 2
+                                                : 1,
+                     stored = is_vector_of(dtype) ? std::min(widest, c.width) : 1;
+  std::int64_t partial = 1; // elements of one access to the parts of the sum
   // Elements of less than 4 bytes are too narrow to be transposed by asynchronous copies.
   const bool async = async_wanted && s.target().arch.has(Feature::cp_async) &&
                      std::ranges::all_of(c.operands, [](const Operand &operand) {
@@ -102,6 +111,8 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles) 
   if (split_k > 1) {
     product = s.rfactor(part);
     written = {s.cache_write(product, Scope::local)};
+    if (is_vector_of(dtype))
+      partial = std::min(widest, width_of(block_of(s, written[0]), block_of(s, written[0]).iters.back().var));
     order.insert(order.begin() + 2, part);
   }
   if (c.batch)
@@ -124,11 +135,10 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles) 
     Tile tile = tile_of(s, product, operand, !async && c.multiplies);
     auto fragment = s.cache_read(product, s.name(tile.shared), Scope::local);
     s.compute_at(fragment, k_inner);
-    bool by_four = tiles.tile(side) * bk % (elements * tiles.threads()) == 0;
-    TileFetch fetch{.by_k = operand.k_last,
-                    .across = operand.k_last != operand.along_k,
-                    .vectors =
-                        width >= elements && is_vector_of(operand.dtype) && by_four && tile.width >= elements};
+    std::int64_t most = is_vector_of(operand.dtype) ? std::min(widest, tile.width) : 1;
+    if (most * byte_size(operand.dtype) < 4 || tiles.tile(side) * bk % (most * tiles.threads()) != 0)
+      most = 1; // no vector is shorter than 4 bytes
+    TileFetch fetch{.by_k = operand.k_last, .across = operand.k_last != operand.along_k, .width = most};
     if (async) {
       in_flight = fetch_async(s, tile.shared, k_outer, tiles.threads(), fetch) && in_flight;
     } else if (!c.multiplies) {
@@ -165,10 +175,10 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles) 
     for (const BlockRef &tile : tiles_of_k)
       s.spread(s.loops_below(tile, k_outer)[0]);
   for (const BlockRef &result : written)
-    by_vectors(s, s.loops_below(result, thread), split_k > 1 ? vectors : vector_results);
+    store(s, result, thread, split_k > 1 ? partial : stored);
   if (split_k > 1)
     add_parts(s, c, grid.back(), part, tiles.threads(), std::gcd(tiles.tile(1) / elements, tiles.threads()),
-              vectors, vector_results);
+              partial, stored);
   if (last_k)
     s.partition(k_outer);
   bool one_loop = grid.size() == 1;

@@ -3,20 +3,24 @@
 #include "schedules/variant.h"
 #include "schedules/workloads.h"
 
+#include <algorithm>
+
 namespace nestsmith::tensor {
 
+/// No vector is shorter than 4 bytes.
+static std::int64_t fewest(DType dtype) { return std::max<std::int64_t>(2, 4 / byte_size(dtype)); }
+
 std::optional<Variant> variant_nt(const Shape &shape, DType dtype) {
-  return scalar_unless_multiples(shape, {{"K", 2}}, 16 / byte_size(dtype));
+  return narrow_unless_multiples(shape, {{"A and B", "K", 2, fewest(dtype)}}, 16 / byte_size(dtype));
 }
 
 std::optional<Variant> variant(const Shape &shape, DType dtype) {
-  return scalar_unless_multiples(shape, {{"K", 2}, {"N", 1}}, 16 / byte_size(dtype));
+  return narrow_unless_multiples(shape, {{"A", "K", 2, fewest(dtype)}, {"B", "N", 1, fewest(dtype)}},
+                                 16 / byte_size(dtype));
 }
 
-Schedule product(const Shape &shape, DType dtype, const Target &target, Tiles tiles, bool b_transposed) {
+Schedule product(const Shape &shape, DType dtype, const Target &target, const Tiles &tiles, bool b_transposed) {
   Schedule s(gemm(shape, dtype, {.b = b_transposed}), target);
-  if ((b_transposed ? variant_nt : variant)(shape, dtype))
-    tiles.width = 1;
   library::product(s, s.block("AB"), tiles);
   return s;
 }

@@ -18,9 +18,10 @@ inline constexpr auto dtypes = library::matrix_dtypes;
 
 /// The schedule of alpha*A*B + beta*C for these tiles. B is stored K x N or, transposed, N x K, so that both
 /// operands are contiguous along k.
-Schedule product(const Shape &shape, DType dtype, const Target &target, Tiles tiles, bool b_transposed = false);
+Schedule product(const Shape &shape, DType dtype, const Target &target, const Tiles &tiles,
+                 bool b_transposed = false);
 
-/// Vectors of 16 bytes need rows of A and B that start at multiples of 16 bytes.
+/// The form for a shape whose rows of A and B do not all start at multiples of 16 bytes.
 std::optional<Variant> variant(const Shape &shape, DType dtype);
 /// The same if B is transposed.
 std::optional<Variant> variant_nt(const Shape &shape, DType dtype);

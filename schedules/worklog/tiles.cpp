@@ -33,7 +33,7 @@ void use_tiles(Schedule &s, const TileLoops &loops, TileUse use) {
     auto fragment = s.cache_read(AB, s.name(tile), Scope::local);
     s.compute_at(fragment, loops.k_inner);
     if (use.vectors)
-      s.vectorize(fetch_by_four(s, tile, loops.k_outer, use.threads));
+      s.vectorize(fetch_by_vectors(s, tile, loops.k_outer, use.threads));
     else
       fetch_tile(s, tile, loops.k_outer, use.threads);
     s.transform_layout(tile, layout);

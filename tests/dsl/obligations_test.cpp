@@ -122,6 +122,32 @@ TEST(Obligations, LocalMemoryIsFilledByItsOwnThread) {
               "auto A_local = s.cache_read(C, \"A\", Scope::local);", "A_local");
 }
 
+/// Each warp computes 32 columns, and all threads bring B to shared memory, through registers.
+Schedule through_registers(std::int64_t outer, std::int64_t inner) {
+  Schedule s(product(2, 64, 3));
+  BlockRef C = s.block("C");
+  auto [warp, lane] = s.split<2>(s.loop("j"), {2, 32});
+  s.reorder({s.loop("i"), warp, s.loop("k"), lane});
+  s.bind(warp, Axis::warp);
+  s.bind(lane, Axis::lane);
+  BlockRef tile = s.cache_read(C, "B", Scope::shared), registers = s.cache_read(tile, "B", Scope::local);
+  for (BlockRef copy : {tile, registers})
+    s.compute_at(copy, s.loop("k"));
+  s.bind(s.loops(tile).back(), Axis::thread_x);
+  auto [first, second] = s.split<2>(s.loops(registers).back(), {outer, inner});
+  s.reorder({second, first});
+  s.bind(s.fuse(second, first), Axis::thread_x);
+  return s;
+}
+
+TEST(Obligations, LocalMemoryBelowAWarpIsFilledByItsOwnThread) {
+  Schedule s = through_registers(1, 64);
+  EXPECT_TRUE(s.obligations().empty());
+  EXPECT_TRUE(test::same_meaning(s));
+  expect_owed(through_registers(2, 32), "so that each thread reads only elements that it wrote",
+              "auto B_local = s.cache_read(B_shared, \"B\", Scope::local);", "B_local");
+}
+
 TEST(Obligations, RegistersOfAThread) {
   Schedule s(product(2, 300, 4));
   BlockRef copy = s.cache_read(s.block("C"), "B", Scope::local);

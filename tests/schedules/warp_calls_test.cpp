@@ -133,7 +133,7 @@ Schedule product(Program program, DType dtype, const Options &options = {}) {
     else
       load_by_lanes(s, fragment, k_step, unit, k_first);
     if (options.stages > 1) {
-      s.vectorize(fetch_by_four(s, tile, k_outer, 128));
+      s.vectorize(fetch_by_vectors(s, tile, k_outer, 128));
       s.async_copy(tile);
     } else {
       fetch_tile(s, tile, k_outer, 128);

@@ -1,0 +1,116 @@
+/// Tests that products access each operand by the widest vectors that its rows allow.
+
+#include "codegen/cuda.h"
+#include "lowering/lower.h"
+#include "schedules/fast/rungs.h"
+#include "schedules/tensor/tiles.h"
+#include "schedules/variant.h"
+#include "tests/contains.h"
+#include "tests/dsl/support.h"
+#include "tests/runtime/check/right.h"
+#include "tests/schedules/rung.h"
+
+#include <gtest/gtest.h>
+
+namespace nestsmith {
+namespace {
+
+using test::contains;
+
+/// N and K are multiples of 1, 2, 4 and 8.
+constexpr std::int64_t columns_of[] = {33, 34, 36, 40}, depths_of[] = {35, 34, 36, 40};
+
+Schedule at_point(const char *rung, const Shape &shape, DType dtype, const std::string &point) {
+  Knobs knobs(parse_knobs(point));
+  return test::rung(rung).build(shape, dtype, Target{}, knobs);
+}
+
+/// Checks each alignment at one of the points, given in turns.
+void expect_right_at_every_alignment(const char *rung, std::initializer_list<DType> dtypes,
+                                     const std::vector<const char *> &points) {
+  SimExecutor simulator;
+  std::size_t turn = 0;
+  for (DType dtype : dtypes)
+    for (std::int64_t n : columns_of)
+      for (std::int64_t k : depths_of) {
+        const char *point = points[turn++ % points.size()];
+        Schedule s = at_point(rung, {5, n, k}, dtype, point);
+        ASSERT_TRUE(s.obligations().empty()) << s.obligations().front().message;
+        CheckResult result = check(s, lower(s), simulator);
+        EXPECT_TRUE(result.passed) << name(dtype) << " " << n << " " << k << " " << point << "\n"
+                                   << test::all_messages(result);
+      }
+}
+
+TEST(Widths, OfRegisterTilesAreRightAtEveryAlignment) {
+  expect_right_at_every_alignment("fast/gemm", {DType::f32, DType::f16, DType::i8},
+                                  {"warps=1x1,results=4x4", "warps=1x1,results=4x8,bk=8,split_k=2",
+                                   "warps=1x1,results=4x4,fragments=true,bk=8"});
+  expect_right_at_every_alignment("fast/gemm", {DType::f32},
+                                  {"warps=1x1,results=4x4,async=true,stages=3,fragments=true,joined=true",
+                                   "warps=1x1,results=4x8,async=true,stages=2,bk=8,split_k=2",
+                                   "warps=1x1,results=4x4,async=true"});
+}
+
+TEST(Widths, OfMatrixTilesAreRightAtEveryAlignment) {
+  for (const char *rung : {"tensor/tuned", "tensor/nt"})
+    expect_right_at_every_alignment(
+        rung, {DType::f16, DType::i8, DType::tf32},
+        {"stages=2,results=16x16", "stages=4,results=16x16,late=false", "stages=3,results=16x16"});
+}
+
+std::string text_at(const char *rung, const Shape &shape, DType dtype, const std::string &point) {
+  return cuda_kernels(lower(at_point(rung, shape, dtype, point)));
+}
+
+TEST(Widths, AreThoseOfTheRows) {
+  const Shape even = {64, 130, 66};
+  std::string text = text_at("fast/gemm", even, DType::f32, "warps=1x1");
+  EXPECT_TRUE(contains(text, "*reinterpret_cast<const float2 *>(&A["));
+  EXPECT_TRUE(contains(text, "*reinterpret_cast<const float2 *>(&B["));
+  EXPECT_TRUE(contains(text, "*reinterpret_cast<float2 *>(&C["));
+  text = text_at("fast/gemm", {64, 130, 64}, DType::f32, "warps=1x1"); // only A keeps 16 bytes
+  EXPECT_TRUE(contains(text, "*reinterpret_cast<const float4 *>(&A["));
+  EXPECT_TRUE(contains(text, "*reinterpret_cast<const float2 *>(&B["));
+  text = text_at("fast/gemm", {64, 130, 67}, DType::f16, "warps=1x1");
+  EXPECT_FALSE(contains(text, "*>(&A["));
+  EXPECT_TRUE(contains(text, "*reinterpret_cast<const f16x2 *>(&B["));
+}
+
+TEST(Widths, KeepOneOperandAsynchronousIfTheOtherCannotBe) {
+  // Rows of A have an odd number of elements of 2 bytes, so only B has asynchronous copies, of 16 bytes.
+  std::string text = text_at("tensor/tuned", {64, 64, 129}, DType::bf16, "stages=3");
+  EXPECT_TRUE(contains(text, "A_local["));
+  EXPECT_FALSE(contains(text, "B_local["));
+  EXPECT_TRUE(contains(text, "copy_async_16(&B_shared["));
+  EXPECT_FALSE(contains(text, "copy_async_16(&A_shared["));
+  // Both: what is loaded one by one is stored by vectors of 4 bytes.
+  text = text_at("tensor/tuned", {64, 65, 129}, DType::bf16, "stages=3");
+  EXPECT_TRUE(contains(text, "*reinterpret_cast<bf16x2 *>(&A_shared["));
+  EXPECT_TRUE(contains(text, "*reinterpret_cast<bf16x2 *>(&B_shared["));
+  EXPECT_FALSE(contains(text, "copy_async"));
+}
+
+TEST(Widths, AreInTheVariantsOfTheRungs) {
+  EXPECT_EQ(fast::variant({64, 64, 64}, DType::f32), std::nullopt);
+  EXPECT_EQ(fast::variant({64, 66, 67}, DType::f32),
+            (Variant{"narrow", "B and C by 2 elements: N % 4 = 2, A by 1 element: K % 4 = 3"}));
+  EXPECT_EQ(fast::variant({64, 64, 66}, DType::f16), (Variant{"narrow", "A by 2 elements: K % 4 = 2"}));
+  EXPECT_EQ(fast::variant({64, 66, 64}, DType::i8),
+            (Variant{"narrow", "B by 1 element: N % 4 = 2, C by 2 elements: N % 4 = 2"}));
+  EXPECT_EQ(fast::variant({64, 65, 67}, DType::f32), (Variant{"scalar", "N % 4 = 1, K % 4 = 3"}));
+  EXPECT_EQ(fast::variant({64, 66, 64}, DType::f64), (Variant{"scalar", "N % 4 = 2"}));
+  EXPECT_EQ(tensor::variant({64, 68, 66}, DType::bf16),
+            (Variant{"narrow", "A by 2 elements: K % 8 = 2, B by 4 elements: N % 8 = 4"}));
+  EXPECT_EQ(tensor::variant_nt({64, 65, 66}, DType::bf16),
+            (Variant{"narrow", "A and B by 2 elements: K % 8 = 2"}));
+  EXPECT_EQ(tensor::variant_nt({64, 64, 66}, DType::i8), (Variant{"scalar", "K % 16 = 2"}));
+  Shape sizes = {1, 1, 1};
+  sizes.stated = Size{.multiple_of = 2};
+  EXPECT_EQ(fast::variant(sizes, DType::f32),
+            (Variant{"narrow", "B and C by 2 elements: sizes are multiples of 2, not of 4, "
+                               "A by 2 elements: sizes are multiples of 2, not of 4"}));
+}
+
+} // namespace
+} // namespace nestsmith
