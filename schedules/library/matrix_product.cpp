@@ -3,6 +3,7 @@
 #include "schedules/library/fragments.h"
 #include "schedules/library/parts.h"
 #include "schedules/library/product.h"
+#include "schedules/library/split_sum.h"
 
 #include "dsl/expr/error.h"
 
@@ -113,29 +114,48 @@ DType multiplied(const Schedule &s, const Contraction &c) {
 }
 
 Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
-  Contraction c = contraction(s, sum, Scope::warp);
+  check_parts(sum, tiles.split_k);
+  const bool split = tiles.split_k > 1;
+  Contraction c = contraction(s, sum, split ? Scope::local : Scope::warp);
   Instruction instruction = instruction_for(multiplied(s, c));
-  const BlockRef AB = c.sum;
+  BlockRef AB = c.sum;                       // what the warps multiply,
+  std::vector<BlockRef> written = c.results; // and what they write
   auto layout = [&](const std::string &text) { return c.batch ? with_batch(text) : text; };
   auto [i_block, i_warp, i_tile, i_inside] = s.split(c.i, {infer, tiles.warps[0], tiles.results[0] / 16, 16});
   auto [j_block, j_warp, j_tile, j_inside] = s.split(c.j, {infer, tiles.warps[1], tiles.results[1] / 8, 8});
-  auto [k_outer, k_step, k_inside] = s.split(c.k, {infer, tiles.steps, instruction.k()});
+  std::vector<std::int64_t> depths = {infer, tiles.steps, instruction.k()};
+  if (split)
+    depths.insert(depths.begin(), tiles.split_k);
+  std::vector<Loop> of_k = s.split(c.k, depths);
+  Loop part = of_k.front(), k_outer = *(of_k.end() - 3), k_step = *(of_k.end() - 2), k_inside = of_k.back();
   std::vector<Loop> order = {i_block, j_block, i_warp,   j_warp,   k_outer, k_step,
                              i_tile,  j_tile,  i_inside, j_inside, k_inside};
+  auto place = [&](Scope scope) {
+    if (block_of(s, c.sum).body.buffer->scope != scope)
+      s.set_scope(c.sum, scope);
+  };
+  std::int64_t stored = c.width,
+               partial = c.width; // elements of one access to the results, and to parts of sums
+  if (split) {
+    place(Scope::local);
+    AB = s.rfactor(part);
+    written = {s.cache_write(AB, Scope::warp)};
+    partial = width_of_rows(s, written[0]);
+    order.insert(order.begin() + 2, part);
+  }
   if (c.batch)
     order.insert(order.begin(), *c.batch);
   s.reorder(order);
-  if (block_of(s, AB).body.buffer->scope != Scope::warp)
-    s.set_scope(AB, Scope::warp);
-  s.transform_layout(AB, layout(Instruction::c_layout));
+  if (!split)
+    place(Scope::warp);
+  s.transform_layout(AB, split ? "p, " + layout(Instruction::c_layout) : layout(Instruction::c_layout));
   auto warp = s.fuse(i_warp, j_warp);
-  for (const BlockRef &result : c.results)
+  for (const BlockRef &result : written)
     s.reverse_compute_at(result, warp);
-  auto grid = bind_grid(s, c.batch, i_block, j_block, tiles.group);
+  auto grid = bind_grid(s, c.batch, i_block, j_block, tiles.group, split);
   s.bind(warp, Axis::warp);
 
-  std::int64_t threads = lanes_per_warp * tiles.warps[0] * tiles.warps[1],
-               bytes = byte_size(c.operands[0].dtype);
+  std::int64_t threads = tiles.threads(), bytes = byte_size(c.operands[0].dtype);
   std::int64_t depth = tiles.steps * instruction.k();
   std::vector<TileCopy> copies;
   std::vector<BlockRef> fragments;
@@ -201,16 +221,19 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
     if (ahead && tiles.joined)
       s.join_pipelines(k_step);
   }
-  for (const BlockRef &result : c.results) {
+  for (const BlockRef &result : written) {
     auto out = s.loops_below(result, warp);
-    by_vectors(s, to_lanes(s, out[out.size() - 2], out.back(), 2), c.width >= 2);
+    by_vectors(s, to_lanes(s, out[out.size() - 2], out.back(), 2), partial >= 2);
   }
+  if (split)
+    add_parts(s, c, grid.back(), part, threads, tiles.tile(1), std::min<std::int64_t>(partial, 4),
+              std::min<std::int64_t>(stored, 4));
   if (tiles.blocks > 0)
     s.launch_bounds(tiles.blocks);
   std::vector<BlockRef> tiles_of_k;
   for (const TileCopy &copy : copies)
     tiles_of_k.push_back(copy.tile);
-  return {AB, c.results, tiles_of_k, grid, warp, k_outer, k_step};
+  return {c.sum, c.results, tiles_of_k, grid, warp, k_outer, k_step};
 }
 
 } // namespace

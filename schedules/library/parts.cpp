@@ -38,13 +38,14 @@ static const Expr &extent_of(const Schedule &s, Loop loop) {
 }
 
 std::vector<Loop> bind_grid(Schedule &s, std::optional<Loop> batch, Loop i_block, Loop j_block,
-                            std::int64_t group) {
+                            std::int64_t group, bool taken) {
   auto fits = [&](const Loop &loop, std::size_t axis) {
     auto extent = as_int(extent_of(s, loop)); // the launcher checks the others
     return !extent || *extent <= s.target().grid_extent[axis];
   };
-  bool plain = group == 1 && fits(i_block, 1) && (!batch || fits(*batch, 2));
-  if (batch && fits(*batch, 2)) {
+  bool own_axis = batch && !taken && fits(*batch, 2);
+  bool plain = group == 1 && fits(i_block, 1) && (!batch || own_axis);
+  if (own_axis) {
     s.bind(*batch, Axis::block_z);
     batch = std::nullopt;
   }
@@ -55,6 +56,10 @@ std::vector<Loop> bind_grid(Schedule &s, std::optional<Loop> batch, Loop i_block
     tiles = s.fuse(*batch, tiles);
   s.bind(tiles, Axis::block_x);
   return {tiles};
+}
+
+void store_result(Schedule &s, BlockRef result, Loop thread, std::int64_t width) {
+  by_vectors(s, split_last(s, s.loops_below(result, thread), width), width > 1);
 }
 
 bool is_multiple(const Schedule &s, Loop loop, std::int64_t n) {

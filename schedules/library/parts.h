@@ -22,9 +22,13 @@ std::vector<Loop> split_last(Schedule &s, std::vector<Loop> loops, std::int64_t 
 /// Binds the loops over tiles of a result, and over its batch, to the axes of the grid, and returns those over
 /// the tiles. If `group` is more than 1, consecutive blocks compute a column of `group` tiles, so that they
 /// share a tile of the second operand and few tiles of the first in the L2 cache. Loops with more iterations
-/// than an axis of the grid has are fused with others and bound to blockIdx.x.
+/// than an axis of the grid has are fused with others and bound to blockIdx.x, and so is the batch if
+/// blockIdx.z is `taken`: by the parts of a sum.
 std::vector<Loop> bind_grid(Schedule &s, std::optional<Loop> batch, Loop i_block, Loop j_block,
-                            std::int64_t group);
+                            std::int64_t group, bool taken = false);
+
+/// Each thread stores its elements of the result, which it has below `thread`, `width` at a time.
+void store_result(Schedule &s, BlockRef result, Loop thread, std::int64_t width);
 
 /// Whether the extent of the loop is a multiple of `n` for all sizes.
 bool is_multiple(const Schedule &s, Loop loop, std::int64_t n);

@@ -45,7 +45,7 @@ struct RegisterTiles {
   std::int64_t k = 16;     ///< extent of the tiles along k
   std::int64_t group = 1;  ///< consecutive blocks compute a column of this many tiles
   std::int64_t stages = 3; ///< tiles in flight, with `async`
-  std::int64_t split_k = 1; ///< blocks that share a tile, each with a part of k; without a batch
+  std::int64_t split_k = 1; ///< blocks that share a tile, each with a part of k
   std::int64_t blocks = 0;  ///< resident blocks on a multiprocessor; 0: not stated
   std::int64_t width = 4;   ///< elements of one access, at most; 1: scalars
 
@@ -76,9 +76,11 @@ struct MatrixTiles {
   bool late = false;      ///< starts the copies after the multiplications, or before those of the last step
   bool snake = false;     ///< every second row of instructions in reverse: it starts with the last operand of B
   std::int64_t group = 1; ///< consecutive blocks compute a column of this many tiles
-  std::int64_t blocks = 0; ///< resident blocks on a multiprocessor; 0: not stated
-  std::int64_t width = 16; ///< elements of one access, at most; 1: scalars
+  std::int64_t split_k = 1; ///< blocks that share a tile, each with a part of k
+  std::int64_t blocks = 0;  ///< resident blocks on a multiprocessor; 0: not stated
+  std::int64_t width = 16;  ///< elements of one access, at most; 1: scalars
 
+  std::int64_t threads() const { return warps[0] * warps[1] * 32; }
   std::int64_t tile(std::size_t side) const { return warps[side] * results[side]; }
 };
 Product product(Schedule &s, BlockRef sum, const MatrixTiles &tiles);

@@ -2,13 +2,13 @@
 #include "schedules/library/contraction.h"
 #include "schedules/library/parts.h"
 #include "schedules/library/product.h"
+#include "schedules/library/split_sum.h"
 
 #include "dsl/expr/error.h"
 #include "schedules/fetch.h"
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <numeric>
 
 namespace nestsmith::library {
 
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t elements = 4; ///< consecutive rows, or columns, of one access
 
-void check(BlockRef sum, const RegisterTiles &tiles, const Contraction &c) {
+void check(BlockRef sum, const RegisterTiles &tiles) {
   auto refuse = [&](const std::string &why) {
     throw UserError(ExitCode::illegal_schedule,
                     fmt::format("library::product: block {}: {}", Schedule::name(sum), why));
@@ -25,8 +25,7 @@ void check(BlockRef sum, const RegisterTiles &tiles, const Contraction &c) {
     if (tiles.results[side] < 1 || tiles.results[side] % elements != 0)
       refuse(fmt::format("got {}x{} results of a thread, expected multiples of {}", tiles.results[0],
                          tiles.results[1], elements));
-  if (tiles.split_k > 1 && c.batch)
-    refuse("got a split of k for a batch of products, whose blocks use all axes of the grid; use split_k = 1");
+  check_parts(sum, tiles.split_k);
 }
 
 /// The tile of an operand in shared memory, and its elements in registers on the way there.
@@ -45,36 +44,9 @@ Tile tile_of(Schedule &s, BlockRef reader, const Operand &operand, bool through_
   return {s.cache_read(reader, s.name(registers.block), Scope::shared), registers.block, registers.width};
 }
 
-/// Each thread stores its elements of the result, `width` at a time.
-void store(Schedule &s, BlockRef result, Loop thread, std::int64_t width) {
-  by_vectors(s, split_last(s, s.loops_below(result, thread), width), width > 1);
-}
-
-/// The last of the blocks that share a tile adds their parts of the sum, and computes the results from it. A
-/// thread takes groups of 4 columns, `columns` consecutive threads take consecutive groups of a row.
-void add_parts(Schedule &s, const Contraction &c, Loop tile, Loop part, std::int64_t threads,
-               std::int64_t columns, std::int64_t width, std::int64_t stored) {
-  s.reverse_compute_at(c.sum, tile);
-  s.bind(part, Axis::block_z);
-  s.last_block(part);
-  std::vector<Loop> below = s.loops_below(c.sum, tile);
-  Loop k = below[2];
-  auto [i_step, i_thread] = s.split(below[0], {infer, threads / columns});
-  auto [j_step, j_thread, element] = s.split(below[1], {infer, columns, elements});
-  s.reorder({i_step, j_step, i_thread, j_thread, k, element});
-  auto thread = s.fuse(i_thread, j_thread);
-  for (const BlockRef &result : c.results)
-    s.reverse_compute_at(result, thread);
-  s.bind(thread, Axis::thread_x);
-  s.unroll(k);
-  by_vectors(s, split_last(s, {element}, width), width > 1);
-  for (const BlockRef &result : c.results)
-    store(s, result, thread, stored);
-}
-
 Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles) {
   Contraction c = contraction(s, sum, Scope::local);
-  check(sum, tiles, c);
+  check(sum, tiles);
   const auto &[warps, lanes, results, zigzag, async_wanted, prefetch, fragments, joined, spread, columns, snake,
                last_k, bk, group, stages, split_k, blocks, width] = tiles;
   // Vectors need whole tiles, and tiles with guards are not loaded ahead.
@@ -84,7 +56,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles) 
                               : width >= 2      ? 2
                                                 : 1,
                      stored = is_vector_of(dtype) ? std::min(widest, c.width) : 1;
-  std::int64_t partial = 1; // elements of one access to the parts of the sum
+  std::int64_t partial = stored; // elements of one access to the parts of the sum, if there are any
   // Elements of less than 4 bytes are too narrow to be transposed by asynchronous copies.
   const bool async = async_wanted && s.target().arch.has(Feature::cp_async) &&
                      std::ranges::all_of(c.operands, [](const Operand &operand) {
@@ -111,8 +83,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles) 
   if (split_k > 1) {
     product = s.rfactor(part);
     written = {s.cache_write(product, Scope::local)};
-    if (is_vector_of(dtype))
-      partial = std::min(widest, width_of(block_of(s, written[0]), block_of(s, written[0]).iters.back().var));
+    partial = is_vector_of(dtype) ? std::min(widest, width_of_rows(s, written[0])) : 1;
     order.insert(order.begin() + 2, part);
   }
   if (c.batch)
@@ -126,7 +97,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles) 
     thread = s.fuse(thread, loop);
   for (const BlockRef &result : written)
     s.reverse_compute_at(result, thread);
-  auto grid = bind_grid(s, c.batch, i_block, j_block, group);
+  auto grid = bind_grid(s, c.batch, i_block, j_block, group, split_k > 1);
   s.bind(thread, Axis::thread_x);
   std::vector<BlockRef> copies, tiles_of_k;
   bool in_flight = async;
@@ -175,10 +146,9 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles) 
     for (const BlockRef &tile : tiles_of_k)
       s.spread(s.loops_below(tile, k_outer)[0]);
   for (const BlockRef &result : written)
-    store(s, result, thread, split_k > 1 ? partial : stored);
+    store_result(s, result, thread, partial);
   if (split_k > 1)
-    add_parts(s, c, grid.back(), part, tiles.threads(), std::gcd(tiles.tile(1) / elements, tiles.threads()),
-              partial, stored);
+    add_parts(s, c, grid.back(), part, tiles.threads(), tiles.tile(1), partial, stored);
   if (last_k)
     s.partition(k_outer);
   bool one_loop = grid.size() == 1;

@@ -74,6 +74,15 @@ std::vector<std::int64_t> stages_that_fit(const Tiles &tiles, DType dtype, const
   return candidates;
 }
 
+/// Candidates for the number of blocks that share a tile. Each block has at least two tiles along k.
+std::vector<std::int64_t> parts_of_k(const Shape &shape, std::int64_t depth) {
+  std::vector<std::int64_t> candidates = {1, 2, 4, 8, 16, 32};
+  std::erase_if(candidates, [&](std::int64_t n) {
+    return n > 1 && (shape.stated || shape.size() != 3 || 2 * n * depth > shape[2]);
+  });
+  return candidates;
+}
+
 Schedule chosen(const Shape &shape, DType dtype, const Target &target, Knobs &knobs, bool b_transposed) {
   Tiles tiles;
   bool small = is_small(shape);
@@ -94,6 +103,9 @@ Schedule chosen(const Shape &shape, DType dtype, const Target &target, Knobs &kn
   tiles.snake = knobs.flag("snake", true);
   tiles.group = rows_of_tiles(shape, tiles, knobs.choose("group", {8, 1, 4, 16}));
   tiles.blocks = knobs.choose("blocks", {0, 1, 2, 3});
+  if (std::vector<std::int64_t> parts = parts_of_k(shape, tiles.steps * instruction_for(dtype).k());
+      parts.size() > 1)
+    tiles.split_k = knobs.choose("split_k", parts);
   return product(shape, dtype, target, tiles, b_transposed);
 }
 

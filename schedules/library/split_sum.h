@@ -1,0 +1,22 @@
+#pragma once
+/// Sums whose parts are computed by several thread blocks, one after the other on blockIdx.z. The last of the
+/// blocks that share a tile adds them.
+
+#include "schedules/library/contraction.h"
+
+namespace nestsmith::library {
+
+/// Throws UserError (illegal_schedule) if a sum cannot have this number of parts.
+void check_parts(BlockRef sum, std::int64_t parts);
+
+/// The number of elements of a row that the block can access at once in each of its accesses to global memory.
+std::int64_t width_of_rows(const Schedule &s, BlockRef block);
+
+/// Binds the loop over the parts. The last of the blocks that share `tile` adds their parts of the sum in the
+/// order of k, and computes the results from it. A thread takes groups of 4 columns of the `columns` of a tile,
+/// `width` elements of the parts and `stored` elements of the results at a time. Consecutive threads take
+/// consecutive groups of a row.
+void add_parts(Schedule &s, const Contraction &c, Loop tile, Loop part, std::int64_t threads,
+               std::int64_t columns, std::int64_t width, std::int64_t stored);
+
+} // namespace nestsmith::library

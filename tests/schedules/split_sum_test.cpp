@@ -1,0 +1,156 @@
+/// Tests products whose sums are split among thread blocks, in registers and on matrix units, and with a batch.
+
+#include "lowering/lower.h"
+#include "runtime/check/check.h"
+#include "runtime/check/sim_executor.h"
+#include "schedules/library/product.h"
+#include "schedules/tensor/tiles.h"
+#include "schedules/workloads.h"
+#include "tests/contains.h"
+#include "tests/dsl/support.h"
+#include "tests/schedules/rung.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+namespace nestsmith {
+namespace {
+
+using library::MatrixTiles;
+using library::RegisterTiles;
+using test::contains;
+
+/// "" if the schedule is one kernel and right in several orders of its blocks.
+std::string split_is_right(const Schedule &s) {
+  if (auto owed = s.obligations(); !owed.empty())
+    return owed.front().message;
+  kernel::Plan plan = lower(s);
+  if (plan.kernels.size() != 1)
+    return fmt::format("{} kernels", plan.kernels.size());
+  for (std::uint64_t order : {0, 1}) {
+    SimExecutor simulator({.order = order});
+    CheckResult result = check(s, plan, simulator);
+    if (!result.passed)
+      return result.messages().front();
+  }
+  return "";
+}
+
+constexpr MatrixTiles small = {.warps = {1, 2}, .results = {16, 16}, .steps = 1, .stages = 2};
+
+TEST(SplitMatrixTiles, AreRightForAnyNumberOfTilesAndParts) {
+  // 1, 2 and 5 tiles along k, of which the last one may be cut, and more parts than tiles.
+  for (std::int64_t k : {16, 32, 71})
+    for (std::int64_t parts : {2, 3, 8}) {
+      MatrixTiles tiles = small;
+      tiles.split_k = parts;
+      EXPECT_EQ(split_is_right(tensor::product({18, 34, k}, DType::f16, {}, tiles)), "") << k << " " << parts;
+    }
+}
+
+TEST(SplitMatrixTiles, AreRightForEachTypeAndLayout) {
+  MatrixTiles tiles = small;
+  tiles.split_k = 2;
+  tiles.steps = 2;
+  tiles.ahead = tiles.joined = true;
+  for (DType dtype : {DType::bf16, DType::tf32, DType::i8, DType::u8, DType::u16})
+    for (bool transposed : {false, true})
+      EXPECT_EQ(split_is_right(tensor::product({20, 33, 150}, dtype, {}, tiles, transposed)), "")
+          << name(dtype);
+  tiles.source = library::Source::global;
+  EXPECT_EQ(split_is_right(tensor::product({20, 33, 70}, DType::f16, {}, tiles)), "");
+}
+
+TEST(SplitMatrixTiles, KeepTheirMeaningAtEveryStep) {
+  MatrixTiles tiles = small;
+  tiles.split_k = 2;
+  tiles.stages = 1;
+  EXPECT_TRUE(test::same_meaning(tensor::product({17, 9, 40}, DType::f16, {}, tiles)));
+}
+
+TEST(SplitMatrixTiles, AreAKnobOfTheRungs) {
+  for (const char *rung : {"tensor/tuned", "tensor/nt"}) {
+    Knobs knobs(parse_knobs("split_k=4,results=16x16,steps=1"));
+    Schedule s = test::rung(rung).build({30, 34, 130}, DType::bf16, Target{}, knobs);
+    EXPECT_EQ(split_is_right(s), "");
+  }
+  auto candidates = [](std::int64_t k) {
+    Knobs knobs;
+    (void)test::rung("tensor/tuned").build({64, 64, k}, DType::f16, Target{}, knobs);
+    for (const Knob &knob : knobs.asked())
+      if (knob.name == "split_k")
+        return knob.candidates.size();
+    return std::size_t{0};
+  };
+  EXPECT_EQ(candidates(127), 0U);
+  EXPECT_EQ(candidates(128), 2U);
+  EXPECT_EQ(candidates(4096), 6U);
+}
+
+/// Y[j, b, i] = (sum over k, l of X[b, k, i, l]*W[l, j, k, b]) + bias[j], in f32 or in the type of the
+/// operands.
+Program batch_of_products(DType dtype, bool narrow) {
+  Workload w("batch");
+  const DType wide = byte_size(dtype) < 4 ? DType::f32 : dtype;
+  Tensor X = w.placeholder("X", {3, 7, 18, 5}, dtype), W = w.placeholder("W", {5, 20, 7, 3}, dtype),
+         bias = w.placeholder("bias", {20}, wide);
+  Reduce k = reduce_axis("k", 7), l = reduce_axis("l", 5);
+  Tensor S = w.compute("S", {3, 18, 20}, {"b", "i", "j"}, [&](Expr b, Expr i, Expr j) {
+    return sum(cast(wide, X(b, k, i, l)) * cast(wide, W(l, j, k, b)), {k, l});
+  });
+  return w.output({w.compute("Y", {20, 3, 18}, {"j", "b", "i"}, [&](Expr j, Expr b, Expr i) -> Definition {
+    return cast(narrow ? dtype : wide, S(b, i, j) + bias(j));
+  })});
+}
+
+TEST(SplitBatches, ShareTheFirstAxisOfTheGridWithTheTiles) {
+  for (std::int64_t parts : {2, 4})
+    for (std::int64_t group : {1, 2}) {
+      Schedule s(batch_of_products(DType::f32, false));
+      library::Product made = library::product(
+          s, s.block("S"),
+          RegisterTiles{.warps = {1, 1}, .results = {4, 4}, .k = 8, .group = group, .split_k = parts});
+      EXPECT_EQ(made.blocks.size(), 1U);
+      EXPECT_EQ(split_is_right(s), "") << parts << " " << group;
+      Schedule units(batch_of_products(DType::f16, true));
+      MatrixTiles tiles = small;
+      tiles.group = group;
+      tiles.split_k = parts;
+      library::product(units, units.block("S"), tiles);
+      EXPECT_EQ(split_is_right(units), "") << parts << " " << group;
+    }
+}
+
+TEST(SplitBatches, KeepPartialSumsInF32) {
+  Schedule s(batch_of_products(DType::f16, true));
+  MatrixTiles tiles = small;
+  tiles.split_k = 2;
+  library::product(s, s.block("S"), tiles);
+  kernel::Plan plan = lower(s);
+  ASSERT_EQ(plan.workspaces.size(), 2U);
+  EXPECT_EQ(plan.workspaces[1].buffer->dtype, DType::f32);
+}
+
+TEST(SplitSumsRefuse, NumbersOfPartsThatNoGridHas) {
+  for (std::int64_t parts : {0, 65536}) {
+    std::string message =
+        fmt::format("library::product: block AB: got split_k = {}, expected 1 to 65535 parts of a sum", parts);
+    Schedule s(gemm({8, 8, 8}, DType::f32)), units(gemm({8, 8, 8}, DType::f16));
+    try {
+      library::product(s, s.block("AB"), RegisterTiles{.split_k = parts});
+      ADD_FAILURE() << "expected a refusal";
+    } catch (const UserError &error) {
+      EXPECT_EQ(std::string(error.what()), message);
+    }
+    try {
+      library::product(units, units.block("AB"), MatrixTiles{.split_k = parts});
+      ADD_FAILURE() << "expected a refusal";
+    } catch (const UserError &error) {
+      EXPECT_EQ(std::string(error.what()), message);
+    }
+    EXPECT_TRUE(s.trace().empty() && units.trace().empty());
+  }
+}
+
+} // namespace
+} // namespace nestsmith
