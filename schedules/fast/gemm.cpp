@@ -32,6 +32,7 @@ struct GemmKnobs {
   Grid warps, lanes, results;
   bool zigzag, async, prefetch, fragments, columns, snake;
   std::int64_t bk, group, stages, split_k;
+  bool two_kernels = false;
 };
 
 /// Candidates for the number of blocks that share a tile. Each block has at least two tiles along k.
@@ -61,6 +62,8 @@ GemmKnobs::GemmKnobs(Knobs &knobs, const Shape &shape, DType dtype, const Target
       split_k(1) {
   if (std::vector<std::int64_t> parts = parts_of_k(shape, bk); parts.size() > 1)
     split_k = knobs.choose("split_k", parts);
+  if (split_k > 1)
+    two_kernels = knobs.flag("two_kernels");
 }
 
 /// Candidates for the number of blocks on an SM, for which the SM has enough registers and shared memory, the
@@ -118,6 +121,7 @@ Schedule gemm(const Shape &shape, DType dtype, const Target &target, Knobs &knob
                     .group = choice.group,
                     .stages = choice.stages,
                     .split_k = choice.split_k,
+                    .two_kernels = choice.two_kernels,
                     .blocks = knobs.choose("blocks", choice.blocks(target, dtype, usual)),
                     .width = elements});
   return s;

@@ -225,9 +225,12 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
     auto out = s.loops_below(result, warp);
     by_vectors(s, to_lanes(s, out[out.size() - 2], out.back(), 2), partial >= 2);
   }
-  if (split)
-    add_parts(s, c, grid.back(), part, threads, tiles.tile(1), std::min<std::int64_t>(partial, 4),
-              std::min<std::int64_t>(stored, 4));
+  partial = std::min<std::int64_t>(partial, 4);
+  stored = std::min<std::int64_t>(stored, 4);
+  if (split && tiles.two_kernels)
+    add_parts_apart(s, c, part, partial, stored);
+  else if (split)
+    add_parts(s, c, grid.back(), part, threads, tiles.tile(1), partial, stored);
   if (tiles.blocks > 0)
     s.launch_bounds(tiles.blocks);
   std::vector<BlockRef> tiles_of_k;

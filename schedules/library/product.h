@@ -46,8 +46,10 @@ struct RegisterTiles {
   std::int64_t group = 1;  ///< consecutive blocks compute a column of this many tiles
   std::int64_t stages = 3; ///< tiles in flight, with `async`
   std::int64_t split_k = 1; ///< blocks that share a tile, each with a part of k
-  std::int64_t blocks = 0;  ///< resident blocks on a multiprocessor; 0: not stated
-  std::int64_t width = 4;   ///< elements of one access, at most; 1: scalars
+  bool two_kernels =
+      false; ///< with `split_k`: another kernel adds the parts, by many blocks, not the last block
+  std::int64_t blocks = 0; ///< resident blocks on a multiprocessor; 0: not stated
+  std::int64_t width = 4;  ///< elements of one access, at most; 1: scalars
 
   std::int64_t threads() const { return warps[0] * warps[1] * lanes[0] * lanes[1]; }
   std::int64_t tile(std::size_t side) const { return warps[side] * lanes[side] * results[side]; }
@@ -77,8 +79,10 @@ struct MatrixTiles {
   bool snake = false;     ///< every second row of instructions in reverse: it starts with the last operand of B
   std::int64_t group = 1; ///< consecutive blocks compute a column of this many tiles
   std::int64_t split_k = 1; ///< blocks that share a tile, each with a part of k
-  std::int64_t blocks = 0;  ///< resident blocks on a multiprocessor; 0: not stated
-  std::int64_t width = 16;  ///< elements of one access, at most; 1: scalars
+  bool two_kernels =
+      false; ///< with `split_k`: another kernel adds the parts, by many blocks, not the last block
+  std::int64_t blocks = 0; ///< resident blocks on a multiprocessor; 0: not stated
+  std::int64_t width = 16; ///< elements of one access, at most; 1: scalars
 
   std::int64_t threads() const { return warps[0] * warps[1] * 32; }
   std::int64_t tile(std::size_t side) const { return warps[side] * results[side]; }

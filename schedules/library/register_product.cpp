@@ -48,7 +48,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles) 
   Contraction c = contraction(s, sum, Scope::local);
   check(sum, tiles);
   const auto &[warps, lanes, results, zigzag, async_wanted, prefetch, fragments, joined, spread, columns, snake,
-               last_k, bk, group, stages, split_k, blocks, width] = tiles;
+               last_k, bk, group, stages, split_k, two_kernels, blocks, width] = tiles;
   // Vectors need whole tiles, and tiles with guards are not loaded ahead.
   auto is_vector_of = [&](DType dtype) { return c.multiplies && byte_size(dtype) * elements <= 16; };
   const DType dtype = block_of(s, sum).body.buffer->dtype;
@@ -147,7 +147,9 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles) 
       s.spread(s.loops_below(tile, k_outer)[0]);
   for (const BlockRef &result : written)
     store_result(s, result, thread, partial);
-  if (split_k > 1)
+  if (split_k > 1 && two_kernels)
+    add_parts_apart(s, c, part, partial, stored);
+  else if (split_k > 1)
     add_parts(s, c, grid.back(), part, tiles.threads(), tiles.tile(1), partial, stored);
   if (last_k)
     s.partition(k_outer);

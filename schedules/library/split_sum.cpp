@@ -21,26 +21,57 @@ std::int64_t width_of_rows(const Schedule &s, BlockRef block) {
   return width_of(block_of(s, block), block_of(s, block).iters.back().var);
 }
 
+/// A thread adds the parts of this number of columns at a time.
+constexpr std::int64_t columns_of_group = 4;
+
+static void place_results(Schedule &s, const Contraction &c, Loop at) {
+  for (const BlockRef &result : c.results)
+    s.reverse_compute_at(result, at);
+}
+
+/// Binds the loop over the elements of the sum, in which the sum has the loops `k` and `element`.
+static void add_in_thread(Schedule &s, const Contraction &c, Loop thread, Loop k, Loop element,
+                          std::int64_t width, std::int64_t stored) {
+  constexpr std::int64_t many = 64; // loads in flight
+  s.bind(thread, Axis::thread_x);
+  if (s.extent(k) <= many)
+    s.unroll(k);
+  else
+    s.unroll_by(k, many / 4);
+  by_vectors(s, split_last(s, {element}, width), width > 1);
+  for (const BlockRef &result : c.results)
+    store_result(s, result, thread, stored);
+}
+
 void add_parts(Schedule &s, const Contraction &c, Loop tile, Loop part, std::int64_t threads,
                std::int64_t columns, std::int64_t width, std::int64_t stored) {
-  constexpr std::int64_t elements = 4;
-  std::int64_t groups = std::gcd(columns / elements, threads);
+  std::int64_t groups = std::gcd(columns / columns_of_group, threads);
   s.reverse_compute_at(c.sum, tile);
   s.bind(part, Axis::block_z);
   s.last_block(part);
   std::vector<Loop> below = s.loops_below(c.sum, tile);
   Loop k = below.back(), j = below[below.size() - 2], i = below[below.size() - 3];
   auto [i_step, i_thread] = s.split(i, {infer, threads / groups});
-  auto [j_step, j_thread, element] = s.split(j, {infer, groups, elements});
+  auto [j_step, j_thread, element] = s.split(j, {infer, groups, columns_of_group});
   s.reorder({i_step, j_step, i_thread, j_thread, k, element});
-  auto thread = s.fuse(i_thread, j_thread);
-  for (const BlockRef &result : c.results)
-    s.reverse_compute_at(result, thread);
-  s.bind(thread, Axis::thread_x);
-  s.unroll(k);
-  by_vectors(s, split_last(s, {element}, width), width > 1);
-  for (const BlockRef &result : c.results)
-    store_result(s, result, thread, stored);
+  Loop thread = s.fuse(i_thread, j_thread);
+  place_results(s, c, thread);
+  add_in_thread(s, c, thread, k, element, width, stored);
+}
+
+void add_parts_apart(Schedule &s, const Contraction &c, Loop part, std::int64_t width, std::int64_t stored) {
+  constexpr std::int64_t threads = 64;
+  s.bind(part, Axis::block_z);
+  std::vector<Loop> rows = s.loops(c.sum);
+  Loop k = rows.back(), j = rows[rows.size() - 2];
+  auto [group, element] = s.split(j, {infer, width}); // exactly, so that the loops can be fused
+  s.reorder({group, k, element});
+  place_results(s, c, group);
+  rows.pop_back();
+  rows.back() = group;
+  auto [block, thread] = s.split(fuse_all(s, rows), {infer, threads});
+  s.bind(block, Axis::block_x);
+  add_in_thread(s, c, thread, k, element, width, stored);
 }
 
 } // namespace nestsmith::library

@@ -1,6 +1,6 @@
 #pragma once
 /// Sums whose parts are computed by several thread blocks, one after the other on blockIdx.z. The last of the
-/// blocks that share a tile adds them.
+/// blocks that share a tile adds them, or a kernel of its own.
 
 #include "schedules/library/contraction.h"
 
@@ -18,5 +18,9 @@ std::int64_t width_of_rows(const Schedule &s, BlockRef block);
 /// consecutive groups of a row.
 void add_parts(Schedule &s, const Contraction &c, Loop tile, Loop part, std::int64_t threads,
                std::int64_t columns, std::int64_t width, std::int64_t stored);
+
+/// The same in a kernel of its own, in which each thread adds the parts of `width` columns: a block of 64
+/// threads has a small piece of the result, so that all multiprocessors read parts.
+void add_parts_apart(Schedule &s, const Contraction &c, Loop part, std::int64_t width, std::int64_t stored);
 
 } // namespace nestsmith::library

@@ -106,6 +106,8 @@ Schedule chosen(const Shape &shape, DType dtype, const Target &target, Knobs &kn
   if (std::vector<std::int64_t> parts = parts_of_k(shape, tiles.steps * instruction_for(dtype).k());
       parts.size() > 1)
     tiles.split_k = knobs.choose("split_k", parts);
+  if (tiles.split_k > 1)
+    tiles.two_kernels = knobs.flag("two_kernels");
   return product(shape, dtype, target, tiles, b_transposed);
 }
 

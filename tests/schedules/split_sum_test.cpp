@@ -20,12 +20,12 @@ using library::MatrixTiles;
 using library::RegisterTiles;
 using test::contains;
 
-/// "" if the schedule is one kernel and right in several orders of its blocks.
-std::string split_is_right(const Schedule &s) {
+/// "" if the schedule has this number of kernels and is right in several orders of its blocks.
+std::string split_is_right(const Schedule &s, std::size_t kernels = 1) {
   if (auto owed = s.obligations(); !owed.empty())
     return owed.front().message;
   kernel::Plan plan = lower(s);
-  if (plan.kernels.size() != 1)
+  if (plan.kernels.size() != kernels)
     return fmt::format("{} kernels", plan.kernels.size());
   for (std::uint64_t order : {0, 1}) {
     SimExecutor simulator({.order = order});
@@ -129,6 +129,34 @@ TEST(SplitBatches, KeepPartialSumsInF32) {
   kernel::Plan plan = lower(s);
   ASSERT_EQ(plan.workspaces.size(), 2U);
   EXPECT_EQ(plan.workspaces[1].buffer->dtype, DType::f32);
+}
+
+TEST(SplitSums, AreAddedByAKernelOfTheirOwn) {
+  for (const Shape &shape : {Shape{16, 32, 64}, Shape{19, 34, 130}, Shape{1, 1, 70}, Shape{5, 67, 33}})
+    for (std::int64_t parts : {2, 5}) {
+      for (DType dtype : {DType::f32, DType::u32}) {
+        Schedule s(gemm(shape, dtype));
+        library::product(
+            s, s.block("AB"),
+            RegisterTiles{.warps = {1, 1}, .results = {4, 4}, .k = 8, .split_k = parts, .two_kernels = true});
+        EXPECT_EQ(split_is_right(s, 2), "") << to_string(shape) << " " << parts;
+      }
+      MatrixTiles tiles = small;
+      tiles.split_k = parts;
+      tiles.two_kernels = true;
+      EXPECT_EQ(split_is_right(tensor::product(shape, DType::f16, {}, tiles), 2), "") << to_string(shape);
+    }
+  Schedule s(batch_of_products(DType::f32, false));
+  library::product(
+      s, s.block("S"),
+      RegisterTiles{.warps = {1, 1}, .results = {4, 4}, .k = 8, .split_k = 2, .two_kernels = true});
+  EXPECT_EQ(split_is_right(s, 2), "");
+}
+
+TEST(SplitSums, OfManyPartsAreALoop) {
+  Schedule s(gemm({9, 10, 200}, DType::f32));
+  library::product(s, s.block("AB"), RegisterTiles{.warps = {1, 1}, .results = {4, 4}, .k = 1, .split_k = 70});
+  EXPECT_EQ(split_is_right(s), "");
 }
 
 TEST(SplitSumsRefuse, NumbersOfPartsThatNoGridHas) {
