@@ -6,7 +6,7 @@
 
 namespace nestsmith {
 
-/// The texts of the tables of a rung, one for each GPU and dtype.
-std::vector<std::string> kernel_tables(const std::string &rung);
+/// Their texts, as `tune --table` wrote them.
+const std::vector<std::string> &kernel_tables();
 
 } // namespace nestsmith

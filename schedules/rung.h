@@ -81,6 +81,8 @@ struct KernelSpace {
   /// The extents of the tile of a block for these knobs: rows, columns and k.
   std::function<std::array<std::int64_t, 3>(const KnobValues &, DType)> tile = nullptr;
   std::string parts = {};               ///< the knob for the number of blocks that share a tile; empty: none
+  /// The ways to add the parts of a tile: the values of knobs that exist only with parts, as --set takes them.
+  std::vector<std::string> with_parts = {""};
   std::vector<std::string> points = {}; ///< the points to measure, as --set takes them
 
   explicit operator bool() const { return static_cast<bool>(tile); }

@@ -48,6 +48,11 @@ static Rung on_matrix_units(const char *name, const char *summary, BuildFunction
           .lesson = std::move(lesson)};
 }
 
+static Rung with_kernels(Rung rung, KernelSpace kernels) {
+  rung.kernels = std::move(kernels);
+  return rung;
+}
+
 /// The rungs of a tutorial on a computation of rows.
 static std::vector<Rung> of_rows(const char *tutorial, const char *computation,
                                  Program (*workload)(const Shape &, DType)) {
@@ -596,10 +601,13 @@ const std::vector<Rung> &builtin_rungs() {
                       tensor::joined, {128, 64, 32}, Feature::cp_async),
       on_matrix_units("grouped", "blocks in columns of 8 tiles share operands in L2", tensor::grouped,
                       {128, 64, 32}, Feature::cp_async, "", Lesson{"L4", {8192, 8192, 8192}}),
-      on_matrix_units("tuned", "all of these choices as knobs, for tune", tensor::tuned, {64, 64, 32},
-                      Feature::cp_async),
-      on_matrix_units("nt", "the same with B stored transposed: ldmatrix loads B in every type", tensor::nt,
-                      {64, 64, 32}, Feature::cp_async, "tensor/tuned", {}, tensor::variant_nt),
+      with_kernels(on_matrix_units("tuned", "all of these choices as knobs, for tune", tensor::tuned,
+                                   {64, 64, 32}, Feature::cp_async),
+                   tensor::tuned_kernels()),
+      with_kernels(on_matrix_units("nt", "the same with B stored transposed: ldmatrix loads B in every type",
+                                   tensor::nt, {64, 64, 32}, Feature::cp_async, "tensor/tuned", {},
+                                   tensor::variant_nt),
+                   tensor::tuned_kernels()),
       {.tutorial = "fast",
        .name = "gemm",
        .summary = "register tiles of any size, for tune",
@@ -609,13 +617,13 @@ const std::vector<Rung> &builtin_rungs() {
        .kernels = fast::gemm_kernels()},
       {.tutorial = "fast",
        .name = "best",
-       .summary = "the same with the best known knobs for the GPU and the shape",
-       .build = fast::gemm,
+       .summary = "the same, or matrix units, with the best knobs for the GPU, the dtype and the shape",
+       .build = fast::best,
        .tile = {64, 128, 16},
-       .variant = fast::variant,
+       .variant = fast::best_variant,
        .table = fast::gemm_table,
        .tuned = "fast/gemm",
-       .kernel_tables = kernel_tables("fast/gemm")},
+       .kernel_tables = kernel_tables()},
   });
   return rungs;
 }

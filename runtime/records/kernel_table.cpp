@@ -18,7 +18,8 @@ namespace {
 
 constexpr int table_version = 1;
 constexpr JsonLimits table_limits = {.bytes = 4 << 20, .depth = 10, .values = 200'000};
-constexpr std::int64_t most_parts = 1024, most_resident = 64, most_sms = 4096;
+constexpr std::int64_t most_parts = 1024, most_resident = 64, most_sms = 4096,
+                       most_bytes = std::int64_t{1} << 40;
 
 [[noreturn]] void refuse(const std::string &where, const std::string &message) {
   throw UserError(ExitCode::usage, fmt::format("{}: {}", where, message));
@@ -32,6 +33,7 @@ json::Value json_of(const KernelForm &form) {
     times.push_back(json::Array{text_of(time.extents), std::round(time.ms * 1e6) / 1e6});
   return json::Object{{"vectors", form.vectors},
                       {"parts", form.parts},
+                      {"with", form.with},
                       {"resident", form.resident},
                       {"times", std::move(times)}};
 }
@@ -115,6 +117,7 @@ KernelForm read_form(const json::Value &value, const std::string &where) {
   Reader reader(value, where);
   KernelForm form{.vectors = reader.flag("vectors"),
                   .parts = reader.number("parts", most_parts),
+                  .with = reader.text("with"),
                   .resident = reader.number("resident", most_resident),
                   .times = {}};
   for (const json::Value &time : reader.list("times"))
@@ -139,6 +142,8 @@ std::string to_text(const KernelTable &table) {
                     {"gpu", table.gpu},
                     {"sms", table.sms},
                     {"elements", table.elements},
+                    {"l2_bytes", table.l2_bytes},
+                    {"bytes_per_ms", static_cast<std::int64_t>(table.bytes_per_ms)},
                     {"driver", table.driver},
                     {"nvrtc", table.nvrtc},
                     {"launch", table.launch},
@@ -175,6 +180,8 @@ KernelTable parse_kernel_table(const std::string &text, const std::string &where
                     .gpu = head.text("gpu"),
                     .sms = head.number("sms", most_sms),
                     .elements = head.number("elements", 16),
+                    .l2_bytes = head.number("l2_bytes", most_bytes),
+                    .bytes_per_ms = static_cast<double>(head.number("bytes_per_ms", most_bytes)),
                     .driver = head.text("driver"),
                     .nvrtc = head.text("nvrtc"),
                     .launch = head.text("launch"),

@@ -24,6 +24,7 @@ struct KernelTime {
 struct KernelForm {
   bool vectors = true;       ///< K and N are multiples of the elements of a vector; otherwise K and N are odd
   std::int64_t parts = 1;    ///< blocks that share a tile, each with a part of K
+  std::string with = {};     ///< the knobs that exist only with parts, as --set takes them
   std::int64_t resident = 1; ///< blocks that a multiprocessor holds at the same time
   std::vector<KernelTime> times;
 };
@@ -42,6 +43,8 @@ struct KernelTable {
   std::string gpu;           ///< product name: "NVIDIA H200"
   std::int64_t sms = 0;      ///< multiprocessors of the GPU
   std::int64_t elements = 1; ///< of a vector: 4 for f32
+  std::int64_t l2_bytes = 0; ///< capacity of L2
+  double bytes_per_ms = 0;   ///< of global memory, at most
   std::string driver, nvrtc, launch, nestsmith, measured_at; ///< as in `Record`
   std::vector<KernelPoint> points;
 };

@@ -1,9 +1,13 @@
 #include "schedules/fast/rungs.h"
 #include "schedules/grids.h"
+#include "schedules/library/fragments.h"
 #include "schedules/library/product.h"
+#include "schedules/tensor/rungs.h"
+#include "schedules/tensor/tiles.h"
 #include "schedules/variant.h"
 #include "schedules/workloads.h"
 
+#include <algorithm>
 #include <array>
 #include <fmt/format.h>
 #include <string>
@@ -130,48 +134,64 @@ Schedule gemm(const Shape &shape, DType dtype, const Target &target, Knobs &knob
 namespace {
 
 /// Points with tiles of all useful sizes. A tile that is small has many blocks on a multiprocessor, which hide
-/// the latency of each other. A large one reads less, and hides the latency by copies in flight.
+/// the latency of each other. A large one reads less, and hides the latency by copies in flight. Of the ways to
+/// bring a tile, the list has the fastest ones of an H100.
 std::vector<std::string> points_of_gemm() {
-  const std::string in_flight = "async=true,fragments=true,joined=true,spread=true,snake=true,last_k=true",
-                    through_registers = "prefetch=true,last_k=true,snake=true",
-                    ahead = "prefetch=true,fragments=true,last_k=true,snake=true";
-  struct Tiles {
-    const char *results;
-    std::vector<const char *> warps;
-    std::vector<std::string> ways;
+  struct Way {
+    const char *knobs;
+    std::vector<const char *> tiles; ///< "warps results"
   };
-  const std::vector<Tiles> list = {
-      {"4x4",
-       {"1x1", "2x1", "1x2", "2x2", "4x1", "1x4", "4x2"},
-       {through_registers + ",bk=32,columns=true", ahead + ",bk=16", in_flight + ",bk=32,stages=3"}},
-      {"4x8",
-       {"1x1", "2x1", "1x2", "4x1", "2x2", "1x4", "4x2", "2x4"},
-       {through_registers + ",bk=16,columns=true", in_flight + ",bk=16,columns=true,stages=3",
-        through_registers + ",bk=32,columns=true"}},
-      {"8x4",
-       {"1x1", "2x1", "1x2", "2x2", "4x1", "1x4", "4x2"},
-       {through_registers + ",bk=16", in_flight + ",bk=16,stages=3"}},
-      {"8x8",
-       {"1x1", "2x1", "1x2", "2x2", "4x1", "4x2", "2x4", "1x4"},
-       {through_registers + ",bk=16,group=4", in_flight + ",bk=16,columns=true,group=4,stages=3",
-        ahead + ",bk=8,columns=true,group=4"}},
-      {"12x8", {"2x2", "4x2"}, {ahead + ",bk=8,group=4"}},
-      {"8x12", {"2x2", "2x1"}, {ahead + ",bk=8,columns=true,group=4"}},
-      {"16x8",
-       {"1x2", "2x1", "2x2", "2x4"},
-       {in_flight + ",bk=16,group=4,blocks=1,stages=3",
-        in_flight + ",bk=16,columns=true,group=8,stages=2,blocks=1"}},
-      {"8x16", {"2x1", "2x2", "4x1", "4x2"}, {in_flight + ",bk=16,columns=true,group=4,blocks=1,stages=4"}},
+  const std::vector<Way> ways = {
+      {"prefetch=true,fragments=true,snake=true,last_k=true,bk=16",
+       {"1x1 4x4", "1x2 4x4", "2x1 4x4", "2x2 4x4", "4x1 4x4", "1x4 4x4", "4x2 4x4", "2x2 4x8", "4x2 4x8",
+        "2x2 8x4", "4x1 8x4", "4x2 8x4"}},
+      {"prefetch=true,snake=true,last_k=true,columns=true,bk=32", {"1x2 4x4", "2x1 4x4", "4x1 4x4", "4x1 4x8"}},
+      {"async=true,fragments=true,joined=true,spread=true,snake=true,last_k=true,stages=3,bk=32",
+       {"2x2 4x4", "1x4 4x4", "4x2 4x4"}},
+      {"async=true,fragments=true,joined=true,spread=true,snake=true,last_k=true,stages=3,columns=true,bk=16",
+       {"2x1 4x8", "4x1 4x8", "2x2 4x8", "1x4 4x8", "4x2 4x8", "2x4 4x8"}},
+      {"async=true,fragments=true,joined=true,spread=true,snake=true,last_k=true,stages=3,bk=16",
+       {"2x1 8x4", "1x4 8x4", "2x2 8x4", "4x1 8x4", "4x2 8x4"}},
+      {"prefetch=true,snake=true,last_k=true,bk=16,group=4", {"1x1 8x8", "2x2 8x8", "4x2 8x8"}},
+      {"async=true,fragments=true,joined=true,spread=true,snake=true,last_k=true,stages=3,columns=true,bk=16,"
+       "group=4",
+       {"1x2 8x8", "2x1 8x8", "2x2 8x8", "4x1 8x8", "1x4 8x8", "4x2 8x8", "2x4 8x8"}},
+      {"prefetch=true,fragments=true,columns=true,snake=true,last_k=true,bk=8,group=4",
+       {"2x2 8x8", "4x1 8x8", "2x4 8x8", "2x2 8x12"}},
+      {"prefetch=true,fragments=true,snake=true,last_k=true,bk=8,group=4", {"2x2 12x8", "4x2 12x8"}},
+      {"async=true,fragments=true,joined=true,spread=true,snake=true,last_k=true,stages=3,bk=16,group=4,blocks="
+       "1",
+       {"2x1 16x8", "2x2 16x8", "2x4 16x8"}},
+      {"async=true,fragments=true,joined=true,spread=true,snake=true,last_k=true,stages=2,bk=16,group=8,blocks="
+       "1",
+       {"2x4 16x8"}},
+      {"async=true,fragments=true,joined=true,spread=true,snake=true,last_k=true,stages=4,columns=true,bk=16,"
+       "group=4,"
+       "blocks=1",
+       {"2x2 8x16", "4x2 8x16"}},
   };
   std::vector<std::string> points;
-  for (const auto &[results, warps, ways] : list)
-    for (const char *grid : warps)
-      for (const std::string &way : ways)
-        points.push_back(fmt::format("warps={},lanes=4x8,results={},{}", grid, results, way));
+  for (const auto &[knobs, tiles] : ways)
+    for (const std::string tile : tiles)
+      points.push_back(
+          fmt::format("warps={},results={},lanes=4x8,{}", tile.substr(0, 3), tile.substr(4), knobs));
   return points;
 }
 
 } // namespace
+
+static bool is_multiplied_by_matrix_units(DType dtype) {
+  return std::ranges::find(library::matrix_dtypes, dtype) != library::matrix_dtypes.end();
+}
+
+Schedule best(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
+  bool units = is_multiplied_by_matrix_units(dtype) && target.arch.has(Feature::cp_async);
+  return units ? tensor::tuned(shape, dtype, target, knobs) : gemm(shape, dtype, target, knobs);
+}
+
+std::optional<Variant> best_variant(const Shape &shape, DType dtype) {
+  return is_multiplied_by_matrix_units(dtype) ? tensor::variant(shape, dtype) : variant(shape, dtype);
+}
 
 KernelSpace gemm_kernels() {
   return {

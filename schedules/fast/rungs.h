@@ -7,6 +7,10 @@
 namespace nestsmith::fast {
 
 Schedule gemm(const Shape &shape, DType dtype, const Target &target, Knobs &knobs);
+/// The schedule of `tensor/tuned` for operands that the matrix units of the target multiply, otherwise `gemm`.
+Schedule best(const Shape &shape, DType dtype, const Target &target, Knobs &knobs);
+/// The form of `best`, as `variant`.
+std::optional<Variant> best_variant(const Shape &shape, DType dtype);
 /// The points of `gemm` for a kernel table.
 KernelSpace gemm_kernels();
 /// The form of `gemm` for a shape whose rows do not allow accesses of 4 elements.

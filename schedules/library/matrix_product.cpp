@@ -118,6 +118,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
   const bool split = tiles.split_k > 1;
   Contraction c = contraction(s, sum, split ? Scope::local : Scope::warp);
   Instruction instruction = instruction_for(multiplied(s, c));
+  const std::int64_t group = whole_group(s, c.i, tiles.tile(0), tiles.group);
   BlockRef AB = c.sum;                       // what the warps multiply,
   std::vector<BlockRef> written = c.results; // and what they write
   auto layout = [&](const std::string &text) { return c.batch ? with_batch(text) : text; };
@@ -152,7 +153,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
   auto warp = s.fuse(i_warp, j_warp);
   for (const BlockRef &result : written)
     s.reverse_compute_at(result, warp);
-  auto grid = bind_grid(s, c.batch, i_block, j_block, tiles.group, split);
+  auto grid = bind_grid(s, c.batch, i_block, j_block, group, split);
   s.bind(warp, Axis::warp);
 
   std::int64_t threads = tiles.threads(), bytes = byte_size(c.operands[0].dtype);

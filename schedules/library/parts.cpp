@@ -62,6 +62,16 @@ void store_result(Schedule &s, BlockRef result, Loop thread, std::int64_t width)
   by_vectors(s, split_last(s, s.loops_below(result, thread), width), width > 1);
 }
 
+std::int64_t whole_group(const Schedule &s, Loop rows, std::int64_t tile, std::int64_t most) {
+  auto extent = as_int(extent_of(s, rows));
+  if (!extent)
+    return most;
+  std::int64_t tiles = (*extent + tile - 1) / tile, group = std::min(tiles, most);
+  while (tiles % group != 0)
+    --group;
+  return group;
+}
+
 bool is_multiple(const Schedule &s, Loop loop, std::int64_t n) {
   return nestsmith::is_multiple(extent_of(s, loop), n, {});
 }

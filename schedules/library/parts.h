@@ -27,6 +27,11 @@ std::vector<Loop> split_last(Schedule &s, std::vector<Loop> loops, std::int64_t 
 std::vector<Loop> bind_grid(Schedule &s, std::optional<Loop> batch, Loop i_block, Loop j_block,
                             std::int64_t group, bool taken = false);
 
+/// The largest group of at most `most` tiles of `tile` rows that the number of tiles is a multiple of: blocks of
+/// a group that is not whole compute, although they have no results. `most`, if the number of rows is known
+/// only at launch.
+std::int64_t whole_group(const Schedule &s, Loop rows, std::int64_t tile, std::int64_t most);
+
 /// Each thread stores its elements of the result, which it has below `thread`, `width` at a time.
 void store_result(Schedule &s, BlockRef result, Loop thread, std::int64_t width);
 

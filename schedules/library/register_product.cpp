@@ -48,7 +48,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles) 
   Contraction c = contraction(s, sum, Scope::local);
   check(sum, tiles);
   const auto &[warps, lanes, results, zigzag, async_wanted, prefetch, fragments, joined, spread, columns, snake,
-               last_k, bk, group, stages, split_k, two_kernels, blocks, width] = tiles;
+               last_k, bk, most_group, stages, split_k, two_kernels, blocks, width] = tiles;
   // Vectors need whole tiles, and tiles with guards are not loaded ahead.
   auto is_vector_of = [&](DType dtype) { return c.multiplies && byte_size(dtype) * elements <= 16; };
   const DType dtype = block_of(s, sum).body.buffer->dtype;
@@ -63,6 +63,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles) 
                        return byte_size(operand.dtype) >= 4 && !operand.computed;
                      });
   const std::int64_t low = zigzag ? 2 : 1;
+  const std::int64_t group = whole_group(s, c.i, tiles.tile(0), most_group);
   const bool whole_rows = is_multiple(s, c.i, tiles.tile(0) * group),
              whole_columns = is_multiple(s, c.j, tiles.tile(1));
   if (block_of(s, sum).body.buffer->scope == Scope::global)

@@ -3,6 +3,8 @@
 #include "schedules/tensor/tiles.h"
 
 #include <algorithm>
+#include <array>
+#include <fmt/format.h>
 #include <string>
 
 namespace nestsmith::tensor {
@@ -76,7 +78,7 @@ std::vector<std::int64_t> stages_that_fit(const Tiles &tiles, DType dtype, const
 
 /// Candidates for the number of blocks that share a tile. Each block has at least two tiles along k.
 std::vector<std::int64_t> parts_of_k(const Shape &shape, std::int64_t depth) {
-  std::vector<std::int64_t> candidates = {1, 2, 4, 8, 16, 32};
+  std::vector<std::int64_t> candidates = {1, 2, 4, 8, 16, 32, 64};
   std::erase_if(candidates, [&](std::int64_t n) {
     return n > 1 && (shape.stated || shape.size() != 3 || 2 * n * depth > shape[2]);
   });
@@ -85,14 +87,16 @@ std::vector<std::int64_t> parts_of_k(const Shape &shape, std::int64_t depth) {
 
 Schedule chosen(const Shape &shape, DType dtype, const Target &target, Knobs &knobs, bool b_transposed) {
   Tiles tiles;
-  bool small = is_small(shape);
+  // The candidates are the same for all shapes, and the defaults are for small and for large results.
+  const bool small = is_small(shape);
   using Words = std::vector<std::string>;
-  tiles.warps =
-      choose_grid(knobs, "warps",
-                  small ? Words{"2x2", "2x4", "4x2", "1x4", "4x4"} : Words{"2x4", "2x2", "4x2", "1x4", "4x4"});
-  tiles.results = choose_grid(knobs, "results",
-                              small ? Words{"32x32", "64x32", "64x64", "32x64", "16x32", "16x16"}
-                                    : Words{"64x64", "64x32", "32x32", "32x64", "64x128", "128x64"});
+  tiles.warps = choose_grid(knobs, "warps",
+                            small ? Words{"2x2", "2x4", "4x2", "1x4", "4x4", "1x2", "2x1", "1x1", "4x1"}
+                                  : Words{"2x4", "2x2", "4x2", "1x4", "4x4", "1x2", "2x1", "1x1", "4x1"});
+  tiles.results = choose_grid(
+      knobs, "results",
+      small ? Words{"32x32", "64x32", "64x64", "32x64", "16x32", "16x16", "16x64", "64x128", "128x64"}
+            : Words{"64x64", "64x32", "32x32", "32x64", "64x128", "128x64", "16x64", "16x32", "16x16"});
   tiles.steps = small ? knobs.choose("steps", {2, 1, 4}) : knobs.choose("steps", {4, 1, 2});
   tiles.source = knobs.flag("ldmatrix", true) ? Source::ldmatrix : Source::shared;
   tiles.swizzled = knobs.flag("swizzled", true);
@@ -111,7 +115,44 @@ Schedule chosen(const Shape &shape, DType dtype, const Target &target, Knobs &kn
   return product(shape, dtype, target, tiles, b_transposed);
 }
 
+/// Points with tiles of all useful sizes.
+std::vector<std::string> points_of_tuned() {
+  std::vector<std::string> points;
+  auto add = [&](const char *warps, const char *results, int steps, int stages, int blocks) {
+    points.push_back(
+        fmt::format("warps={},results={},steps={},stages={},blocks={}", warps, results, steps, stages, blocks));
+  };
+  for (const char *warps : {"2x4", "4x2", "2x2", "1x4", "4x4"})
+    for (int steps : {2, 4})
+      add(warps, "64x64", steps, 3, 0);
+  for (const char *warps : {"2x4", "2x2", "4x2", "1x4", "1x2", "2x1", "4x4"})
+    for (const char *results : {"64x32", "32x64", "32x32"})
+      add(warps, results, 4, 3, 0);
+  for (const char *warps : {"2x2", "4x2", "2x4"})
+    for (const char *results : {"64x32", "32x64"})
+      add(warps, results, 2, 4, 0);
+  for (const char *warps : {"1x2", "2x1", "2x2", "1x4", "4x1"})
+    for (const char *results : {"16x32", "16x64"})
+      add(warps, results, 4, 4, 0);
+  for (const char *warps : {"2x2", "1x4", "4x1"})
+    add(warps, "16x16", 4, 4, 0);
+  for (const char *results : {"64x128", "128x64"})
+    add("2x2", results, 2, 3, 0);
+  return points;
+}
+
 } // namespace
+
+KernelSpace tuned_kernels() {
+  return {.tile = [](const KnobValues &knobs, DType dtype) -> std::array<std::int64_t, 3> {
+            Grid warps = grid_of(knobs.at("warps")), results = grid_of(knobs.at("results"));
+            return {warps[0] * results[0], warps[1] * results[1],
+                    std::stoll(knobs.at("steps")) * instruction_for(dtype).k()};
+          },
+          .parts = "split_k",
+          .with_parts = {"", "two_kernels=true"},
+          .points = points_of_tuned()};
+}
 
 Schedule mma(const Shape &shape, DType dtype, const Target &target) {
   return product(shape, dtype, target, {.warps = {1, 8}, .source = Source::global, .swizzled = false});

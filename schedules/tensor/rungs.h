@@ -19,6 +19,8 @@ Schedule async4(const Shape &shape, DType dtype, const Target &target);
 Schedule ahead(const Shape &shape, DType dtype, const Target &target);
 Schedule joined(const Shape &shape, DType dtype, const Target &target);
 Schedule grouped(const Shape &shape, DType dtype, const Target &target);
+/// The points of `tuned` and of `nt` for kernel tables.
+KernelSpace tuned_kernels();
 Schedule tuned(const Shape &shape, DType dtype, const Target &target, Knobs &knobs);
 /// The same with B stored transposed.
 Schedule nt(const Shape &shape, DType dtype, const Target &target, Knobs &knobs);

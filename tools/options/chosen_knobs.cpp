@@ -134,6 +134,8 @@ PredictedPoint point_of(const records::KernelTable &table, const records::Kernel
   PredictedPoint point{table.points[choice.point].knobs, table.points[choice.point].tile, choice.ms};
   if (!table.parts_knob.empty())
     point.knobs[table.parts_knob] = std::to_string(choice.parts);
+  if (!choice.with.empty())
+    point.knobs.merge(parse_knobs(choice.with));
   return point;
 }
 
@@ -154,7 +156,9 @@ std::optional<ChosenKnobs> with_kernel(const ChosenRung &rung, const Shape &shap
     attempt.prefer(point.knobs);
     try {
       Schedule schedule = built(rung, shape, dtype, target, attempt);
-      if (!schedule.obligations().empty())
+      std::vector<std::string> except = differences(point.knobs, attempt.chosen(), rung.knobs);
+      bool other_parts = std::ranges::find(except, model->table().parts_knob) != except.end();
+      if (!schedule.obligations().empty() || other_parts)
         continue;
       given = attempt;
       TableUse use;
@@ -163,7 +167,7 @@ std::optional<ChosenKnobs> with_kernel(const ChosenRung &rung, const Shape &shap
         if (PredictedPoint other = point_of(model->table(), order[next]);
             other.tile != point.tile || order[next].parts != order[n].parts)
           use.kernel->second = std::move(other);
-      use.except = differences(point.knobs, given.chosen(), rung.knobs);
+      use.except = std::move(except);
       return ChosenKnobs{std::move(schedule), given.chosen(), std::move(use)};
     } catch (const ScheduleError &) { // other points may be legal for this shape
     }

@@ -102,8 +102,11 @@ TableMaker::TableMaker(const Context &context, ChosenRung choice, DType dtype, C
 /// value is no candidate, has its default, as `chosen_knobs` does.
 Scheduled TableMaker::scheduled(Job &job) const {
   KnobValues wanted = candidates_[job.point].knobs;
-  if (job.probe.parts > 1)
+  if (job.probe.parts > 1) {
     wanted[choice_.kernels.parts] = std::to_string(job.probe.parts);
+    if (!job.probe.with.empty())
+      wanted.merge(parse_knobs(job.probe.with));
+  }
   Knobs knobs;
   knobs.prefer(wanted);
   Scheduled found = schedule_at(choice_, shape_of(job.probe.extents), dtype_, target_of(gpu_.gpu), knobs);
@@ -154,7 +157,7 @@ void TableMaker::find_resident() {
     try {
       Job job{point,
               vectors,
-              records::probes(candidate.tile, 1, gpu_.gpu.sms, vectors, 16 / byte_size(dtype_), false).front(),
+              records::probes(candidate.tile, 1, gpu_.gpu.sms, vectors, 16 / byte_size(dtype_), {}).front(),
               {}};
       Scheduled found = scheduled(job);
       kernel::Plan plan = found.plan();
@@ -182,9 +185,9 @@ void TableMaker::find_resident() {
 void TableMaker::add_jobs() {
   for (std::size_t n = 0; n < candidates_.size(); ++n)
     for (auto [vectors, resident] : candidates_[n].resident)
-      for (const records::Probe &probe :
-           records::probes(candidates_[n].tile, resident, gpu_.gpu.sms, vectors, 16 / byte_size(dtype_),
-                           !choice_.kernels.parts.empty()))
+      for (const records::Probe &probe : records::probes(
+               candidates_[n].tile, resident, gpu_.gpu.sms, vectors, 16 / byte_size(dtype_),
+               choice_.kernels.parts.empty() ? std::vector<std::string>{} : choice_.kernels.with_parts))
         jobs_.push_back({n, vectors, probe, {}});
   // Jobs of the same size are measured in turns.
   std::ranges::stable_sort(jobs_, {}, [](const Job &job) { return job.probe.extents; });
@@ -310,6 +313,8 @@ records::KernelTable TableMaker::table(const TuneMachine &machine) {
                              .gpu = machine.gpu,
                              .sms = gpu_.gpu.sms,
                              .elements = 16 / byte_size(dtype_),
+                             .l2_bytes = gpu_.gpu.l2_bytes,
+                             .bytes_per_ms = gpu_.gpu.dram_bytes_per_s / 1000,
                              .driver = machine.driver,
                              .nvrtc = machine.nvrtc,
                              .launch = name(options_.setting.launch),
@@ -317,16 +322,17 @@ records::KernelTable TableMaker::table(const TuneMachine &machine) {
                              .measured_at = now_text(),
                              .points = {}};
   for (std::size_t n = 0; n < candidates_.size(); ++n) {
-    std::map<std::pair<bool, std::int64_t>, records::KernelForm> forms;
+    std::map<std::tuple<bool, std::int64_t, std::string>, records::KernelForm> forms;
     std::set<bool> incomplete;
     for (const Job &job : jobs_) {
       if (job.point != n)
         continue;
       if (!job.ms)
         incomplete.insert(job.vectors);
-      records::KernelForm &form = forms[{!job.vectors, job.probe.parts}];
+      records::KernelForm &form = forms[{!job.vectors, job.probe.parts, job.probe.with}];
       form.vectors = job.vectors;
       form.parts = job.probe.parts;
+      form.with = job.probe.with;
       form.resident = candidates_[n].resident.at(job.vectors);
       if (job.ms)
         form.times.push_back({job.probe.extents, *job.ms});
