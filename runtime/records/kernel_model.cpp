@@ -54,7 +54,7 @@ double share_of_vectors(std::int64_t extent, std::int64_t elements) {
 }
 
 constexpr std::int64_t shallow = 128, deep = 1024; ///< elements along K of the probes
-constexpr std::int64_t few_waves = 3, many_waves = 12;
+constexpr std::int64_t few_waves = 3, many_waves = 8;
 constexpr std::array<std::int64_t, 2> parts_of_probes = {2, 16};
 
 /// The coefficients for which the rows of the matrix are as close to 1 as possible. All of them are times, so
@@ -84,12 +84,13 @@ std::vector<double> solved_without_negatives(const Eigen::MatrixXd &matrix) {
 std::vector<Probe> probes(const Extents &tile, std::int64_t resident, std::int64_t sms, bool vectors,
                           std::int64_t elements, const std::vector<std::string> &ways) {
   std::vector<Probe> list;
-  // The last tiles are not whole, as for most sizes. Without vectors, N and K are odd.
+  // The last tiles are not whole in any dimension, as for most sizes: guards take registers and time. Without
+  // vectors, N and K are odd.
   auto add = [&](std::int64_t tiles, std::int64_t k, std::int64_t parts, const std::string &with) {
     auto [rows, columns] = grid_of(tiles, tile);
     std::int64_t depth = std::max<std::int64_t>(2, parts_of(k, tile[2])) * tile[2] * parts;
-    Extents extents = {rows * tile[0] - 1, columns * tile[1] - (vectors ? elements : 1),
-                       depth - (vectors ? 0 : 1)};
+    std::int64_t missing = vectors ? elements : 1;
+    Extents extents = {rows * tile[0] - 1, columns * tile[1] - missing, depth - missing};
     list.push_back({extents, parts, with});
   };
   for (std::int64_t k : {shallow, deep}) {

@@ -122,22 +122,23 @@ std::vector<std::string> points_of_tuned() {
     points.push_back(
         fmt::format("warps={},results={},steps={},stages={},blocks={}", warps, results, steps, stages, blocks));
   };
-  for (const char *warps : {"2x4", "4x2", "2x2", "1x4", "4x4"})
-    for (int steps : {2, 4})
-      add(warps, "64x64", steps, 3, 0);
-  for (const char *warps : {"2x4", "2x2", "4x2", "1x4", "1x2", "2x1", "4x4"})
-    for (const char *results : {"64x32", "32x64", "32x32"})
-      add(warps, results, 4, 3, 0);
-  for (const char *warps : {"2x2", "4x2", "2x4"})
-    for (const char *results : {"64x32", "32x64"})
-      add(warps, results, 2, 4, 0);
+  for (const char *warps : {"2x4", "4x2", "2x2", "1x4"})
+    add(warps, "64x64", 2, 3, 0);
+  for (const char *warps : {"2x4", "2x2"})
+    add(warps, "64x64", 4, 3, 0);
+  for (const char *warps : {"2x4", "2x2", "1x4", "4x4"})
+    add(warps, "64x32", 4, 3, 0);
+  for (const char *warps : {"4x2", "2x2", "4x1"})
+    add(warps, "32x64", 4, 3, 0);
+  for (const char *warps : {"4x4", "4x2", "2x4", "2x2", "1x2"})
+    add(warps, "32x32", 4, 3, 0);
+  for (const char *warps : {"2x2", "2x4"})
+    add(warps, "64x32", 2, 4, 0);
   for (const char *warps : {"1x2", "2x1", "2x2", "1x4", "4x1"})
     for (const char *results : {"16x32", "16x64"})
       add(warps, results, 4, 4, 0);
   for (const char *warps : {"2x2", "1x4", "4x1"})
     add(warps, "16x16", 4, 4, 0);
-  for (const char *results : {"64x128", "128x64"})
-    add("2x2", results, 2, 3, 0);
   return points;
 }
 

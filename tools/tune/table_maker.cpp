@@ -29,7 +29,7 @@ constexpr double accepted_loss = 0.002;
 Shape shape_of(const records::Extents &extents) { return Shape(extents.begin(), extents.end()); }
 
 /// A size with extents from 48 to 8192, evenly distributed in their logarithms, that are multiples of 1, 4, 8
-/// or 64, with 2e8 to 2e11 operations.
+/// or 64, with 2e8 to 1.2e12 operations.
 records::Extents drawn_size(std::mt19937_64 &random) {
   auto uniform = [&] { return static_cast<double>(random() >> 11) * 0x1.0p-53; };
   while (true) {
@@ -42,9 +42,15 @@ records::Extents drawn_size(std::mt19937_64 &random) {
       extent = std::max<std::int64_t>(1, drawn / unit) * unit;
       operations *= static_cast<double>(extent);
     }
-    if (operations >= 2e8 && operations <= 2e11)
+    if (operations >= 2e8 && operations <= 1.2e12)
       return extents;
   }
+}
+
+/// The message without the program and the advice.
+std::string reason_of(const UserError &error) {
+  const auto *refusal = dynamic_cast<const ScheduleError *>(&error);
+  return refusal ? refusal->message() : error.what();
 }
 
 } // namespace
@@ -130,7 +136,7 @@ void TableMaker::add_candidates() {
       candidate.knobs.erase(choice_.kernels.parts);
       candidate.tile = choice_.kernels.tile(candidate.knobs, dtype_);
     } catch (const UserError &error) {
-      notes_.push_back(fmt::format("{} is refused: {}", text, error.what()));
+      notes_.push_back(fmt::format("{} is refused: {}", text, reason_of(error)));
       continue;
     }
     if (std::ranges::find(candidates_, candidate.knobs, &Candidate::knobs) == candidates_.end())
@@ -170,7 +176,7 @@ void TableMaker::find_resident() {
       if (resident == 0)
         refused = "does not fit on a multiprocessor";
     } catch (const UserError &error) {
-      refused = error.what();
+      refused = reason_of(error);
     }
     std::lock_guard lock(mutex);
     if (refused.empty())
