@@ -34,11 +34,27 @@ void fetch(Schedule &s, BlockRef tile, Loop at, const Operand &operand, std::int
   by_vectors(s, {round, element}, vectors);
 }
 
-/// The way of an operand to the fragments: to a tile by asynchronous copies, or through registers.
+/// The elements of a tile, and the threads that copy them.
+struct Sharing {
+  std::int64_t row; ///< elements that are neighbours in memory
+  std::int64_t elements, threads, bytes;
+
+  bool by_all() const { return elements % threads == 0; }
+  /// The most elements, up to `most`, of which each thread copies the same number at a time. No vector is
+  /// shorter than 4 bytes.
+  std::int64_t width(std::int64_t most) const {
+    while (most > 1 && (row % most != 0 || elements % (threads * most) != 0))
+      most /= 2;
+    return most * bytes < 4 ? 1 : most;
+  }
+};
+
+/// The way of an operand to the fragments: to a tile by asynchronous copies, or through registers, or neither.
 struct TileCopy {
   BlockRef tile;
   std::optional<BlockRef> registers;
   std::int64_t width = 1; ///< elements that one access to global memory may take
+  bool async = false;
 };
 
 /// Copies the operand to a tile in each iteration of `at`: through registers, if `through` is set.
@@ -53,21 +69,24 @@ TileCopy copy_tile(Schedule &s, BlockRef reader, const Operand &operand, bool th
   return {s.cache_read(reader, s.name(registers.block), Scope::shared), registers.block, registers.width};
 }
 
-/// Copies of `stages` - 1 tiles are in flight, while `used` compute. What goes through registers is loaded two
-/// iterations before its use, if there are as many stages, and stored one iteration before it.
+/// Asynchronous copies of `stages` - 1 tiles are in flight, while `used` compute. Other tiles are stored one
+/// iteration before their use, and what goes through registers is loaded another one before, if there are as
+/// many stages.
 void overlap(Schedule &s, Loop k_outer, const std::vector<TileCopy> &copies, const std::vector<BlockRef> &used,
              std::int64_t stages, bool late) {
-  std::int64_t last = stages - 1, order = 0;
+  bool async = std::ranges::any_of(copies, &TileCopy::async),
+       registers = std::ranges::any_of(copies, [](const TileCopy &copy) { return copy.registers.has_value(); });
+  std::int64_t last = (async ? stages : registers ? std::min<std::int64_t>(stages, 3) : 2) - 1, order = 0;
   std::vector<Stage> blocks;
   auto add = [&](BlockRef block, std::int64_t stage) { blocks.push_back({block, stage, order++}); };
   auto start = [&] {
     for (const TileCopy &copy : copies)
-      if (!copy.registers)
+      if (copy.async)
         add(copy.tile, 0);
   };
   auto stored = [&] {
     for (const TileCopy &copy : copies)
-      if (copy.registers)
+      if (!copy.async)
         add(copy.tile, last - 1);
   };
   if (last > 1)
@@ -166,18 +185,18 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
     std::int64_t columns = operand.k_last ? depth : side;
     std::optional<TileCopy> tile;
     BlockRef fragment;
-    auto divided = [&](std::int64_t width) { // of a multiple of 4 bytes: no vector is shorter
-      while (width > 1 && side * depth % (threads * width) != 0)
-        width /= 2;
-      return width * bytes < 4 ? 1 : width;
+    const Sharing sharing{operand.along_k ? depth : side, side * depth, threads, bytes};
+    auto width_for = [&](std::int64_t allowed) {
+      return sharing.width(std::min({tiles.width, allowed, 16 / bytes}));
     };
     // No asynchronous copy is shorter than 4 bytes, none transposes, and none computes.
-    bool async = divided(std::min({tiles.width, operand.width, 16 / bytes})) * bytes >= 4 &&
-                 !is_transposed(operand) && !operand.computed;
+    bool async = tiles.stages > 1 && width_for(operand.width) * bytes >= 4 && !is_transposed(operand) &&
+                 !operand.computed;
     if (tiles.source == Source::global) {
       fragment = copy_operand(s, AB, operand, Scope::warp).block;
     } else {
-      tile = copy_tile(s, AB, operand, tiles.stages > 1 && !async);
+      tile = copy_tile(s, AB, operand, tiles.stages > 1 && !async && sharing.by_all());
+      tile->async = async;
       fragment = s.cache_read(AB, s.name(tile->tile), Scope::warp);
     }
     s.transform_layout(fragment, layout(n == 0 ? instruction.a_layout(!operand.k_last)
@@ -187,9 +206,9 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
     fragments.push_back(fragment);
     if (!tile)
       continue;
-    std::int64_t width = divided(std::min({tiles.width, tile->width, 16 / bytes}));
+    std::int64_t width = width_for(tile->width);
     if (tile->registers) { // which collect elements that are loaded one by one, so that stores are vectors
-      std::int64_t stored = std::max(width, divided(4 / bytes));
+      std::int64_t stored = std::max(width, sharing.width(4 / bytes));
       fetch(s, tile->tile, k_outer, operand, threads, stored, stored > 1 && !is_transposed(operand));
       fetch(s, *tile->registers, k_outer, operand, threads, stored, width > 1);
     } else {
@@ -211,14 +230,10 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
   if (ahead)
     s.pipeline(k_step, {{fragments[0], 0, 0}, {fragments[1], 0, 1}, {AB, 1, 2}});
   if (tiles.stages > 1 && !copies.empty()) {
-    bool none = true; // is asynchronous
     for (const TileCopy &copy : copies)
-      if (!copy.registers) {
+      if (copy.async)
         s.async_copy(copy.tile);
-        none = false;
-      }
-    std::int64_t stages = none ? std::min<std::int64_t>(tiles.stages, 3) : tiles.stages;
-    overlap(s, k_outer, copies, {fragments[0], fragments[1], AB}, stages, tiles.late);
+    overlap(s, k_outer, copies, {fragments[0], fragments[1], AB}, tiles.stages, tiles.late);
     if (ahead && tiles.joined)
       s.join_pipelines(k_step);
   }

@@ -76,6 +76,16 @@ std::vector<std::int64_t> stages_that_fit(const Tiles &tiles, DType dtype, const
   return candidates;
 }
 
+using Words = std::vector<std::string>;
+
+/// The candidates, and those for few rows or columns that they do not have yet.
+Words with_narrow(Words candidates, const Words &narrow) {
+  for (const std::string &word : narrow)
+    if (std::ranges::find(candidates, word) == candidates.end())
+      candidates.push_back(word);
+  return candidates;
+}
+
 /// Candidates for the number of blocks that share a tile. Each block has at least two tiles along k.
 std::vector<std::int64_t> parts_of_k(const Shape &shape, std::int64_t depth) {
   std::vector<std::int64_t> candidates = {1, 2, 4, 8, 16, 32, 64};
@@ -87,17 +97,16 @@ std::vector<std::int64_t> parts_of_k(const Shape &shape, std::int64_t depth) {
 
 Schedule chosen(const Shape &shape, DType dtype, const Target &target, Knobs &knobs, bool b_transposed) {
   Tiles tiles;
-  // The candidates are the same for all shapes, and the defaults are for small and for large results.
-  const bool small = is_small(shape);
-  using Words = std::vector<std::string>;
-  tiles.warps = choose_grid(knobs, "warps",
-                            small ? Words{"2x2", "2x4", "4x2", "1x4", "4x4", "1x2", "2x1", "1x1", "4x1"}
-                                  : Words{"2x4", "2x2", "4x2", "1x4", "4x4", "1x2", "2x1", "1x1", "4x1"});
-  tiles.results = choose_grid(
-      knobs, "results",
-      small ? Words{"32x32", "64x32", "64x64", "32x64", "16x32", "16x16", "16x64", "64x128", "128x64"}
-            : Words{"64x64", "64x32", "32x32", "32x64", "64x128", "128x64", "16x64", "16x32", "16x16"});
-  tiles.steps = small ? knobs.choose("steps", {2, 1, 4}) : knobs.choose("steps", {4, 1, 2});
+  bool small = is_small(shape);
+  tiles.warps = choose_grid(
+      knobs, "warps",
+      with_narrow(small ? Words{"2x2", "2x4", "4x2", "1x4", "4x4"} : Words{"2x4", "2x2", "4x2", "1x4", "4x4"},
+                  {"4x1", "1x8", "8x1", "1x2", "2x1", "1x1"}));
+  tiles.results = choose_grid(knobs, "results",
+                              with_narrow(small ? Words{"32x32", "64x32", "64x64", "32x64", "16x32", "16x16"}
+                                                : Words{"64x64", "64x32", "32x32", "32x64", "64x128", "128x64"},
+                                          {"64x128", "128x64", "16x32", "16x64", "32x16", "64x16", "16x16", "64x8", "32x8"}));
+  tiles.steps = small ? knobs.choose("steps", {2, 1, 4, 8}) : knobs.choose("steps", {4, 1, 2, 8});
   tiles.source = knobs.flag("ldmatrix", true) ? Source::ldmatrix : Source::shared;
   tiles.swizzled = knobs.flag("swizzled", true);
   tiles.stages = knobs.choose("stages", stages_that_fit(tiles, dtype, target));

@@ -53,10 +53,10 @@ TEST(Widths, OfRegisterTilesAreRightAtEveryAlignment) {
 }
 
 TEST(Widths, OfMatrixTilesAreRightAtEveryAlignment) {
-  for (const char *rung : {"tensor/tuned", "tensor/nt"})
-    expect_right_at_every_alignment(
-        rung, {DType::f16, DType::i8, DType::tf32},
-        {"stages=2,results=16x16", "stages=4,results=16x16,late=false", "stages=3,results=16x16"});
+  const std::vector<const char *> points = {"stages=2,results=16x16", "stages=4,results=16x16,late=false",
+                                            "stages=3,results=16x16"};
+  expect_right_at_every_alignment("tensor/tuned", {DType::f16, DType::i8}, points);
+  expect_right_at_every_alignment("tensor/nt", {DType::bf16}, points);
 }
 
 std::string text_at(const char *rung, const Shape &shape, DType dtype, const std::string &point) {
