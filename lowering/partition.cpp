@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace nestsmith::kernel {
 
@@ -24,12 +25,26 @@ public:
   /// `separate` counts the parts of a mask, otherwise a mask counts once.
   PartRewriter(Bounds bounds, bool separate) : bounds_(std::move(bounds)), separate_(separate) {}
 
+  /// Conditions on the block that hold in these iterations: results of `conditions_of_blocks`.
+  void assume(std::vector<Expr> conditions, std::set<Var> blocks) {
+    assumed_ = std::move(conditions);
+    blocks_ = std::move(blocks);
+  }
+
   void replace(const Var &var, const Expr &value) { values_[var] = value; }
   /// The number of remaining conditions: guards and masks, or their parts.
   std::int64_t conditions = 0;
   /// Whether a remaining condition depends on the variable.
   bool depends_on(const Var &var) const {
     return std::ranges::any_of(left_, [&](const Expr &condition) { return uses(condition, var); });
+  }
+
+  /// For each remaining condition, one on these indices of the block under which it holds in all iterations.
+  std::vector<Expr> conditions_of_blocks(const std::set<Var> &blocks) const {
+    std::vector<Expr> found;
+    for (const Expr &condition : left_)
+      add_conditions(condition, blocks, found);
+    return found;
   }
 
   /// Null if nothing remains.
@@ -133,7 +148,54 @@ private:
       Expr a = left_of(both->a), b = left_of(both->b);
       return is_true(a) ? b : (is_true(b) ? a : a && b);
     }
-    return proves(condition, bounds_) || proves(expanded(condition), bounds_) ? boolean(true) : condition;
+    bool holds = proves(condition, bounds_) || proves(expanded(condition), bounds_) || is_assumed(condition);
+    return holds ? boolean(true) : condition;
+  }
+
+  bool is_assumed(const Expr &condition) const {
+    if (assumed_.empty())
+      return false;
+    std::vector<Expr> needed;
+    add_conditions(expanded(condition), blocks_, needed);
+    return !needed.empty() &&
+           std::ranges::any_of(assumed_, [&](const Expr &known) { return same(known, needed.front()); });
+  }
+
+  /// Of tile*64 + thread + 32*n < 1000, for example, this is tile*64 < 905, if thread is less than 32 and n
+  /// less than 2. Adds nothing for other conditions.
+  void add_conditions(const Expr &condition, const std::set<Var> &blocks, std::vector<Expr> &found) const {
+    const auto *op = condition.as<Binary>();
+    if (op && op->op == BinaryOp::logical_and) {
+      add_conditions(op->a, blocks, found);
+      return add_conditions(op->b, blocks, found);
+    }
+    if (!op || op->op != BinaryOp::lt || op->a.dtype() != DType::i64)
+      return;
+    Linear of_block, rest = linearize(op->a - op->b, bounds_);
+    auto is_of_block = [&](const Expr &node) {
+      const Var *var = node.as<Var>();
+      return var && blocks.contains(*var);
+    };
+    auto is_of_other = [&](const Expr &node) {
+      const Var *var = node.as<Var>();
+      return (var && !blocks.contains(*var) && !(*var)->size) || node.as<Load>();
+    };
+    bool moves = false;
+    for (const Term &term : rest.terms) {
+      if (any_node(term.digit.base, is_of_other))
+        continue;
+      moves = moves || any_node(term.digit.base, is_of_block);
+      of_block.terms.push_back(term);
+    }
+    std::erase_if(rest.terms, [&](const Term &term) { return !any_node(term.digit.base, is_of_other); });
+    bool mixed = std::ranges::any_of(rest.terms,
+                                     [&](const Term &term) { return any_node(term.digit.base, is_of_block); });
+    auto range = range_of(to_expr(rest), bounds_);
+    if (!moves || mixed || !range)
+      return;
+    Expr needed = to_expr(of_block) < Expr(-range->high);
+    if (std::ranges::none_of(found, [&](const Expr &other) { return same(other, needed); }))
+      found.push_back(needed);
   }
 
   /// Substitutes the definitions of declared variables. Comparisons with sizes need this, because the intervals
@@ -167,6 +229,8 @@ private:
   bool separate_;
   std::map<Var, Expr> values_, definitions_;
   std::vector<Expr> left_; ///< the remaining conditions
+  std::vector<Expr> assumed_;
+  std::set<Var> blocks_;
 };
 
 class Partitioner {
@@ -410,9 +474,31 @@ private:
     PartRewriter fast = inside(axes), slow(bounds_, masks_);
     Stmt full = fast.rewrite(body), edge = slow.rewrite(body);
     if (fast.conditions == slow.conditions)
-      return body;
+      return split_tiles(body, slow, edge, loops);
     return make(If{condition, full, edge, {tiles ? Purpose::Kind::full_tiles : Purpose::Kind::no_edge}},
                 joined(loops));
+  }
+
+  /// The same if the last block is not the only one with a partial tile, because the index of the block counts
+  /// rows and columns of tiles: the condition is that the tile ends inside.
+  Stmt split_tiles(const Stmt &body, const PartRewriter &slow, const Stmt &edge,
+                   const std::vector<Origin> &loops) const {
+    std::set<Var> blocks;
+    for (const ThreadIndex &index : kernel_.indices)
+      if (!is_thread(index.axis))
+        blocks.insert(index.var);
+    std::vector<Expr> inside = slow.conditions_of_blocks(blocks);
+    if (inside.empty())
+      return body;
+    PartRewriter fast(bounds_, masks_);
+    fast.assume(inside, blocks);
+    Stmt full = fast.rewrite(body);
+    if (fast.conditions == slow.conditions)
+      return body;
+    Expr condition = inside.front();
+    for (std::size_t n = 1; n < inside.size(); ++n)
+      condition = condition && inside[n];
+    return make(If{condition, full, edge, {Purpose::Kind::full_tiles}}, joined(loops));
   }
 
   Kernel &kernel_;

@@ -185,6 +185,29 @@ TEST(Partition, OfABlockAxisAsksOnceForTheWholeBlock) {
   EXPECT_TRUE(contains(text.substr(edge), "if i < 7 and j < 10:  # tail of i, j")) << text;
 }
 
+/// The index of the block counts rows and columns of tiles, so other blocks than the last one have partial
+/// tiles.
+TEST(Partition, OfFusedTilesAsksWhetherTheTileEndsInside) {
+  for (auto [m, n] : {std::pair{7, 10}, {8, 10}, {7, 12}, {13, 5}}) {
+    Workload w("twice");
+    Tensor x = w.placeholder("X", {m, n});
+    Schedule s(w.output({w.compute("Y", {m, n}, {"i", "j"}, [&](Expr i, Expr j) { return x(i, j) * 2; })}));
+    auto [i_outer, j_outer, i_inner, j_inner] = s.tile(s.loop("i"), s.loop("j"), {4, 4});
+    Loop tiles = s.fuse(i_outer, j_outer);
+    s.bind(tiles, Axis::block_x);
+    s.bind(s.fuse(i_inner, j_inner), Axis::thread_x);
+    s.partition(tiles);
+    std::string text = kernel::print(lower(s));
+    std::int64_t columns = (n + 3) / 4;
+    EXPECT_EQ(contains(text, fmt::format("//{}*4 < {}", columns, m - 3)), m % 4 != 0) << text;
+    EXPECT_EQ(contains(text, fmt::format("%{}*4 < {}", columns, n - 3)), n % 4 != 0) << text;
+    std::size_t edge = text.find("\n  else:");
+    ASSERT_NE(edge, std::string::npos) << text;
+    EXPECT_FALSE(contains(text.substr(0, edge), "# tail of")) << text;
+    EXPECT_TRUE(contains(text.substr(edge), "# tail of")) << text;
+  }
+}
+
 /// A search finds the full tiles. Its time does not grow with the extent.
 TEST(Partition, FindsTheFullTilesOfALargeExtent) {
   for (std::int64_t tiles : {std::int64_t{5}, std::int64_t{6}, std::int64_t{7}, std::int64_t{1} << 21,
