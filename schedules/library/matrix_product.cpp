@@ -140,6 +140,8 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
   const std::int64_t group = whole_group(s, c.i, tiles.tile(0), tiles.group);
   BlockRef AB = c.sum;                       // what the warps multiply,
   std::vector<BlockRef> written = c.results; // and what they write
+  const bool whole_rows = is_multiple(s, c.i, tiles.tile(0) * tiles.group),
+             whole_columns = is_multiple(s, c.j, tiles.tile(1));
   auto layout = [&](const std::string &text) { return c.batch ? with_batch(text) : text; };
   auto [i_block, i_warp, i_tile, i_inside] = s.split(c.i, {infer, tiles.warps[0], tiles.results[0] / 16, 16});
   auto [j_block, j_warp, j_tile, j_inside] = s.split(c.j, {infer, tiles.warps[1], tiles.results[1] / 8, 8});
@@ -247,6 +249,8 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
     add_parts_apart(s, c, part, partial, stored);
   else if (split)
     add_parts(s, c, grid.back(), part, threads, tiles.tile(1), partial, stored);
+  if (tiles.edges)
+    partition_edges(s, grid, whole_rows, whole_columns);
   if (tiles.blocks > 0)
     s.launch_bounds(tiles.blocks);
   std::vector<BlockRef> tiles_of_k;

@@ -72,6 +72,14 @@ std::int64_t whole_group(const Schedule &s, Loop rows, std::int64_t tile, std::i
   return group;
 }
 
+void partition_edges(Schedule &s, const std::vector<Loop> &grid, bool whole_rows, bool whole_columns) {
+  bool one_loop = grid.size() == 1;
+  if (!whole_rows || (one_loop && !whole_columns))
+    s.partition(grid.front());
+  if (!one_loop && !whole_columns)
+    s.partition(grid.back());
+}
+
 bool is_multiple(const Schedule &s, Loop loop, std::int64_t n) {
   return nestsmith::is_multiple(extent_of(s, loop), n, {});
 }

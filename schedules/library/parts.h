@@ -35,6 +35,10 @@ std::int64_t whole_group(const Schedule &s, Loop rows, std::int64_t tile, std::i
 /// Each thread stores its elements of the result, which it has below `thread`, `width` at a time.
 void store_result(Schedule &s, BlockRef result, Loop thread, std::int64_t width);
 
+/// Gives the tiles at the edges code of their own, if there are any: the others have no guards. `grid` is the
+/// result of `bind_grid`.
+void partition_edges(Schedule &s, const std::vector<Loop> &grid, bool whole_rows, bool whole_columns);
+
 /// Whether the extent of the loop is a multiple of `n` for all sizes.
 bool is_multiple(const Schedule &s, Loop loop, std::int64_t n);
 

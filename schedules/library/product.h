@@ -77,6 +77,7 @@ struct MatrixTiles {
   bool joined = false;    ///< and the operands of the first step of the next tile; needs `ahead` and stages
   bool late = false;      ///< starts the copies after the multiplications, or before those of the last step
   bool snake = false;     ///< every second row of instructions in reverse: it starts with the last operand of B
+  bool edges = false;     ///< tiles at the edges of the result get code of their own: the others have no guards
   std::int64_t group = 1; ///< consecutive blocks compute a column of this many tiles
   std::int64_t split_k = 1; ///< blocks that share a tile, each with a part of k
   bool two_kernels =

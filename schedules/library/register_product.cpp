@@ -154,11 +154,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles) 
     add_parts(s, c, grid.back(), part, tiles.threads(), tiles.tile(1), partial, stored);
   if (last_k)
     s.partition(k_outer);
-  bool one_loop = grid.size() == 1;
-  if (!whole_rows || (one_loop && !whole_columns))
-    s.partition(grid.front());
-  if (!one_loop && !whole_columns)
-    s.partition(grid.back());
+  partition_edges(s, grid, whole_rows, whole_columns);
   if (blocks > 0)
     s.launch_bounds(blocks);
   return {c.sum, c.results, tiles_of_k, grid, thread, k_outer, k_inner};

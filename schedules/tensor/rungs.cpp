@@ -95,18 +95,29 @@ std::vector<std::int64_t> parts_of_k(const Shape &shape, std::int64_t depth) {
   return candidates;
 }
 
+/// Whether rows of A or B allow no vectors of 4 bytes, which are the shortest.
+bool has_single_elements(const Shape &shape, DType dtype, bool b_transposed) {
+  std::int64_t fewest = 4 / byte_size(dtype);
+  return shape.size() == 3 &&
+         (!shape.is_multiple(2, fewest) || (!b_transposed && !shape.is_multiple(1, fewest)));
+}
+
 Schedule chosen(const Shape &shape, DType dtype, const Target &target, Knobs &knobs, bool b_transposed) {
   Tiles tiles;
-  bool small = is_small(shape);
+  bool small = is_small(shape), narrow = (b_transposed ? variant_nt : variant)(shape, dtype).has_value();
+  // Elements that are loaded one by one wait in a register each. So larger tiles would be spilled.
+  bool single = !small && has_single_elements(shape, dtype, b_transposed);
   tiles.warps = choose_grid(
       knobs, "warps",
       with_narrow(small ? Words{"2x2", "2x4", "4x2", "1x4", "4x4"} : Words{"2x4", "2x2", "4x2", "1x4", "4x4"},
                   {"4x1", "1x8", "8x1", "1x2", "2x1", "1x1"}));
-  tiles.results = choose_grid(knobs, "results",
-                              with_narrow(small ? Words{"32x32", "64x32", "64x64", "32x64", "16x32", "16x16"}
-                                                : Words{"64x64", "64x32", "32x32", "32x64", "64x128", "128x64"},
-                                          {"64x128", "128x64", "16x32", "16x64", "32x16", "64x16", "16x16", "64x8", "32x8"}));
-  tiles.steps = small ? knobs.choose("steps", {2, 1, 4, 8}) : knobs.choose("steps", {4, 1, 2, 8});
+  tiles.results =
+      choose_grid(knobs, "results",
+                  with_narrow(small    ? Words{"32x32", "64x32", "64x64", "32x64", "16x32", "16x16"}
+                              : single ? Words{"64x32", "64x64", "32x32", "32x64", "64x128", "128x64"}
+                                       : Words{"64x64", "64x32", "32x32", "32x64", "64x128", "128x64"},
+                              {"64x128", "128x64", "16x32", "16x64", "32x16", "64x16", "16x16", "64x8", "32x8"}));
+  tiles.steps = small || single ? knobs.choose("steps", {2, 1, 4, 8}) : knobs.choose("steps", {4, 1, 2, 8});
   tiles.source = knobs.flag("ldmatrix", true) ? Source::ldmatrix : Source::shared;
   tiles.swizzled = knobs.flag("swizzled", true);
   tiles.stages = knobs.choose("stages", stages_that_fit(tiles, dtype, target));
@@ -115,6 +126,9 @@ Schedule chosen(const Shape &shape, DType dtype, const Target &target, Knobs &kn
   tiles.late = tiles.stages > 1 && knobs.flag("late", true);
   tiles.snake = knobs.flag("snake", true);
   tiles.group = rows_of_tiles(shape, tiles, knobs.choose("group", {8, 1, 4, 16}));
+  if (shape.size() == 3 &&
+      (!shape.is_multiple(0, tiles.tile(0) * tiles.group) || !shape.is_multiple(1, tiles.tile(1))))
+    tiles.edges = knobs.flag("edges", narrow);
   tiles.blocks = knobs.choose("blocks", {0, 1, 2, 3});
   if (std::vector<std::int64_t> parts = parts_of_k(shape, tiles.steps * instruction_for(dtype).k());
       parts.size() > 1)

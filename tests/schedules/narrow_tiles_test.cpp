@@ -45,6 +45,21 @@ TEST(NarrowTiles, OfRegistersAreReachedByKnobs) {
                  {"warps=2x1,results=16x4,lanes=8x4,bk=8", {257, 3, 20}, 64, 2}});      // 256x16
 }
 
+TEST(EdgeTiles, OfMatrixUnitsHaveCodeOfTheirOwn) {
+  for (const char *point :
+       {"warps=1x1,results=16x16,edges=true,group=1", "warps=1x2,results=32x8,edges=true,group=4",
+        "warps=1x1,results=16x16,edges=true,split_k=2,steps=1"})
+    for (const Shape &shape : {Shape{50, 70, 67}, Shape{48, 70, 66}, Shape{49, 64, 64}}) {
+      Knobs knobs(parse_knobs(point));
+      Schedule schedule = test::rung("tensor/tuned").build(shape, DType::f16, Target{}, knobs);
+      kernel::Plan plan = lower(schedule);
+      EXPECT_NE(kernel::print(plan).find("# all tiles are full"), std::string::npos) << point;
+      SimExecutor simulator;
+      CheckResult result = check(schedule, plan, simulator);
+      EXPECT_TRUE(result.passed) << point << "\n" << test::all_messages(result);
+    }
+}
+
 TEST(NarrowTiles, OfMatrixUnitsAreReachedByKnobs) {
   expect_narrow("tensor/tuned", DType::f16,
                 {{"warps=1x4,results=16x32,steps=4", {16, 136, 72}, 128, 2}, // 16x128
