@@ -182,13 +182,16 @@ private:
     }
   }
 
-  /// Whether the access touches every element of the tile of all accesses. False if the access is guarded and
-  /// its box covers a whole dimension of the buffer, because the guard may exclude some elements.
+  /// Whether the access, a store, touches every element of the tile of all accesses. False if its index in a
+  /// dimension is guarded and its box covers the whole dimension of the buffer, because the guard may exclude
+  /// some elements.
   bool touches_tile(const PlacedAccess &access) const {
-    const auto &iters = access.user->block->iters;
-    bool guarded = std::any_of(iters.begin(), iters.end(), [](const IterVar &iter) { return iter.guarded; });
+    const Block &block = *access.user->block;
     for (std::size_t d = 0; d < access.touched.size(); ++d) {
       const Span &part = access.touched[d], &all = tile_[d];
+      bool guarded = std::ranges::any_of(block.iters, [&](const IterVar &iter) {
+        return iter.guarded && uses(block.body.indices[d], iter.var);
+      });
       bool whole = guarded && as_int(part.min) == 0 && same(part.extent, result_.buffer->shape[d]);
       if (whole || as_int(simplify(part.min - all.min, bounds_)) != 0 || !same(part.extent, all.extent) ||
           part.runs != all.runs)

@@ -140,7 +140,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
   const std::int64_t group = whole_group(s, c.i, tiles.tile(0), tiles.group);
   BlockRef AB = c.sum;                       // what the warps multiply,
   std::vector<BlockRef> written = c.results; // and what they write
-  const bool whole_rows = is_multiple(s, c.i, tiles.tile(0) * tiles.group),
+  const bool whole_rows = is_multiple(s, c.i, tiles.tile(0) * group),
              whole_columns = is_multiple(s, c.j, tiles.tile(1));
   auto layout = [&](const std::string &text) { return c.batch ? with_batch(text) : text; };
   auto [i_block, i_warp, i_tile, i_inside] = s.split(c.i, {infer, tiles.warps[0], tiles.results[0] / 16, 16});
@@ -174,6 +174,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
   auto warp = s.fuse(i_warp, j_warp);
   for (const BlockRef &result : written)
     s.reverse_compute_at(result, warp);
+  const Edges edges = edges_of(s, i_block, j_block, group, whole_rows, whole_columns);
   auto grid = bind_grid(s, c.batch, i_block, j_block, group, split);
   s.bind(warp, Axis::warp);
 
@@ -250,7 +251,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
   else if (split)
     add_parts(s, c, grid.back(), part, threads, tiles.tile(1), partial, stored);
   if (tiles.edges)
-    partition_edges(s, grid, whole_rows, whole_columns);
+    partition_edges(s, grid, edges);
   if (tiles.blocks > 0)
     s.launch_bounds(tiles.blocks);
   std::vector<BlockRef> tiles_of_k;

@@ -72,11 +72,18 @@ std::int64_t whole_group(const Schedule &s, Loop rows, std::int64_t tile, std::i
   return group;
 }
 
-void partition_edges(Schedule &s, const std::vector<Loop> &grid, bool whole_rows, bool whole_columns) {
+Edges edges_of(const Schedule &s, Loop i_block, Loop j_block, std::int64_t group, bool whole_rows,
+               bool whole_columns) {
+  auto many = [&](Loop tiles) { return as_int(extent_of(s, tiles)) != 1; };
+  return {!whole_rows, !whole_columns, !whole_rows && (group > 1 || many(i_block)),
+          !whole_columns && many(j_block)};
+}
+
+void partition_edges(Schedule &s, const std::vector<Loop> &grid, const Edges &edges) {
   bool one_loop = grid.size() == 1;
-  if (!whole_rows || (one_loop && !whole_columns))
+  if (one_loop ? edges.other_rows || edges.other_columns : edges.rows)
     s.partition(grid.front());
-  if (!one_loop && !whole_columns)
+  if (!one_loop && edges.columns)
     s.partition(grid.back());
 }
 

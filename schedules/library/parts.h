@@ -35,9 +35,17 @@ std::int64_t whole_group(const Schedule &s, Loop rows, std::int64_t tile, std::i
 /// Each thread stores its elements of the result, which it has below `thread`, `width` at a time.
 void store_result(Schedule &s, BlockRef result, Loop thread, std::int64_t width);
 
+/// The tiles at the edges of a result.
+struct Edges {
+  bool rows, columns;             ///< the last tile of rows, or of columns, is a partial one
+  bool other_rows, other_columns; ///< and there are others, if the loops over the tiles are fused
+};
+/// Those of the loops over tiles, before `bind_grid`.
+Edges edges_of(const Schedule &s, Loop i_block, Loop j_block, std::int64_t group, bool whole_rows,
+               bool whole_columns);
 /// Gives the tiles at the edges code of their own, if there are any: the others have no guards. `grid` is the
 /// result of `bind_grid`.
-void partition_edges(Schedule &s, const std::vector<Loop> &grid, bool whole_rows, bool whole_columns);
+void partition_edges(Schedule &s, const std::vector<Loop> &grid, const Edges &edges);
 
 /// Whether the extent of the loop is a multiple of `n` for all sizes.
 bool is_multiple(const Schedule &s, Loop loop, std::int64_t n);

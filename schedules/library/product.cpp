@@ -91,7 +91,7 @@ constexpr Candidate register_candidates[] = {{{2, 2}, {8, 8}, 0.98}, {{4, 2}, {8
 MatrixTiles matrix_tiles(const std::optional<Extents> &extents, const Target &target) {
   Candidate best = best_of(matrix_candidates, {1, 1}, extents);
   MatrixTiles tiles{.warps = best.warps, .results = best.results, .steps = 2};
-  tiles.ahead = tiles.joined = tiles.late = tiles.snake = true;
+  tiles.ahead = tiles.joined = tiles.late = tiles.snake = tiles.edges = true;
   tiles.stages = target.arch.has(Feature::cp_async) ? 3 : 1;
   return tiles;
 }

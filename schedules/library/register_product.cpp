@@ -98,6 +98,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles) 
     thread = s.fuse(thread, loop);
   for (const BlockRef &result : written)
     s.reverse_compute_at(result, thread);
+  const Edges edges = edges_of(s, i_block, j_block, group, whole_rows, whole_columns);
   auto grid = bind_grid(s, c.batch, i_block, j_block, group, split_k > 1);
   s.bind(thread, Axis::thread_x);
   std::vector<BlockRef> copies, tiles_of_k;
@@ -154,7 +155,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles) 
     add_parts(s, c, grid.back(), part, tiles.threads(), tiles.tile(1), partial, stored);
   if (last_k)
     s.partition(k_outer);
-  partition_edges(s, grid, whole_rows, whole_columns);
+  partition_edges(s, grid, edges);
   if (blocks > 0)
     s.launch_bounds(blocks);
   return {c.sum, c.results, tiles_of_k, grid, thread, k_outer, k_inner};

@@ -127,7 +127,7 @@ Schedule chosen(const Shape &shape, DType dtype, const Target &target, Knobs &kn
   tiles.snake = knobs.flag("snake", true);
   tiles.group = rows_of_tiles(shape, tiles, knobs.choose("group", {8, 1, 4, 16}));
   if (shape.size() == 3 &&
-      (!shape.is_multiple(0, tiles.tile(0) * tiles.group) || !shape.is_multiple(1, tiles.tile(1))))
+      (!shape.is_multiple(0, tiles.tile(0)) || !shape.is_multiple(1, tiles.tile(1))))
     tiles.edges = knobs.flag("edges", narrow);
   tiles.blocks = knobs.choose("blocks", {0, 1, 2, 3});
   if (std::vector<std::int64_t> parts = parts_of_k(shape, tiles.steps * instruction_for(dtype).k());
@@ -142,8 +142,8 @@ Schedule chosen(const Shape &shape, DType dtype, const Target &target, Knobs &kn
 std::vector<std::string> points_of_tuned() {
   std::vector<std::string> points;
   auto add = [&](const char *warps, const char *results, int steps, int stages, int blocks) {
-    points.push_back(
-        fmt::format("warps={},results={},steps={},stages={},blocks={}", warps, results, steps, stages, blocks));
+    points.push_back(fmt::format("warps={},results={},steps={},stages={},blocks={},edges=true", warps, results,
+                                 steps, stages, blocks));
   };
   for (const char *warps : {"2x4", "4x2", "2x2", "1x4"})
     add(warps, "64x64", 2, 3, 0);

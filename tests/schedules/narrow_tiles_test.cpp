@@ -1,6 +1,7 @@
 /// Tests tiles for few rows or columns, which the knobs of the products reach.
 
 #include "lowering/lower.h"
+#include "schedules/workloads.h"
 #include "tests/dsl/support.h"
 #include "tests/runtime/check/right.h"
 #include "tests/schedules/rung.h"
@@ -43,6 +44,17 @@ TEST(NarrowTiles, OfRegistersAreReachedByKnobs) {
                  {"warps=1x2,results=4x4,lanes=2x16", {8, 130, 33}, 64, 2},             // 8x128
                  {"warps=4x1,results=4x4,lanes=8x4", {129, 16, 33}, 128, 2},            // 128x16
                  {"warps=2x1,results=16x4,lanes=8x4,bk=8", {257, 3, 20}, 64, 2}});      // 256x16
+}
+
+TEST(EdgeTiles, MayBeTheOnlyOnesOfTheirSide) {
+  for (const Shape &shape : {Shape{64, 100, 20}, Shape{128, 20, 20}, Shape{33, 128, 20}, Shape{5, 6, 20}})
+    for (const char *point : {"warps=1x2,results=8x8,group=4", "warps=1x2,results=8x8"}) {
+      Knobs knobs(parse_knobs(point));
+      Schedule schedule = test::rung("fast/gemm").build(shape, DType::u32, Target{}, knobs);
+      SimExecutor simulator;
+      CheckResult result = check(schedule, lower(schedule), simulator);
+      EXPECT_TRUE(result.passed) << to_string(shape) << point << "\n" << test::all_messages(result);
+    }
 }
 
 TEST(EdgeTiles, OfMatrixUnitsHaveCodeOfTheirOwn) {

@@ -127,10 +127,10 @@ void TableMaker::add_candidates() {
   for (const std::string &text : choice_.kernels.points) {
     Candidate candidate;
     candidate.knobs = parse_knobs(text);
-    // The values of the other knobs, at a size that has all of them.
+    // The values of the other knobs, at a size that has all of them: with partial tiles.
     Knobs knobs(candidate.knobs);
     try {
-      schedule_at(choice_, {4096, 4096, 4096}, dtype_, target_of(gpu_.gpu), knobs);
+      schedule_at(choice_, {4095, 4080, 4096}, dtype_, target_of(gpu_.gpu), knobs);
       knobs.refuse_unknown();
       candidate.knobs = knobs.chosen();
       candidate.knobs.erase(choice_.kernels.parts);
