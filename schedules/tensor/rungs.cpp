@@ -111,12 +111,12 @@ Schedule chosen(const Shape &shape, DType dtype, const Target &target, Knobs &kn
       knobs, "warps",
       with_narrow(small ? Words{"2x2", "2x4", "4x2", "1x4", "4x4"} : Words{"2x4", "2x2", "4x2", "1x4", "4x4"},
                   {"4x1", "1x8", "8x1", "1x2", "2x1", "1x1"}));
-  tiles.results =
-      choose_grid(knobs, "results",
-                  with_narrow(small    ? Words{"32x32", "64x32", "64x64", "32x64", "16x32", "16x16"}
-                              : single ? Words{"64x32", "64x64", "32x32", "32x64", "64x128", "128x64"}
-                                       : Words{"64x64", "64x32", "32x32", "32x64", "64x128", "128x64"},
-                              {"64x128", "128x64", "16x32", "16x64", "32x16", "64x16", "16x16", "64x8", "32x8"}));
+  tiles.results = choose_grid(
+      knobs, "results",
+      with_narrow(small    ? Words{"32x32", "64x32", "64x64", "32x64", "16x32", "16x16"}
+                  : single ? Words{"64x32", "64x64", "32x32", "32x64", "64x128", "128x64"}
+                           : Words{"64x64", "64x32", "32x32", "32x64", "64x128", "128x64"},
+                  {"64x128", "128x64", "16x32", "16x64", "32x16", "64x16", "16x16", "64x8", "32x8"}));
   tiles.steps = small || single ? knobs.choose("steps", {2, 1, 4, 8}) : knobs.choose("steps", {4, 1, 2, 8});
   tiles.source = knobs.flag("ldmatrix", true) ? Source::ldmatrix : Source::shared;
   tiles.swizzled = knobs.flag("swizzled", true);
@@ -126,8 +126,7 @@ Schedule chosen(const Shape &shape, DType dtype, const Target &target, Knobs &kn
   tiles.late = tiles.stages > 1 && knobs.flag("late", true);
   tiles.snake = knobs.flag("snake", true);
   tiles.group = rows_of_tiles(shape, tiles, knobs.choose("group", {8, 1, 4, 16}));
-  if (shape.size() == 3 &&
-      (!shape.is_multiple(0, tiles.tile(0)) || !shape.is_multiple(1, tiles.tile(1))))
+  if (shape.size() == 3 && (!shape.is_multiple(0, tiles.tile(0)) || !shape.is_multiple(1, tiles.tile(1))))
     tiles.edges = knobs.flag("edges", narrow);
   tiles.blocks = knobs.choose("blocks", {0, 1, 2, 3});
   if (std::vector<std::int64_t> parts = parts_of_k(shape, tiles.steps * instruction_for(dtype).k());
@@ -145,22 +144,20 @@ std::vector<std::string> points_of_tuned() {
     points.push_back(fmt::format("warps={},results={},steps={},stages={},blocks={},edges=true", warps, results,
                                  steps, stages, blocks));
   };
-  for (const char *warps : {"2x4", "4x2", "2x2", "1x4"})
+  for (const char *warps : {"2x4", "4x2", "2x2"})
     add(warps, "64x64", 2, 3, 0);
-  for (const char *warps : {"2x4", "2x2"})
-    add(warps, "64x64", 4, 3, 0);
-  for (const char *warps : {"2x4", "2x2", "1x4", "4x4"})
+  for (const char *warps : {"2x4", "2x2", "1x4"})
     add(warps, "64x32", 4, 3, 0);
-  for (const char *warps : {"4x2", "2x2", "4x1"})
-    add(warps, "32x64", 4, 3, 0);
-  for (const char *warps : {"4x4", "4x2", "2x4", "2x2", "1x2"})
+  add("2x2", "32x64", 4, 3, 0);
+  for (const char *warps : {"4x4", "4x2", "2x2"})
     add(warps, "32x32", 4, 3, 0);
   for (const char *warps : {"2x2", "2x4"})
     add(warps, "64x32", 2, 4, 0);
-  for (const char *warps : {"1x2", "2x1", "2x2", "1x4", "4x1"})
-    for (const char *results : {"16x32", "16x64"})
-      add(warps, results, 4, 4, 0);
-  for (const char *warps : {"2x2", "1x4", "4x1"})
+  for (const char *warps : {"2x1", "2x2", "4x1"})
+    add(warps, "16x64", 4, 4, 0);
+  for (const char *warps : {"2x2", "4x1"})
+    add(warps, "16x32", 4, 4, 0);
+  for (const char *warps : {"1x4", "4x1"})
     add(warps, "16x16", 4, 4, 0);
   return points;
 }
