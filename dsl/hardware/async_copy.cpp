@@ -122,6 +122,12 @@ std::optional<std::string> async_obligation(Placements &filled, const Block &blo
   if (auto message = narrow_pieces(filled, block))
     return message;
   const Program &program = filled.program();
+  const Buffer &tile = block.body.buffer;
+  if (std::ranges::none_of(blocks_of(program.body), [&](const Block *other) { return reads(*other, tile); }))
+    return fmt::format(
+        "no block in the nest of {} reads {}, so the kernel never waits for its asynchronous copies; "
+        "move a reader into the nest, or leave the copy synchronous",
+        block.id->name, tile->name);
   Path path = path_to(program.body, block.id);
   for (std::size_t n = 0; n < path.size(); ++n) {
     const auto *loop = as<For>(path[n]);

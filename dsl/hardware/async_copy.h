@@ -31,6 +31,7 @@ std::optional<AsyncBreach> async_breach(const Block &block);
 /// the actual and the expected value, and the remedy:
 ///   - The block satisfies `async_breach`.
 ///   - A copy has 4, 8 or 16 bytes.
+///   - A block of the nest reads the tile, because the kernel waits for the copies before the first read.
 ///   - The nests below a pipelined loop with asynchronous copies contain no other asynchronous copies, because
 ///     a wait for these would also wait for the copies of the pipeline.
 ///   - If the loop is pipelined, each reader of the tile is below it, and no block below it writes the source.

@@ -205,6 +205,17 @@ TEST(AsyncCopyOwes, ReadersInThePipeline) {
       << owed(s);
 }
 
+/// After share_cache, C reads A again, so nothing waits for the copies.
+TEST(AsyncCopyOwes, AReader) {
+  Schedule s(test::product(3, 5, 4));
+  BlockRef C = s.block("C"), A_shared = s.cache_read(C, "A", Scope::shared);
+  s.share_cache(C, A_shared);
+  EXPECT_EQ(owed(s), "");
+  s.async_copy(A_shared);
+  EXPECT_EQ(owed(s), "no block in the nest of A_shared reads A_shared, so the kernel never waits for its "
+                     "asynchronous copies; move a reader into the nest, or leave the copy synchronous\n");
+}
+
 TEST(AsyncCopyOwes, ASourceThatNobodyWrites) {
   Workload w("in_place");
   Tensor x = w.inout("X", {8}, DType::u32);

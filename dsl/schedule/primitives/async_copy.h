@@ -20,9 +20,10 @@ namespace nestsmith::primitives {
 /// Requires [async_copy.copy]: the block stores one load from global memory, without a conversion.
 /// Requires [async_copy.fill]: a load with a mask gives 0 where the mask is false.
 /// Ensures: the sequential meaning and every result of the kernel are unchanged. Obligations: the block is
-///   still such a copy. Each copy has 4, 8 or 16 bytes: elements of 1 or 2 bytes need `vectorize`. Below a
-///   pipelined loop with asynchronous copies, there are no asynchronous copies of inner loops, each reader of
-///   the tile is below the loop and has a later stage, and no block writes the source.
+///   still such a copy. Each copy has 4, 8 or 16 bytes: elements of 1 or 2 bytes need `vectorize`. A block
+///   of the nest reads the tile. Below a pipelined loop with asynchronous copies, there are no asynchronous
+///   copies of inner loops, each reader of the tile is below the loop and has a later stage, and no block
+///   writes the source.
 extern const Primitive async_copy;
 
 } // namespace nestsmith::primitives
