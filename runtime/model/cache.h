@@ -10,7 +10,7 @@ class Cache {
 public:
   explicit Cache(std::int64_t bytes)
       : sets_((static_cast<std::uint64_t>(bytes) / 128 + most_ways - 1) / most_ways),
-        ways_(sets_ == 0 ? 0 : static_cast<std::uint64_t>(bytes) / 128 / sets_), lines_(sets_ * ways_) {}
+        ways_(sets_ == 0 ? 0 : static_cast<std::uint64_t>(bytes) / 128 / sets_) {}
 
   /// Looks up sectors of a line (a mask with one bit per sector) and fills the sectors that are missing.
   /// Returns the mask of the sectors that hit.
@@ -46,6 +46,8 @@ private:
   Line *find(std::uint64_t number) {
     if (ways_ == 0)
       return nullptr;
+    if (lines_.empty()) // on the first use, because a small kernel uses few of a GPU's caches
+      lines_.resize(sets_ * ways_);
     // Hash the number: lines whose distance is a power of two must not share a set.
     Line *set = lines_.data() + (number * 0x9E3779B97F4A7C15u >> 20) % sets_ * ways_;
     Line *oldest = set;

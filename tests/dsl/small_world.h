@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstring>
 #include <functional>
+#include <random>
 #include <set>
 #include <string>
 #include <unistd.h>
@@ -166,20 +167,39 @@ inline bool apply(Schedule &schedule, const Directive &move) {
   }
 }
 
-/// All schedules that up to `depth` directives make, one for each program that differs in print. `f` sees each
-/// once. Of those that the last directive is added to, each `stride`-th is taken. Gives how many sequences of
-/// directives were tried: those that end in a program that was there before stand for all that follow.
-inline std::size_t for_each_schedule(const Program &program, std::size_t depth,
-                                     const std::function<void(const Schedule &)> &f, std::size_t stride = 1) {
+/// A fixed random sample: `take()` is true for about one call in `one_in`.
+class Sample {
+public:
+  explicit Sample(std::size_t one_in = 1) : one_in_(one_in) {}
+  bool take() { return one_in_ == 1 || random_() % one_in_ == 0; }
+
+private:
+  std::size_t one_in_;
+  std::minstd_rand random_{1};
+};
+
+/// How many sequences of directives there are, and how many of them were tried.
+struct Sequences {
+  std::size_t tried = 0, all = 0;
+};
+
+/// Makes schedules of up to `depth` directives, and calls `f` once for each program that differs in print. All
+/// sequences of fewer than `depth` directives are tried, and of those of `depth` directives the sample. A
+/// sequence that ends in a program that was there before stands for all that follow.
+inline Sequences for_each_schedule(const Program &program, std::size_t depth,
+                                   const std::function<void(const Schedule &)> &f, Sample sample = Sample()) {
   std::set<std::string> seen;
   std::vector<Schedule> level{Schedule(program)};
-  std::size_t tried = 0;
+  Sequences sequences;
   for (std::size_t n = 0; n < depth; ++n) {
     std::vector<Schedule> next;
-    for (std::size_t at = 0; at < level.size(); at += n + 1 < depth || n == 0 ? 1 : stride)
-      for (const Directive &move : moves_of(level[at])) {
-        Schedule moved = level[at];
-        ++tried;
+    for (const Schedule &schedule : level)
+      for (const Directive &move : moves_of(schedule)) {
+        ++sequences.all;
+        if (n > 0 && n + 1 == depth && !sample.take())
+          continue;
+        ++sequences.tried;
+        Schedule moved = schedule;
         if (!apply(moved, move) || !seen.insert(print(moved.program())).second)
           continue;
         f(moved);
@@ -188,7 +208,7 @@ inline std::size_t for_each_schedule(const Program &program, std::size_t depth,
       }
     level = std::move(next);
   }
-  return tried;
+  return sequences;
 }
 
 } // namespace nestsmith::test

@@ -7,10 +7,10 @@
 
 namespace nestsmith::fuzz {
 
-SmallWorld try_small_world(std::size_t directives, std::size_t stride) {
+SmallWorld try_small_world(std::size_t directives, std::size_t one_in) {
   SmallWorld world;
   const Shape shape{3, 5, 4};
-  world.sequences = test::for_each_schedule(
+  test::Sequences sequences = test::for_each_schedule(
       test::product(shape[0], shape[1], shape[2]), directives,
       [&](const Schedule &schedule) {
         ++world.programs;
@@ -22,7 +22,9 @@ SmallWorld try_small_world(std::size_t directives, std::size_t stride) {
           world.faults.push_back(
               fmt::format("{}: {}\n{}", name(verdict.kind), verdict.message, test::trace_text(schedule)));
       },
-      stride);
+      test::Sample(one_in));
+  world.sequences = sequences.tried;
+  world.all_sequences = sequences.all;
   return world;
 }
 

@@ -10,6 +10,7 @@
 namespace nestsmith::fuzz {
 
 struct SmallWorld {
+  std::size_t all_sequences = 0;
   std::size_t sequences = 0; ///< sequences tried
   std::size_t programs = 0;  ///< different programs that they gave
   std::size_t exact = 0;     ///< programs whose kernel gives the exact result without a diagnostic
@@ -17,7 +18,7 @@ struct SmallWorld {
   std::vector<std::string> faults;
 };
 
-/// Appends the last directive to each `stride`-th schedule only.
-SmallWorld try_small_world(std::size_t directives, std::size_t stride);
+/// Of the longest sequences, tries a random one in `one_in` only. The sample is the same in each run.
+SmallWorld try_small_world(std::size_t directives, std::size_t one_in);
 
 } // namespace nestsmith::fuzz

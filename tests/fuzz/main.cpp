@@ -29,7 +29,7 @@ const std::vector<cli::Option> options = {
     {"save", "FOLDER", "write the trace of each failure there"},
     {"show", "", "print the schedule of the seed and its verdict"},
     {"exhaustive", "N", "all sequences of N directives on a product of 3 x 5 x 4"},
-    {"stride", "N", "of the sequences to be made longer last, each Nth (1)"},
+    {"sample", "N", "of the longest sequences, a random one in N, the same in each run (1: all)"},
     {"mutate-traces", "", "instead of schedules, mutants of traces; --seconds are of the processor"},
     {"no-shrink", "", "leave what is found as it is"},
     {"replay", "FILE", "judge a saved trace in this process"},
@@ -57,13 +57,14 @@ int show(std::uint64_t seed, std::uint64_t computations) {
   return breaks_promise(verdict.kind) ? 1 : 0;
 }
 
-int exhaust(std::size_t directives, std::size_t stride) {
-  SmallWorld world = try_small_world(directives, stride);
+int exhaust(std::size_t directives, std::size_t one_in) {
+  SmallWorld world = try_small_world(directives, one_in);
   for (const std::string &fault : world.faults)
     fmt::print("{}\n", fault);
-  fmt::print("{} sequences of up to {} directives make {} programs: {} exact, {} owe something, {} are wrong\n",
-             world.sequences, directives, world.programs, world.exact, world.owing,
-             world.programs - world.exact - world.owing);
+  fmt::print(
+      "{} of {} sequences of up to {} directives make {} programs: {} exact, {} owe something, {} are wrong\n",
+      world.sequences, world.all_sequences, directives, world.programs, world.exact, world.owing,
+      world.programs - world.exact - world.owing);
   return world.faults.empty() ? 0 : 1;
 }
 
@@ -113,7 +114,7 @@ int fuzz_for(const cli::Arguments &arguments) {
     return static_cast<std::uint64_t>(arguments.number(name).value_or(otherwise));
   };
   if (arguments.has("exhaustive"))
-    return exhaust(number("exhaustive", 0), number("stride", 1));
+    return exhaust(number("exhaustive", 0), number("sample", 1));
   std::uint64_t seed = number("seed", 1), computations = number("computations", usual_computations);
   if (arguments.has("mutate-traces"))
     return mutate_for(arguments, seed);

@@ -87,6 +87,18 @@ TEST(EmittedText, OfOneKernelForEveryShapeIsWhatTheSimulatorRuns) {
 
 TEST(EmittedText, OfFloatsAndBytesIsWhatTheSimulatorRuns) {
   NEEDS_SANITIZERS();
+  std::vector<Subject> subjects;
+  for (const Rung &rung : builtin_rungs())
+    if (rung.full_name() == "gemm/tn")
+      for (DType dtype : {DType::f32, DType::f16, DType::u8})
+        add(subjects, rung, ragged(rung, 4), dtype);
+  EXPECT_EQ(subjects.size(), 3U);
+  expect_same(subjects);
+}
+
+/// As above, with all types of data, vectors, asynchronous copies and calls of shuffles.
+TEST(EmittedText, OfEveryTypeIsWhatTheSimulatorRuns) {
+  NEEDS_SANITIZERS();
   const std::set<std::string> in_f32 = {"deep_dive/shared", "transposed/float4", "tiling/naive",
                                         "tvm_steps/step5",  "gemm/tn",           "ladder/warps",
                                         "principles/fused", "ladder/async"};

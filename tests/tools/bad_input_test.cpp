@@ -255,7 +255,7 @@ TEST(BadInput, OpenObligationsAreShownAndNotLowered) {
     EXPECT_EQ(ran.code, 3) << command;
     EXPECT_EQ(ran.out, "");
   }
-  Ran run = nestsmith("run deep_dive/naive " + path + " --device sim");
+  Ran run = nestsmith("run deep_dive/naive " + path + " --shape 8x8x8 --device sim");
   EXPECT_EQ(run.code, 3);
   EXPECT_TRUE(contains(run.out, "REFUSED"));
   EXPECT_TRUE(contains(run.out, "PASSED")) << "the other rung is climbed";
