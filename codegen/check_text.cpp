@@ -56,6 +56,9 @@ struct RandomSource {
 constexpr RandomSource random_sources[] = {
     {DType::f32, "static void randomize(float &x) { // [-1, 1)\n"
                  "  x = (float)(random_bits() >> 8) / 8388608.0f - 1.0f;\n}\n"},
+    {DType::f64, "static void randomize(double &x) { // [-1, 1)\n"
+                 "  unsigned long long high = random_bits() >> 6;\n"
+                 "  x = (double)(high << 27 | random_bits() >> 5) / 4503599627370496.0 - 1.0;\n}\n"},
     {DType::u32, "static void randomize(unsigned int &x) { x = (unsigned int)random_bits(); }\n"},
     {DType::f16, "static void randomize(__half &x) { // [-1, 1)\n"
                  "  x = __float2half_rn((float)(random_bits() >> 8) / 8388608.0f - 1.0f);\n}\n"},
@@ -93,6 +96,21 @@ constexpr std::string_view end_error_of_real =
   return error == 0 ? 0 : error / bound_of(expected);
 }
 static double value_of(const Real &x) { return x.value; }
+)";
+constexpr std::string_view check_wide = R"(/// The bound on the error of any evaluation in double.
+static double bound_of(const Wide &x) {
+  double n_u = x.roundings * ldexp(1.0, -53);
+  return 2 * n_u < 1 ? n_u / (1 - 2 * n_u) * x.magnitude : INFINITY;
+}
+/// The error of `got` over its bound; above 1 (or NaN) it is wrong. 0 if there is no bound.
+static double error_of(double got, const Wide &expected) {
+  if (!(bound_of(expected) < INFINITY))
+    return 0;
+  double error = fabs(got - expected.high - expected.low);
+  return error == 0 ? 0 : error / bound_of(expected);
+}
+static double value_of(const Wide &x) { return x.high; }
+static double value_of(double x) { return x; }
 )";
 constexpr std::string_view check_exact = R"(template <class T> static double bound_of(T) { return 0; }
 template <class T> static double error_of(T got, T expected) {
@@ -188,15 +206,17 @@ private:
 };
 
 void CheckWriter::comparisons() {
-  bool real = false, exact = false;
+  bool real = false, wide = false, exact = false;
   for (const Buffer &buffer : source_.params)
     if (written(buffer))
-      (is_float(buffer->dtype) ? real : exact) = true;
+      (buffer->dtype == DType::f64 ? wide : is_float(buffer->dtype) ? real : exact) = true;
   if (real) {
     out_.verbatim(bound_of_real);
     out_.verbatim(calls_functions(source_) ? begin_error_of_functions : begin_error_of_real);
     out_.verbatim(end_error_of_real);
   }
+  if (wide)
+    out_.verbatim(check_wide);
   if (exact)
     out_.verbatim(check_exact);
   auto outputs = [&](DType type) {
@@ -333,11 +353,12 @@ void CheckWriter::run_reference() {
   }
   for (std::size_t n = 0; n < reference_.results.size(); ++n) {
     const Parameter &result = reference_.results[n];
+    DType dtype = reference_.result_buffers[n]->dtype;
     std::string type = result.type.substr(0, result.type.size() - 2);
     std::string stored = type == "bool" ? "char" : type;
     out_.line(fmt::format("std::vector<{}> {}({}{});", stored, result.name,
                           kernel::element_count(reference_.result_buffers[n]),
-                          stored == "Real" ? ", Real(0.0f)" : ""));
+                          is_float(dtype) ? ", " + zero_of(dtype) : ""));
     std::string array = on_device_ ? fmt::format("device_array({})", result.name) : result.name + ".data()";
     members.push_back(type == "bool" ? "(bool *)" + array : array);
   }

@@ -3,6 +3,7 @@
 #include "codegen/names.h"
 #include "codegen/spell.h"
 #include "codegen/text.h"
+#include "codegen/wide_text.h"
 #include "dsl/expr/error.h"
 #include "dsl/expr/identifier.h"
 #include "dsl/expr/math_functions.h"
@@ -173,14 +174,27 @@ std::string own_error_text(const MathFunction &function) {
   return text + fmt::format("{}own = fmax(own, {}_error({}highest));\n", indent, function.name, place);
 }
 
-/// `Real exp_f32(const Real &x)`, and the functions in double that it calls.
-std::string real_function(const MathFunction &function) {
-  std::vector<std::string> doubles, reals, values, names;
+/// `double exp_of(double x)`.
+std::string function_in_double(const MathFunction &function) {
+  std::vector<std::string> doubles, names;
   for (int n = 0; n < function.operands; ++n) {
     names.emplace_back(1, "xyz"[n]);
     doubles.push_back("double " + names.back());
-    reals.push_back("const Real &" + names.back());
-    values.push_back(names.back() + ".value");
+  }
+  std::string in_double = function.in_cpp.empty() ? fmt::format("{}({})", function.name, fmt::join(names, ", "))
+                                                  : std::string(function.in_cpp);
+  return fmt::format("__host__ __device__ inline double {}_of({}) {{ return {}; }}\n", function.name,
+                     fmt::join(doubles, ", "), in_double);
+}
+
+/// `Real exp_f32(const Real &x)`, which calls `exp_of`.
+std::string real_function(const MathFunction &function) {
+  std::vector<std::string> doubles, reals, values;
+  for (int n = 0; n < function.operands; ++n) {
+    std::string name(1, "xyz"[n]);
+    doubles.push_back("double " + name);
+    reals.push_back("const Real &" + name);
+    values.push_back(name + ".value");
   }
   std::string carried(carried_error(function.error));
   for (std::size_t at; (at = carried.find("NAME")) != std::string::npos;)
@@ -195,17 +209,14 @@ std::string real_function(const MathFunction &function) {
     carried += own_error_text(function);
     added = "carried + own";
   }
-  std::string in_double = function.in_cpp.empty() ? fmt::format("{}({})", function.name, fmt::join(names, ", "))
-                                                  : std::string(function.in_cpp);
-  return fmt::format("__host__ __device__ inline double {0}_of({1}) {{ return {2}; }}\n"
-                     "{7}"
-                     "__host__ __device__ inline Real {0}_f32({3}) {{\n"
-                     "  double value = {0}_of({4});\n"
-                     "{5}"
-                     "  return result_of(value, {8}, {6});\n"
+  return fmt::format("{4}"
+                     "__host__ __device__ inline Real {0}_f32({1}) {{\n"
+                     "  double value = {0}_of({2});\n"
+                     "{3}"
+                     "  return result_of(value, {5}, {6});\n"
                      "}}\n",
-                     function.name, fmt::join(doubles, ", "), in_double, fmt::join(reals, ", "),
-                     fmt::join(values, ", "), carried, 2 * function.ulps + 1, own, added);
+                     function.name, fmt::join(reals, ", "), fmt::join(values, ", "), carried, own, added,
+                     2 * function.ulps + 1);
 }
 
 /// The name of a part as a member of a struct.
@@ -214,7 +225,7 @@ std::string member(const TuplePart &part) { return is_cpp_keyword(part.name) ? p
 /// The type of an element: a struct for a tuple.
 std::string element_type(DType type) {
   if (!is_tuple(type))
-    return is_float(type) ? "Real" : std::string(c_type(type));
+    return is_float(type) ? std::string(reference_number(type)) : std::string(c_type(type));
   std::string name = "tuple";
   for (const TuplePart &part : parts_of(type))
     name += fmt::format("_{}_{}", part.name, nestsmith::name(part.dtype));
@@ -244,15 +255,6 @@ Expr stored_index(const Buffer &buffer, const std::vector<Expr> &indices) {
   return flat;
 }
 
-/// A Real is a double, which is not more precise than an f64.
-void refuse_f64(DType type) {
-  if (type == DType::f64)
-    throw UserError(
-        ExitCode::usage,
-        "a standalone file cannot check a program with f64 yet; emit without --standalone, and check "
-        "the schedule with `nestsmith check`");
-}
-
 class ReferenceWriter : ExprSpeller {
 public:
   explicit ReferenceWriter(const Program &program) : program_(program) {}
@@ -265,10 +267,13 @@ private:
     return element(load) + "." + member(parts_of(load.buffer->dtype)[part]);
   }
   std::string floating(const FloatImm &imm) const override {
-    std::string_view sign = imm.value < 0 ? "-" : "";
-    if (std::isinf(imm.value))
-      return fmt::format("Real({}INFINITY, 0, 0)", sign); // not a magnitude of the terms of a maximum
-    return std::isnan(imm.value) ? "Real(NAN)" : fmt::format("Real({})", f32_literal(imm.value));
+    std::string_view sign = imm.value < 0 ? "-" : "", number = reference_number(imm.dtype);
+    bool wide = imm.dtype == DType::f64;
+    if (std::isinf(imm.value)) // not a magnitude of the terms of a maximum
+      return fmt::format("{}({}INFINITY, 0, 0{})", number, sign, wide ? ", 0" : "");
+    if (std::isnan(imm.value))
+      return fmt::format("{}(NAN)", number);
+    return fmt::format("{}({})", number, wide ? f64_literal(imm.value) : f32_literal(imm.value));
   }
   std::string cast(DType from, DType to, const Expr &operand) const override;
   bool is_function(const Binary &e) const override {
@@ -284,8 +289,8 @@ private:
                ? fmt::format("{}_{}", op == BinaryOp::shift_left ? "left_shift" : "right_shift", name(type))
                : ExprSpeller::function(op, type);
   }
-  std::string function(const MathFunction &called, DType) const override {
-    return fmt::format("{}_f32", called.name);
+  std::string function(const MathFunction &called, DType type) const override {
+    return fmt::format("{}_{}", called.name, type == DType::f64 ? "f64" : "f32");
   }
   static bool is_floor_of_integers(BinaryOp op, DType type) {
     return !is_float(type) && (op == BinaryOp::floordiv || op == BinaryOp::floormod);
@@ -300,18 +305,22 @@ private:
   std::string spelled(const std::vector<Expr> &parts) const;
   std::string value(const Expr &e, const std::string &stage);
   void note_operators(const Expr &e);
+  void operators_of_f64();
+  void note_type(DType type) { (type == DType::f64 ? wides_ : reals_) |= !is_tuple(type) && is_float(type); }
 
   const Program &program_;
   NameTable names_;
   std::map<Buffer, std::string> arrays_; ///< results of the stages so far
   Buffer accumulated_;                   ///< the buffer whose element the current stage sums in `sum_`
   std::string sum_;
-  std::set<BinaryOp> used_;                    ///< operators on floating point
+  std::set<BinaryOp> used_, used_in_f64_;      ///< operators on floating point up to f32, and on f64
   std::set<std::pair<BinaryOp, DType>> calls_; ///< divisions of integers, and shifts
   Bounds bounds_;                              ///< of the axes of the current stage
   std::set<DType> rounded_to_;
-  std::set<std::size_t> functions_; ///< rows of the functions of mathematics
+  std::set<std::size_t> functions_, functions_in_f64_; ///< rows of the functions of mathematics
   bool reals_ = false, negates_ = false;
+  bool wides_ = false, negates_f64_ = false; ///< the same for f64
+  bool widens_ = false, narrows_ = false;    ///< from f32 to f64, and from f64 to f32 or a narrower type
   TextWriter out_;
   ReferenceText text_;
 };
@@ -326,51 +335,69 @@ std::string ReferenceWriter::element(const Load &load) const {
   std::string_view widen = conversion(load.buffer->dtype, DType::f32);
   if (!widen.empty())
     input = fmt::format("{}({})", widen, input);
-  return is_float(load.buffer->dtype) ? fmt::format("Real({})", input) : input;
+  return is_float(load.buffer->dtype) ? fmt::format("{}({})", reference_number(load.buffer->dtype), input)
+                                      : input;
 }
 
 std::string ReferenceWriter::cast(DType from, DType to, const Expr &operand) const {
+  if (from == DType::f64 && is_float(to) && to != DType::f64) {
+    std::string real = fmt::format("rounded_f32({})", (*this)(operand)); // as the kernel does
+    return is_narrow(to) ? fmt::format("rounded_{}({})", name(to), real) : real;
+  }
+  if (is_float(from) && from != DType::f64 && to == DType::f64)
+    return fmt::format("widened({})", (*this)(operand));
   if (is_narrow(to) && is_float(to))
     return fmt::format("rounded_{}({})", name(to), (*this)(operand));
   if (is_float(from) && is_float(to))
     return prefix_operand(operand);
   if (is_float(to))
-    return fmt::format("Real((float)({}))", (*this)(operand));
+    return fmt::format("{}(({})({}))", reference_number(to), to == DType::f64 ? "double" : "float",
+                       (*this)(operand));
   return ExprSpeller::cast(from, to, operand);
 }
 
 void ReferenceWriter::note_operators(const Expr &e) {
   walk(e, [&](const Expr &sub) {
-    reals_ |= is_float(sub.dtype());
-    refuse_f64(sub.dtype());
+    note_type(sub.dtype());
     if (const auto *binary = sub.as<Binary>(); binary && negated(*binary))
-      negates_ = true;
+      (sub.dtype() == DType::f64 ? negates_f64_ : negates_) = true;
     else if (binary && is_float(binary->a.dtype()))
-      used_.insert(binary->op);
+      (binary->a.dtype() == DType::f64 ? used_in_f64_ : used_).insert(binary->op);
     if (const auto *binary = sub.as<Binary>(); binary && is_floor_of_integers(binary->op, binary->a.dtype()))
       calls_.insert({binary->op, binary->a.dtype()});
     if (const auto *binary = sub.as<Binary>(); binary && is_shift(binary->op) && !as_int(binary->b))
       calls_.insert({binary->op, binary->op == BinaryOp::shift_left ? unsigned_type(binary->a.dtype())
                                                                     : binary->a.dtype()});
     if (const MathFunction *called = math_function(sub))
-      functions_.insert(index_of(*called));
+      (sub.dtype() == DType::f64 ? functions_in_f64_ : functions_).insert(index_of(*called));
     const auto *cast = sub.as<Cast>();
     if (cast && is_narrow(cast->dtype) && is_float(cast->dtype))
       rounded_to_.insert(cast->dtype);
+    if (cast && is_float(cast->dtype) && is_float(cast->a.dtype())) {
+      widens_ |= cast->dtype == DType::f64 && cast->a.dtype() != DType::f64;
+      narrows_ |= cast->dtype != DType::f64 && cast->a.dtype() == DType::f64;
+    }
     bool supported = !cast || is_float(cast->dtype) || !is_float(cast->a.dtype());
     if (!supported)
       throw UserError(ExitCode::usage,
-                      "a standalone file cannot check a program that casts f32 to integers, whose "
-                      "rounding has no error bound; emit without --standalone");
+                      fmt::format("a standalone file cannot check a program that casts {} to integers, whose "
+                                  "rounding has no error bound; emit without --standalone",
+                                  cast->a.dtype() == DType::f64 ? "f64" : "f32"));
   });
 }
 
 void ReferenceWriter::operators() {
   for (const auto &[op, type] : calls_)
     out_.verbatim(operation_text(op, type, "__host__ __device__ inline", function(op, type)));
-  if (!reals_)
-    return;
-  out_.verbatim(real_definition);
+  std::set<std::size_t> in_double = functions_;
+  in_double.insert(functions_in_f64_.begin(), functions_in_f64_.end());
+  if (reals_)
+    out_.verbatim(real_definition);
+  if (wides_)
+    out_.verbatim(wide_definition);
+  for (std::size_t row : in_double)
+    if (math_functions()[row].error != ErrorRule::product_sum || functions_.count(row))
+      out_.verbatim(function_in_double(math_functions()[row]));
   for (const RealOperator &op : real_operators)
     if (used_.count(op.op))
       out_.verbatim(op.text);
@@ -385,12 +412,30 @@ void ReferenceWriter::operators() {
   for (const Rounding &rounding : real_roundings)
     if (rounded_to_.count(rounding.type))
       out_.verbatim(rounding.text);
+  operators_of_f64();
   for (BinaryOp op : {BinaryOp::floordiv, BinaryOp::floormod})
-    if (used_.count(op))
+    if (used_.count(op) || used_in_f64_.count(op))
       throw UserError(ExitCode::usage,
-                      "a standalone file cannot check a program that rounds f32 down, which has no "
-                      "error bound; emit without --standalone");
-  out_.blank();
+                      fmt::format("a standalone file cannot check a program that rounds {} down, which has no "
+                                  "error bound; emit without --standalone",
+                                  used_.count(op) ? "f32" : "f64"));
+  if (reals_ || wides_)
+    out_.blank();
+}
+
+void ReferenceWriter::operators_of_f64() {
+  for (BinaryOp op : used_in_f64_)
+    out_.verbatim(wide_operator(op));
+  if (negates_f64_)
+    out_.verbatim(wide_negation);
+  if (widens_)
+    out_.verbatim(wide_of_real);
+  if (narrows_)
+    out_.verbatim(real_of_wide);
+  if (!functions_in_f64_.empty())
+    out_.verbatim(wide_functions);
+  for (std::size_t row : functions_in_f64_)
+    out_.verbatim(wide_function(math_functions()[row]));
 }
 
 /// A struct for each type of tuples.
@@ -401,7 +446,7 @@ void ReferenceWriter::tuples() {
       out_.open(fmt::format("struct {}", element_type(type)));
       for (const TuplePart &part : parts_of(type))
         out_.line(fmt::format("{} {} = {};", element_type(part.dtype), member(part),
-                              is_float(part.dtype) ? "Real(0.0f)" : "0"));
+                              is_float(part.dtype) ? zero_of(part.dtype) : "0"));
       out_.close("};");
     }
 }
@@ -571,9 +616,9 @@ ReferenceText ReferenceWriter::write() {
       note_operators(part);
   }
   for (const Buffer &buffer : program_.params)
-    refuse_f64(buffer->dtype);
+    note_type(buffer->dtype);
   for (const Var &scalar : program_.scalars)
-    refuse_f64(scalar->dtype);
+    note_type(scalar->dtype);
   names_.claim("Reference");
   operators();
   tuples();
@@ -591,6 +636,11 @@ ReferenceText ReferenceWriter::write() {
 }
 
 } // namespace
+
+std::string_view reference_number(DType type) { return type == DType::f64 ? "Wide" : "Real"; }
+std::string zero_of(DType type) {
+  return fmt::format("{}({})", reference_number(type), type == DType::f64 ? "0.0" : "0.0f");
+}
 
 ReferenceText reference_text(const Program &program) { return ReferenceWriter(program).write(); }
 

@@ -1,11 +1,13 @@
 #pragma once
-/// C++ text that computes an unscheduled program with plain loops, one element at a time, in double.
+/// C++ text that computes an unscheduled program with plain loops, one element at a time: f64 in double-double,
+/// and narrower floating point in double.
 
 #include "codegen/cuda.h"
 #include "dsl/ir/program.h"
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace nestsmith {
@@ -13,7 +15,7 @@ namespace nestsmith {
 /// One stage of the program: `reference.array[n] = reference.function(indices of n)`.
 struct ReferenceStage {
   Buffer buffer;
-  std::string type;     ///< type of an element: "Real", or an integer type for a bitwise comparison
+  std::string type;     ///< type of an element: "Real", "Wide", or an integer type for a bitwise comparison
   std::string array;    ///< name of the member of `Reference` that contains the result
   std::string function; ///< name of the member function that computes one element
   std::string indices;  ///< arguments of `function` for element n: "n / 777, n % 777"
@@ -21,7 +23,7 @@ struct ReferenceStage {
 };
 
 struct ReferenceText {
-  std::string definitions;            ///< `struct Real` if it is needed, and `struct Reference`
+  std::string definitions;            ///< `struct Real` and `struct Wide` where needed, and `struct Reference`
   std::vector<Parameter> inputs;      ///< first members of Reference: arrays that the caller fills
   std::vector<ReferenceStage> stages; ///< in program order; several stages may write the same array
   std::vector<Parameter> results;     ///< next members: an array for each buffer that a stage writes
@@ -38,7 +40,13 @@ struct ReferenceText {
 /// the value computed from absolute values. (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed.,
 /// 3.1.) For alpha*A*B + beta*C the bound is gamma(K+3) * (|alpha| |A| |B| + |beta| |C|).
 ///
+/// f64 is a Wide (codegen/wide_text.h).
+///
 /// Throws UserError (usage) if the program has a floating-point operation for which no error bound is known.
 ReferenceText reference_text(const Program &program);
+
+/// The type of the reference for a floating-point type, "Real" or "Wide", and its 0.
+std::string_view reference_number(DType type);
+std::string zero_of(DType type);
 
 } // namespace nestsmith

@@ -24,6 +24,7 @@ std::string vector_at(const std::string &element, DType type, int lanes, std::st
 /// An f32 literal that reads back as the same bits: "0.5f".
 std::string f32_literal(double value);
 std::string f64_literal(double value);
+std::string f64_literal(double value);
 
 /// The name of the CUDA function that converts between f32 and a narrow float. Empty if the conversion needs no
 /// function.

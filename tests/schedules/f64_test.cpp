@@ -286,6 +286,71 @@ TEST(F64, ResiduesStandForItsNumbers) {
   EXPECT_TRUE(run->passed && run->exact);
 }
 
+// ---- standalone files ------------------------------------------------------------------------------
+
+std::string standalone_of(const Schedule &s) { return emit_standalone({}, lower(s), s.source()); }
+
+/// All operators, conversions and functions, a sum, a product, and an index of a maximum.
+Schedule of_everything() {
+  Workload w("everything");
+  const std::int64_t n = 40, k_extent = 33;
+  Tensor x = w.placeholder("X", {n}, DType::f64), z = w.placeholder("Z", {n}, DType::f64),
+         f = w.placeholder("F", {n}, DType::f32), h = w.placeholder("H", {n}, DType::f16),
+         m = w.placeholder("M", {n, k_extent}, DType::f64);
+  Expr alpha = w.scalar("alpha", DType::f64);
+  std::vector<Result> results;
+  auto add = [&](const std::string &name, const std::function<Expr(Expr)> &element) {
+    results.push_back(w.compute(name, {n}, {"i"}, [&](Expr i) -> Definition { return element(i); }));
+  };
+  add("Operators", [&](Expr i) { return alpha * x(i) * x(i) * 0.1 - z(i) / (x(i) * x(i) + 1.5) - -x(i); });
+  add("Choices", [&](Expr i) {
+    return select(x(i) < z(i), max(x(i), z(i) * 2), min(-x(i), z(i))) + branch(x(i) == z(i), x(i), Expr(0.25));
+  });
+  add("Functions", [&](Expr i) { return of_functions(x(i), z(i)); });
+  add("OfComputed", [&](Expr i) { return exp(x(i) * z(i) + 0.1) + pow(x(i) * x(i) + 0.5, z(i) * 0.3); });
+  add("Widened", [&](Expr i) { return wide(f(i) * f(i)) + wide(h(i)) * 0.1 + wide(i); });
+  add("Narrowed", [&](Expr i) { return cast(DType::f32, x(i) * z(i)) + cast(DType::f32, x(i)); });
+  add("Half", [&](Expr i) { return wide(cast(DType::f16, x(i) * z(i))); });
+  Reduce k = reduce_axis("k", k_extent), l = reduce_axis("l", k_extent), r = reduce_axis("r", k_extent);
+  results.push_back(w.compute("Sum", {n}, {"i"}, [&](Expr i) { return sum(m(i, k) * m(i, k), k); }));
+  Tensor best = w.compute("Best", {n}, {"i"}, [&](Expr i) { return argmax_over(m(i, l), l); });
+  add("At", [&](Expr i) { return part(best(i), "index"); });
+  add("Value", [&](Expr i) { return part(best(i), "value"); });
+  results.push_back(w.compute("Most", {n}, {"i"}, [&](Expr i) { return reduce(Reducer::max, m(i, r), r); }));
+  return Schedule(w.output(results));
+}
+
+TEST(F64, AStandaloneFileChecksIt) {
+  std::string text = standalone_of(of_everything()), output;
+  EXPECT_EQ(run_on_host(text, 64, &output), 0) << output << text;
+}
+
+/// The bound is that of f64: a result that passed through f32 is wrong, and so is a constant of f32.
+TEST(F64, AStandaloneFileFindsErrorsOfF32) {
+  std::string text = standalone_of(map_f64([](Expr x, Expr z, Expr) { return exp(x * 0.1) * z; })), output;
+  EXPECT_EQ(run_on_host(text, 8, &output), 0) << output;
+  for (auto [right, wrong] : {std::pair{"X[i] * 0.1)", "X[i] * 0.1f)"}, {"= exp(", "= (float)exp("}}) {
+    std::string changed = text;
+    std::size_t at = changed.find(right);
+    ASSERT_NE(at, std::string::npos) << text;
+    changed.replace(at, std::string_view(right).size(), wrong);
+    EXPECT_EQ(run_on_host(changed, 8, &output), 1) << wrong;
+    EXPECT_THAT(output, HasSubstr("wrong: Y["));
+  }
+}
+
+/// A loop of sums in f32 beside f64: its bound is wide, and the sum in f64 of the same terms has a narrow one.
+TEST(F64, AStandaloneFileKnowsBothErrors) {
+  Workload w("both");
+  Tensor x = w.placeholder("X", {4, 200}, DType::f32);
+  Reduce k = reduce_axis("k", 200), l = reduce_axis("l", 200);
+  Tensor narrow = w.compute("Narrow", {4}, {"i"}, [&](Expr i) { return sum(x(i, k), k); });
+  Tensor wide_sum = w.compute("Wide", {4}, {"i"}, [&](Expr i) { return sum(wide(x(i, l)), l); });
+  Tensor y = w.compute("Y", {4}, {"i"}, [&](Expr i) -> Definition { return wide(narrow(i)) + wide_sum(i); });
+  std::string output;
+  EXPECT_EQ(run_on_host(standalone_of(Schedule(w.output({wide_sum, y}))), 64, &output), 0) << output;
+}
+
 // ---- the language --------------------------------------------------------------------------------
 
 TEST(F64, ConstantsKeepTheirDigits) {
@@ -332,8 +397,15 @@ TEST(F64, TracesHoldAllDigits) {
 
 TEST(F64, WhatHasNoF64IsRefused) {
   Schedule s = map_f64([](Expr x, Expr z, Expr) { return x * z; });
-  test::expect_user_error([&] { emit_standalone({}, lower(s), s.source()); }, ExitCode::usage,
-                          "a standalone file cannot check a program with f64 yet");
+  auto refuses_standalone = [](const std::function<Expr(Expr, Expr, Expr)> &element, const char *message) {
+    test::expect_user_error([&] { standalone_of(map_f64(element)); }, ExitCode::usage, message);
+  };
+  refuses_standalone(
+      [](Expr x, Expr, Expr) { return cast(DType::i32, x); },
+      "a standalone file cannot check a program that casts f64 to integers, whose rounding has no "
+      "error bound; emit without --standalone");
+  refuses_standalone([](Expr x, Expr z, Expr) { return floordiv(x, z); },
+                     "a standalone file cannot check a program that rounds f64 down, which has no error bound");
   test::expect_user_error([&] { analyse(s.source(), lower(s), find_gpu("A100"), {}); }, ExitCode::usage,
                           "computes in f64, for which the performance model knows no rates");
   test::expect_user_error([&] { fast_exp(wide(Expr(1.0F))); }, ExitCode::usage, "fast_exp takes f32, got f64");
