@@ -35,7 +35,8 @@ double requests_of(const model::Counters &counters) {
 
 std::vector<Bound> bounds_of(const KernelAnalysis &analysis, const Gpu &gpu) {
   const model::Counters &counts = analysis.counters;
-  double arithmetic = static_cast<double>(counts.multiply_adds.warps + counts.floating.warps);
+  double arithmetic = static_cast<double>(counts.multiply_adds.warps + counts.floating.warps),
+         in_f64 = static_cast<double>(counts.in_f64.warps);
   // Count loads of shared memory after merging by the compiler. Otherwise the result would not be a lower
   // bound.
   double wavefronts = static_cast<double>(counts.merged(Scope::shared, false).wavefronts +
@@ -52,13 +53,15 @@ std::vector<Bound> bounds_of(const KernelAnalysis &analysis, const Gpu &gpu) {
                         static_cast<double>(counts.matrix_calls().warps + counts.barriers.warps);
   std::vector<Bound> bounds = {
       of_an_sm(Resource::issue, instructions / gpu.schedulers),
-      of_an_sm(Resource::fp32, arithmetic * 32 / gpu.fp32_lanes),
+      of_an_sm(Resource::fp32, (arithmetic - in_f64) * 32 / gpu.fp32_lanes),
       of_an_sm(Resource::matrix, matrix_clocks(counts, gpu)),
       of_an_sm(Resource::shared, wavefronts),
       of_an_sm(Resource::l1, l1_clocks(counts)),
       {Resource::l2, l2_bytes, l2_bytes / (gpu.l2_bytes_per_clock * gpu.clock_hz)},
       {Resource::dram, dram_bytes, dram_bytes / gpu.dram_bytes_per_s},
   };
+  if (in_f64 > 0)
+    bounds.push_back(of_an_sm(Resource::fp64, in_f64 * 32 / gpu.fp64_lanes));
   std::ranges::stable_sort(bounds, std::greater<>{}, &Bound::seconds);
   return bounds;
 }
@@ -72,25 +75,6 @@ void check_fits(const kernel::Plan &plan, const Gpu &gpu) {
                     fmt::format("the arrays need {:.4g} GiB, but {} has {:.4g}; use a smaller shape, or name a "
                                 "larger GPU with --gpu",
                                 bytes / 0x1p30, gpu.product, static_cast<double>(gpu.dram_bytes) / 0x1p30));
-}
-
-/// The rates of a GPU in `Gpu` are those of f32. Many GPUs compute in f64 at 1/64 of this rate, some at 1/2.
-void check_rates(const kernel::Kernel &kernel) {
-  bool in_f64 = false;
-  kernel::walk(kernel.body, [&](const kernel::Stmt &stmt) {
-    kernel::each_expr(stmt, [&](const Expr &e) {
-      in_f64 |= any_node(e, [](const Expr &node) {
-        const auto *op = node.as<Binary>();
-        return (op ? op->a.dtype() : node.dtype()) == DType::f64 && (op || node.as<Call>());
-      });
-    });
-  });
-  if (in_f64)
-    throw UserError(
-        ExitCode::usage,
-        fmt::format("the kernel {} computes in f64, for which the performance model knows no rates; "
-                    "measure it on a GPU with `nestsmith bench`",
-                    kernel.name));
 }
 
 void set_occupancy(KernelAnalysis &analysis, const Gpu &gpu) {
@@ -169,7 +153,6 @@ PlanAnalysis analyse(const Program &source, const kernel::Plan &plan, const Gpu 
   for (std::size_t n = 0; n < constant.kernels.size(); ++n) {
     KernelAnalysis analysis;
     analysis.kernel = constant.kernels[n];
-    check_rates(analysis.kernel);
     if (n < compiled.size())
       analysis.compiled = compiled[n];
     set_occupancy(analysis, gpu);

@@ -29,6 +29,8 @@ std::string_view name(Resource resource) {
     return "issue slots";
   case Resource::fp32:
     return "FP32 pipe";
+  case Resource::fp64:
+    return "FP64 pipe";
   case Resource::matrix:
     return "matrix units";
   case Resource::shared:
@@ -50,6 +52,8 @@ std::string_view source(Resource resource) {
            "Capabilities\")";
   case Resource::fp32:
     return "32-bit multiply-adds per clock and SM (CUDA C++ Programming Guide, \"Arithmetic Instructions\")";
+  case Resource::fp64:
+    return "64-bit multiply-adds per clock and SM (CUDA C++ Programming Guide, \"Arithmetic Instructions\")";
   case Resource::matrix:
     return "multiply-adds of mma.sync per clock and SM, from the figures of the GPU";
   case Resource::shared:
@@ -91,7 +95,10 @@ std::uint64_t KernelAnalysis::asked_bytes() const {
 }
 
 const Bound &KernelAnalysis::bound(Resource resource) const {
-  return *std::ranges::find(bounds, resource, &Bound::resource);
+  static const Bound unused{Resource::fp64, 0, 0}; // only kernels that compute in f64 have this bound
+  auto found = std::ranges::find(bounds, resource, &Bound::resource);
+  internal_check(found != bounds.end() || resource == Resource::fp64, "each resource has a bound");
+  return found != bounds.end() ? *found : unused;
 }
 
 double KernelAnalysis::active_lanes() const {
@@ -139,9 +146,19 @@ std::optional<Feature> PlanAnalysis::matrix_feature() const {
   return most == products.end() ? std::nullopt : std::optional(most->first);
 }
 
+bool PlanAnalysis::mostly_in_f64() const {
+  return sum_of(kernels, [](const KernelAnalysis &kernel) {
+           const model::Counters &counts = kernel.counters;
+           auto all = static_cast<double>(counts.multiply_adds.threads + counts.floating.threads);
+           return 2 * static_cast<double>(counts.in_f64.threads) - all;
+         }) > 0;
+}
+
+double PlanAnalysis::peak_of_vectors() const { return mostly_in_f64() ? gpu.fp64_flops() : gpu.fp32_flops(); }
+
 double PlanAnalysis::peak() const {
   std::optional<Feature> feature = matrix_feature();
-  return feature ? gpu.matrix_flops(*feature) : gpu.fp32_flops();
+  return feature ? gpu.matrix_flops(*feature) : peak_of_vectors();
 }
 
 double PlanAnalysis::attainable(double intensity) const {
@@ -152,7 +169,7 @@ double PlanAnalysis::peak_of_mix() const {
   double both =
       sum_of(kernels, [](const KernelAnalysis &kernel) { return kernel.counters.multiply_adds.threads; });
   double other = sum_of(kernels, [](const KernelAnalysis &kernel) { return kernel.counters.floating.threads; });
-  return both + other == 0 ? gpu.fp32_flops() : gpu.fp32_flops() * (both + other / 2) / (both + other);
+  return both + other == 0 ? peak_of_vectors() : peak_of_vectors() * (both + other / 2) / (both + other);
 }
 
 double PlanAnalysis::seconds() const {

@@ -25,20 +25,21 @@
 
 namespace nestsmith {
 
-/// The resources for which a bound is computed. The first five are resources of each SM, and the last two are
+/// The resources for which a bound is computed. The first six are resources of each SM, and the last two are
 /// resources of the whole chip.
 ///   issue   warp instructions that the schedulers issue: memory accesses, arithmetic on data, barriers
 ///           (without address arithmetic and loop overhead, because the compiler removes most of them)
 ///   fp32    arithmetic on data, in the FFMA pipe
+///   fp64    the same in f64
 ///   matrix  products of the matrix units (the tensor pipe of the profiler)
 ///   shared  wavefronts of shared memory
 ///   l1      lines of 128 bytes of the requests to global memory
 ///   l2      sectors that the L1 caches request, and stored sectors
 ///   dram    sectors that L2 requests, and sectors that L2 writes back
-enum class Resource : std::uint8_t { issue, fp32, matrix, shared, l1, l2, dram };
-inline constexpr Resource resources[] = {Resource::issue, Resource::fp32, Resource::matrix, Resource::shared,
-                                         Resource::l1,    Resource::l2,   Resource::dram};
-/// "issue slots", "FP32 pipe", "matrix units", "shared memory", "L1", "L2", "DRAM"
+enum class Resource : std::uint8_t { issue, fp32, fp64, matrix, shared, l1, l2, dram };
+inline constexpr Resource resources[] = {Resource::issue,  Resource::fp32, Resource::fp64, Resource::matrix,
+                                         Resource::shared, Resource::l1,   Resource::l2,   Resource::dram};
+/// "issue slots", "FP32 pipe", "FP64 pipe", "matrix units", "shared memory", "L1", "L2", "DRAM"
 std::string_view name(Resource resource);
 /// Text: the throughput of the resource, and the source of this figure.
 std::string_view source(Resource resource);
@@ -131,11 +132,15 @@ struct PlanAnalysis {
   /// The needed FLOP per byte that DRAM reads or writes.
   double dram_intensity() const { return needed_flops / dram_bytes(); }
   /// The roofline: the peak in FLOP/s of the unit that computes the products (the matrix units by `mma.sync`,
-  /// or the FP32 pipe), the intensity from which it limits, and the upper bound on FLOP/s at an intensity.
+  /// or the FP32 or FP64 pipe), the intensity from which it limits, and the upper bound on FLOP/s at an
+  /// intensity.
   double peak() const;
   double ridge() const { return peak() / gpu.dram_bytes_per_s; }
   double attainable(double intensity) const;
-  /// The peak of the FP32 pipe in FLOP/s for its mix of operations. An operation other than a multiply-add
+  /// Whether most operations without the matrix units are in f64, and the peak of the pipe of these operations.
+  bool mostly_in_f64() const;
+  double peak_of_vectors() const;
+  /// The peak of that pipe in FLOP/s for its mix of operations. An operation other than a multiply-add
   /// performs one FLOP in an issue slot of the FMA pipe, so it reaches half of the peak.
   double peak_of_mix() const;
 

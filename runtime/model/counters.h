@@ -101,6 +101,7 @@ struct Counters {
   std::vector<AccessCounts> accesses;           ///< in the order of the kernel text
   OpCounts multiply_adds;                       ///< x + a*b in f32 or u32, without `matrix`
   OpCounts floating;                            ///< other floating-point arithmetic
+  OpCounts in_f64;                              ///< the part of these two in f64
   OpCounts integer;                             ///< other arithmetic in the text, mostly on addresses
   std::map<const Intrinsic *, OpCounts> matrix; ///< calls that the matrix units execute
   OpCounts barriers; ///< `threads` is the number of threads that passed a barrier, summed over the barriers

@@ -186,7 +186,7 @@ std::vector<WaveShape> wave_shapes(const Waves &waves, int blocks_per_sm, int sm
 double CountedCode::times(std::size_t instruction) const { return times_of(counts, instruction); }
 
 std::optional<CountedCode> counted_code(const KernelAnalysis &analysis) {
-  if (!analysis.compiled)
+  if (!analysis.compiled || analysis.counters.in_f64.warps > 0) // the pipeline has no model of DFMA
     return std::nullopt;
   std::vector<Instruction> code = machine_code(analysis.compiled->cubin, entry_name(analysis.kernel));
   auto warps = static_cast<double>(analysis.warps());

@@ -43,7 +43,7 @@ struct CountedCode {
 
   double times(std::size_t instruction) const; ///< how often a warp executes it
 };
-/// None without machine code that the model can read.
+/// None without machine code that the model can read, and for kernels that compute in f64.
 std::optional<CountedCode> counted_code(const KernelAnalysis &analysis);
 
 /// The machine code of a kernel, ready to be executed by the model.

@@ -90,6 +90,7 @@ void Evaluation::operations(Counters &result) const {
       };
       add(result.multiply_adds, each.multiply_adds);
       add(result.floating, each.floating);
+      add(result.in_f64, each.in_f64);
       add(result.integer, each.integer);
       add(result.barriers, each.barriers);
       add(result.branches, each.branches);

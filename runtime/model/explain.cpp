@@ -79,6 +79,10 @@ Section speed_of_light(const KernelAnalysis &analysis) {
            Quality::bound});
   if (!analysis.compiled)
     return section;
+  if (analysis.counters.in_f64.warps > 0) {
+    section.facts.push_back({"Estimated time", "none: the model of latency has no FP64 instructions"});
+    return section;
+  }
   section.facts.push_back({"Estimated time",
                            seconds_text(analysis.estimated_seconds) + ", with latency, barriers and waves",
                            Quality::modelled});
@@ -292,12 +296,13 @@ Section roofline(const PlanAnalysis &analysis) {
                        analysis.attainable(intensity) * 1e-12,
                        intensity < analysis.ridge() ? "DRAM"
                        : analysis.matrix_feature()  ? "the matrix units"
+                       : analysis.mostly_in_f64()   ? "the FP64 pipe"
                                                     : "the FP32 pipe");
   };
   Section section{"Roofline", {}};
   section.facts = {
-      {"Peak", fmt::format("{:.4g} TFLOP/s in FP32, {:.4g} TB/s from DRAM", analysis.gpu.fp32_flops() * 1e-12,
-                           analysis.gpu.dram_bytes_per_s * 1e-12)},
+      {"Peak", fmt::format("{:.4g} TFLOP/s in {}, {:.4g} TB/s from DRAM", analysis.peak_of_vectors() * 1e-12,
+                           analysis.mostly_in_f64() ? "FP64" : "FP32", analysis.gpu.dram_bytes_per_s * 1e-12)},
       {"Ridge point", number_text(analysis.ridge()) + " FLOP/byte"},
       {"Algorithm", at(analysis.algorithm_intensity())},
       {"Requests", at(analysis.asked_intensity()) + ", if every request went to DRAM"},
@@ -305,7 +310,7 @@ Section roofline(const PlanAnalysis &analysis) {
   };
   if (std::optional<Feature> feature = analysis.matrix_feature())
     section.facts.insert(section.facts.begin() + 1, peak_of_matrix_units(analysis.gpu, *feature));
-  else if (analysis.peak_of_mix() < 0.99 * analysis.gpu.fp32_flops())
+  else if (analysis.peak_of_mix() < 0.99 * analysis.peak_of_vectors())
     section.facts.push_back(
         {"Peak of this mix",
          fmt::format("{:.4g} TFLOP/s: not all arithmetic is a multiply-add", analysis.peak_of_mix() * 1e-12)});

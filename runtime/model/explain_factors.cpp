@@ -222,7 +222,7 @@ std::vector<Factor> factors(Resource resource, const PlanAnalysis &before, const
     };
     if (resource != Resource::matrix)
       instructions(arithmetic(before), arithmetic(after), {"arithmetic warp", "워프 산술"});
-    if (resource != Resource::fp32)
+    if (resource != Resource::fp32 && resource != Resource::fp64)
       instructions(matrix_calls(before), matrix_calls(after), {"matrix", "행렬"});
   }
   double b = imbalance(before, resource), a = imbalance(after, resource);

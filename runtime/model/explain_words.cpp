@@ -322,7 +322,7 @@ std::string in_words(const PlanAnalysis &analysis, Language l) {
       "이 스케줄은 {1}에서 적어도 {0}가 걸립니다(제한 요인: {2}; 다음 자원: {3}, 그 시간의 {4}).",
       seconds_text(analysis.seconds()), analysis.gpu.name, name(analysis.limiter(), l), name(next.resource, l),
       percent_text(next.seconds / slowest.seconds()));
-  if (slowest.compiled)
+  if (slowest.compiled && slowest.counters.in_f64.warps == 0)
     text += say(l, " The estimated time is {}, limited by {}.", " 추정 시간은 {}입니다(제한 요인: {}).",
                 seconds_text(slowest.estimated_seconds), limit_text(slowest, l));
   if (analysis.kernels.size() > 1)

@@ -28,10 +28,11 @@ constexpr double gb_per_s(double n) { return n * 1e9; }
 constexpr double slices(int n) { return 64.0 * n; }
 
 /// The properties that a compute capability determines.
-Gpu of_architecture(Arch arch, int fp32_lanes, std::int64_t l1_bytes) {
+Gpu of_architecture(Arch arch, int fp32_lanes, int fp64_lanes, std::int64_t l1_bytes) {
   Gpu gpu;
   gpu.arch = arch;
   gpu.fp32_lanes = fp32_lanes;
+  gpu.fp64_lanes = fp64_lanes;
   gpu.l1_bytes = l1_bytes;
   Target target = make_target(arch);
   gpu.shared_per_sm = target.shared_bytes_per_sm;
@@ -42,6 +43,9 @@ Gpu of_architecture(Arch arch, int fp32_lanes, std::int64_t l1_bytes) {
   for (const char *field : {"fp32_lanes", "schedulers", "l1_bytes", "shared_per_sm", "shared_per_block",
                             "shared_reserved_per_block", "threads_per_sm", "blocks_per_sm", "registers_per_sm"})
     gpu.sources[field] = guide;
+  gpu.sources["fp64_lanes"] =
+      "CUDA C++ Programming Guide, Arithmetic Instructions: results of 64-bit floating-point "
+      "add, multiply and multiply-add per clock and multiprocessor";
   gpu.sources["l2_partitions"] = "assumed: one, where NVIDIA says nothing of partitions";
   return gpu;
 }
@@ -63,7 +67,7 @@ void cite(Gpu &gpu, const std::string &source, std::initializer_list<const char 
 }
 
 Gpu a100() {
-  Gpu gpu = of_architecture({80}, 64, kib(192));
+  Gpu gpu = of_architecture({80}, 64, 32, kib(192));
   gpu.name = "A100";
   gpu.product = "NVIDIA A100-SXM4-40GB";
   gpu.chip = "GA100";
@@ -86,7 +90,7 @@ Gpu a100() {
 }
 
 Gpu rtx_3090() {
-  Gpu gpu = of_architecture({86}, 128, kib(128));
+  Gpu gpu = of_architecture({86}, 128, 2, kib(128));
   gpu.name = "RTX 3090";
   gpu.product = "NVIDIA GeForce RTX 3090";
   gpu.chip = "GA102";
@@ -108,7 +112,7 @@ Gpu rtx_3090() {
 
 /// GH100 in the SXM5 form.
 Gpu hopper() {
-  Gpu gpu = of_architecture({90, 'a'}, 128, kib(256));
+  Gpu gpu = of_architecture({90, 'a'}, 128, 64, kib(256));
   gpu.chip = "GH100";
   gpu.sms = 132;
   gpu.clock_hz = ghz(1.98);
@@ -170,7 +174,7 @@ Gpu h100() {
 }
 
 Gpu rtx_5090() {
-  Gpu gpu = of_architecture({120, 'a'}, 128, kib(128));
+  Gpu gpu = of_architecture({120, 'a'}, 128, 2, kib(128));
   gpu.name = "RTX 5090";
   gpu.product = "NVIDIA GeForce RTX 5090";
   gpu.chip = "GB202";
@@ -192,7 +196,7 @@ Gpu rtx_5090() {
 }
 
 Gpu rtx_a500() {
-  Gpu gpu = of_architecture({86}, 128, kib(128));
+  Gpu gpu = of_architecture({86}, 128, 2, kib(128));
   gpu.name = "RTX A500";
   gpu.product = "NVIDIA RTX A500 Laptop GPU";
   gpu.chip = "GA107";
@@ -221,7 +225,7 @@ Gpu rtx_a500() {
 }
 
 Gpu rtx_a6000() {
-  Gpu gpu = of_architecture({86}, 128, kib(128));
+  Gpu gpu = of_architecture({86}, 128, 2, kib(128));
   gpu.name = "RTX A6000";
   gpu.product = "NVIDIA RTX A6000";
   gpu.chip = "GA102";
@@ -242,7 +246,7 @@ Gpu rtx_a6000() {
 }
 
 Gpu l4() {
-  Gpu gpu = of_architecture({89}, 128, kib(128));
+  Gpu gpu = of_architecture({89}, 128, 2, kib(128));
   gpu.name = "L4";
   gpu.product = "NVIDIA L4";
   gpu.chip = "AD104";
@@ -264,7 +268,7 @@ Gpu l4() {
 }
 
 Gpu rtx_4090() {
-  Gpu gpu = of_architecture({89}, 128, kib(128));
+  Gpu gpu = of_architecture({89}, 128, 2, kib(128));
   gpu.name = "RTX 4090";
   gpu.product = "NVIDIA GeForce RTX 4090";
   gpu.chip = "AD102";

@@ -29,6 +29,7 @@ struct Gpu {
   int sms = 0;
   double clock_hz = 0;                           ///< boost clock, unless the source states otherwise
   int fp32_lanes = 0;                            ///< FFMA lanes that can start per SM and clock
+  int fp64_lanes = 0;                            ///< the same of DFMA
   MatrixRate matrix_f16, matrix_tf32, matrix_i8; ///< `matrix_f16` is also the rate of bf16
   double dense_clock_hz = 0;                     ///< clock of the published peaks of the matrix units
   int schedulers = 4;                ///< warp schedulers per SM; each issues one warp instruction per clock
@@ -48,6 +49,7 @@ struct Gpu {
 
   int warps_per_sm() const { return threads_per_sm / 32; }
   double fp32_flops() const { return 2.0 * sms * fp32_lanes * clock_hz; } ///< peak, in FLOP/s
+  double fp64_flops() const { return 2.0 * sms * fp64_lanes * clock_hz; } ///< the same in f64
   double ridge() const { return fp32_flops() / dram_bytes_per_s; }        ///< in FLOP/byte
   /// The rate for an instruction that needs this feature: mma_f16, mma_i8, …
   const MatrixRate &matrix_rate(Feature feature) const;

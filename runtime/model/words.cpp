@@ -12,6 +12,8 @@ std::string_view name(Resource resource, Language language) {
     return "명령어 발행 슬롯";
   case Resource::fp32:
     return "FP32 파이프";
+  case Resource::fp64:
+    return "FP64 파이프";
   case Resource::matrix:
     return "행렬 유닛";
   case Resource::shared:

@@ -47,7 +47,8 @@ private:
     const Operand &result = intrinsic_.result();
     auto elements = static_cast<std::uint64_t>(lanes_of(result).spots.size()),
          registers = static_cast<std::uint64_t>(lanes_of(result).per_lane);
-    for (auto field : {&RegionCounts::multiply_adds, &RegionCounts::floating, &RegionCounts::integer}) {
+    for (auto field : {&RegionCounts::multiply_adds, &RegionCounts::floating, &RegionCounts::integer,
+                       &RegionCounts::in_f64}) {
       std::uint64_t executed = counts.*field - before.*field;
       counts.*field = before.*field;
       if (!on_matrix_units(intrinsic_))

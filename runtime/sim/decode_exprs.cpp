@@ -72,7 +72,7 @@ ValueId Decoder::call(const Call &e, Guard guard) {
   for (const Expr &argument : e.arguments)
     arguments.push_back(argument.lanes() > 1 ? vector(argument, guard) : std::vector{value(argument, guard)});
   if (e.function->math) {
-    ++decoded_.regions[region_].floating;
+    count(e.function->result, &RegionCounts::floating);
     std::vector<ValueId> operands;
     for (const std::vector<ValueId> &argument : arguments)
       operands.push_back(argument.front());
@@ -105,14 +105,14 @@ ValueId Decoder::binary(const Binary &e, Guard guard) {
     if (left && left->op == BinaryOp::mul)
       return scaled_sum(e.b, *left, guard);
   }
-  ++(is_float(dtype) ? decoded_.regions[region_].floating : decoded_.regions[region_].integer);
+  count(dtype, is_float(dtype) ? &RegionCounts::floating : &RegionCounts::integer);
   ValueId a = value(e.a, guard);
   return values_.binary(e.op, a, value(e.b, guard));
 }
 
 ValueId Decoder::scaled_sum(const Expr &x, const Binary &product, Guard guard) {
   ValueId term = value(x, guard), a = value(product.a, guard);
-  ++decoded_.regions[region_].multiply_adds;
+  count(product.a.dtype(), &RegionCounts::multiply_adds);
   return values_.multiply_add(term, a, value(product.b, guard));
 }
 

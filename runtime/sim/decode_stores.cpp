@@ -110,7 +110,7 @@ bool Decoder::accumulate(const kernel::Store &node, std::int64_t element) {
   if (values_[b].uniform)
     std::swap(a, b);
   std::uint32_t slot = storage_.at(node.buffer).local().element(element);
-  ++decoded_.regions[region_].multiply_adds;
+  count(dtype, &RegionCounts::multiply_adds);
   if (!values_[b].uniform && values_.reg(a) != slot && values_.reg(b) != slot) {
     values_.emit({.run = handlers_.accumulate(dtype, values_[a].uniform),
                   .dst = slot,

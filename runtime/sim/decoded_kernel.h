@@ -188,6 +188,7 @@ struct RegionCounts {
   std::uint64_t multiply_adds = 0, loads_global = 0, stores_global = 0, loads_shared = 0, stores_shared = 0;
   std::uint64_t barriers = 0;
   std::uint64_t floating = 0, integer = 0, branches = 0;
+  std::uint64_t in_f64 = 0; ///< of `multiply_adds` and `floating`
   /// Calls that the matrix units execute.
   std::map<const Intrinsic *, std::uint64_t> matrix = {};
 };

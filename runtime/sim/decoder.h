@@ -69,6 +69,12 @@ private:
   using Guard = std::optional<ValueId>;
   ValueId value(const Expr &e, Guard guard = {});
   ValueId binary(const Binary &e, Guard guard);
+  /// Counts an operation on this type.
+  void count(DType dtype, std::uint64_t RegionCounts::*field) {
+    RegionCounts &counts = decoded_.regions[region_];
+    ++(counts.*field);
+    counts.in_f64 += dtype == DType::f64;
+  }
   ValueId scaled_sum(const Expr &x, const Binary &product, Guard guard);
   /// Decodes element n of a vector load. The code for element 0 checks the alignment of the whole vector.
   ValueId load(const Load &e, Guard guard, int n = 0);

@@ -19,7 +19,7 @@ namespace {
 DType any_dtype(Random &random) {
   using enum DType;
   return random.pick(std::vector{u32, u32, u32, u32,  u32,  u32,  u32, f32, f32, f32, f32,
-                                 f32, f32, f16, bf16, tf32, tf32, i32, i8,  i8,  u8});
+                                 f32, f32, f16, bf16, tf32, tf32, i32, i8,  i8,  u8,  f64});
 }
 
 /// Draws extents that often expose errors: 1, primes, and numbers around the usual tile sizes. In one of three

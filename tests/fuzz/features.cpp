@@ -227,7 +227,8 @@ const std::vector<Feature> &features() {
       {"f16", has<DType::f16>},
       {"bf16", has<DType::bf16>},
       {"tf32", has<DType::tf32>},
-      {"f32", has<DType::f32>}};
+      {"f32", has<DType::f32>},
+      {"f64", has<DType::f64>}};
   return table;
 }
 

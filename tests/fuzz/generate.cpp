@@ -20,8 +20,8 @@ namespace {
 constexpr std::int64_t most_instances = 2500, most_of_huge = INT32_MAX;
 DType any_arithmetic(Random &random) {
   using enum DType;
-  return random.pick(std::vector{u32, u32, u32, u32, u32, u32, u32, f32, f32, f32, f32, f32, f32, i32, i32, i32,
-                                 i64, i64, u64});
+  return random.pick(std::vector{u32, u32, u32, u32, u32, u32, u32, f32, f32, f32, f32,
+                                 f32, f32, i32, i32, i32, i64, i64, u64, f64, f64});
 }
 
 const std::vector<std::string> axis_names = {"i", "j", "l"}, sum_names = {"k", "r"};
@@ -32,7 +32,7 @@ Generator::Generator(std::uint64_t seed)
     : random_(seed ^ 0x6a09e667f3bcc909U), work_(generated_prefix + std::to_string(seed)),
       main_(any_arithmetic(random_)), functions_(seed % 16 == 5) {
   if (functions_)
-    main_ = DType::f32;
+    main_ = seed % 64 == 5 ? DType::f64 : DType::f32;
 }
 
 Generated Generator::make() {
@@ -146,6 +146,8 @@ DType Generator::any_storage(DType type) {
   using enum DType;
   if (type == f32)
     return random_.pick(std::vector{f32, f32, f32, f16, bf16});
+  if (type == f64)
+    return random_.pick(std::vector{f64, f64, f64, f32});
   if (type == u32)
     return random_.pick(std::vector{u32, u32, u32, u32, u32, u16, u8, i8});
   if (type == i32)
@@ -246,7 +248,7 @@ Value Generator::stage_value(DType type) {
   if (is_float(type)) {
     if (result.magnitude * terms() > most_in_f32)
       result = read(type, true);
-    if (wide_ && chance(6))
+    if (wide_ && type == DType::f32 && chance(6))
       result = beyond_f32(result);
     result.given = result.given && sums_.empty();
   } else if (byte_size(type) == 8 && result.magnitude * terms() > most_in_64_bits) {
@@ -265,8 +267,8 @@ Value Generator::beyond_f32(Value value) {
 Value Generator::stored(Value value) {
   if (!chance(10))
     return value;
-  if (value.type() == DType::f32) {
-    DType narrow = chance(50) ? DType::f16 : DType::bf16;
+  if (is_float(value.type())) {
+    DType narrow = chance(50) ? DType::f16 : value.type() == DType::f64 ? DType::f32 : DType::bf16;
     Value result = rounded(value, narrow);
     result.expr = cast(narrow, value.expr);
     return result.bits == value.bits && rounds_ <= most_rounds && value.magnitude < 60000 ? result : value;

@@ -10,15 +10,16 @@ namespace nestsmith::fuzz {
 
 Value Generator::constant_of(DType type) {
   using enum DType;
-  if (type == f32) {
+  if (is_float(type)) {
+    auto real = [&](double number) { return cast(type, Expr(static_cast<float>(number))); };
     if (chance(8))
-      return {Expr(0.5F), 0.5, 1, true};
+      return {real(0.5), 0.5, 1, true};
     if (wide_ && chance(10)) // f32 cannot represent some of these as integers, so only runs with an error bound
                              // compare the sum
-      return {Expr(static_cast<float>(random_.pick({-1000000000, 1000000000, 10000000000, 16777217}))), 61000,
+      return {real(static_cast<double>(random_.pick({-1000000000, 1000000000, 10000000000, 16777217}))), 61000,
               0, true};
     std::int64_t number = random_.pick({0, 1, 2, 3, 4});
-    return {Expr(static_cast<float>(number)), static_cast<double>(number), 0, true};
+    return {real(static_cast<double>(number)), static_cast<double>(number), 0, true};
   }
   std::int64_t number = random_.pick({0, 1, 1, 2, 3, 5, 7});
   if (chance(15)) // constants for which sums and products wrap around
@@ -52,7 +53,7 @@ Value Generator::combine(BinaryOp op, const Value &a, const Value &b) {
 Value Generator::value(DType type, int depth) {
   if (depth <= 0 || chance(20))
     return chance(85) ? read(type) : constant_of(type);
-  if (functions_ && type == DType::f32 && chance(30))
+  if (functions_ && is_float(type) && chance(30))
     return any_function(value(type, depth - 1));
   if (chance(12))
     return any_choice(type, depth - 1);
@@ -82,6 +83,8 @@ Value Generator::any_change(Value a) {
   if (is_float(type)) {
     if (chance(25) && a.magnitude < 60000) {
       static const std::vector<DType> narrow = {DType::f16, DType::bf16, DType::tf32};
+      if (type == DType::f64 && chance(50))
+        return rounded(a, DType::f32);
       return rounded(a, random_.pick(narrow));
     }
     if (chance(30))
@@ -130,10 +133,10 @@ Value Generator::any_function(const Value &a) {
   Expr x = a.expr, size = abs(x) + 1, small = max(min(x, 8), -8); // exp(-x) does not overflow
   if (a.given && chance(15))
     return {floor(x * 0.5F), a.magnitude, 0, true};
-  Value c = constant_of(DType::f32);
+  Value c = constant_of(a.type());
   if (2 * a.magnitude + c.magnitude < most_in_f32 && chance(15))
     return {fma(x, 2, c.expr), 2 * a.magnitude + c.magnitude, std::max(a.bits, c.bits), false};
-  if (chance(40))
+  if (a.type() == DType::f32 && chance(40))
     return any_fast_function(a);
   switch (random_.below(16)) {
   case 0:
@@ -227,7 +230,7 @@ Expr Generator::index_condition() {
 
 Expr Generator::data_condition(int depth) {
   using enum DType;
-  static const std::vector<DType> types = {u32, i32, i32, i64, u64, f32};
+  static const std::vector<DType> types = {u32, i32, i32, i64, u64, f32, f64};
   DType type = chance(50) ? main_ : random_.pick(types);
   Value a = read(type, true);
   if (!is_float(type) && a.expr.node().data && chance(30)) { // true where the sum wraps around
@@ -242,13 +245,13 @@ Expr Generator::data_condition(int depth) {
 
 // ---- conversions
 
-/// Rounds the value to a narrow floating-point type and converts it back to f32.
+/// Rounds the value to a narrower floating-point type and converts it back.
 Value Generator::rounded(Value value, DType narrow) {
   if (value.given)
-    return {cast(DType::f32, cast(narrow, value.expr)), value.magnitude, value.bits, true};
+    return {cast(value.type(), cast(narrow, value.expr)), value.magnitude, value.bits, true};
   if (++rounds_ > most_rounds) // each rounding makes the error bound much larger
     return value;
-  return {cast(DType::f32, cast(narrow, value.expr)), value.magnitude, value.bits, false};
+  return {cast(value.type(), cast(narrow, value.expr)), value.magnitude, value.bits, false};
 }
 
 std::optional<Value> Generator::converted(const Value &value, DType type) {

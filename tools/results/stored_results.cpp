@@ -124,7 +124,7 @@ template <class A> void fields(A &archive, model::OpCounts &counts) {
 template <class A> void fields(A &archive, model::Counters &counters) {
   std::vector<std::pair<const Intrinsic *, model::OpCounts>> matrix(counters.matrix.begin(),
                                                                     counters.matrix.end());
-  all(archive, counters.accesses, counters.multiply_adds, counters.floating, counters.integer,
+  all(archive, counters.accesses, counters.multiply_adds, counters.floating, counters.in_f64, counters.integer,
       counters.barriers, counters.branches, matrix, counters.divergent, counters.blocks, counters.counted,
       counters.estimated);
   counters.matrix = {matrix.begin(), matrix.end()};

@@ -71,6 +71,8 @@ std::string short_name(Resource resource) {
     return "shared";
   case Resource::fp32:
     return "FP32";
+  case Resource::fp64:
+    return "FP64";
   case Resource::matrix:
     return "matrix";
   case Resource::issue:

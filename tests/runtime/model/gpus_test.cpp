@@ -81,6 +81,7 @@ TEST(Gpus, NameASourceForEachFigure) {
   const std::set<std::string> figures = {"sms",
                                          "clock_hz",
                                          "fp32_lanes",
+                                         "fp64_lanes",
                                          "matrix_f16",
                                          "matrix_tf32",
                                          "matrix_i8",
