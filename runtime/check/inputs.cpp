@@ -137,6 +137,26 @@ void randomize_in_range(Array &array, CheckRun run, std::size_t parameter, Rando
   }
 }
 
+/// Whether floating-point elements are only moved, converted and compared.
+bool only_compares(const Program &source) {
+  return std::ranges::none_of(blocks_of(source.body), [](const Block *block) {
+    return any_node(without_reducer_calls(block->body.value), [](const Expr &e) {
+      const auto *op = e.as<Binary>();
+      bool compares = !op || is_comparison(op->op) || op->op == BinaryOp::max || op->op == BinaryOp::min;
+      return (op && is_float(op->a.dtype()) && !compares) || math_function(e) != nullptr;
+    });
+  });
+}
+
+/// Makes all elements negative, and the last quarter of them -infinity.
+void put_lowest(Array &array) {
+  for (std::int64_t n = 0; n < array.size(); ++n) {
+    bool lowest = n >= array.size() - array.size() / 4;
+    double number = lowest ? std::numeric_limits<double>::infinity() : std::abs(array.at(n).to_double());
+    array.set(n, Scalar::from_double(array.dtype(), -number));
+  }
+}
+
 /// Numbers of great magnitude: of one sign, so that a maximum or a minimum that starts at 0 is wrong, or
 /// scattered.
 void randomize_steeply(Array &array, CheckRun run, Random &random) {
@@ -208,6 +228,7 @@ Inputs make_inputs(const Program &source, CheckRun run, std::uint64_t seed, int 
   Random random(seed), random_zeros(~seed);
   bool zeros = run == CheckRun::integers || run == CheckRun::ring || run == CheckRun::switched;
   bool residues = arithmetic_of(run) != Arithmetic::floating;
+  bool lowest = run == CheckRun::opposite && only_compares(source);
   InputUses uses(source);
   auto numbers = [&](InputId input, int largest) {
     auto multiple = uses.multiples.find(input);
@@ -242,7 +263,9 @@ Inputs make_inputs(const Program &source, CheckRun run, std::uint64_t seed, int 
       continue;
     }
     randomize(array, run, uses.small(param.get(), param->dtype), from, random);
-    if (uses.factors.contains(param.get()))
+    if (is_float(param->dtype) && lowest)
+      put_lowest(array);
+    else if (uses.factors.contains(param.get()))
       make_odd(array);
     else if (zeros && !from.divisor)
       put_zeros(array, random_zeros);

@@ -20,7 +20,9 @@ namespace nestsmith {
 ///     is 0, and the inout parameter is filled with NaN, or with poison if its dtype is an integer
 ///   infinite  half of all elements infinite, the others small and positive. Detects a mask that is missing on
 ///     one factor of a masked product: 0 times infinity is NaN
-///   opposite  like `infinite`, with the two halves exchanged
+///   opposite  like `infinite`, with the two halves exchanged. If the computation only compares elements, they
+///     are negative, and the last quarter of an array is -infinity alone, the identity of a maximum: an argmax
+///     must still give the index of an element
 ///   ties      elements halfway between two numbers of the narrow types to which the computation rounds, and
 ///     few terms other than 0 in a sum, so that the sums are exact. Detects a rounding that is lost, or that
 ///     does not round to nearest

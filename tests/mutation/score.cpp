@@ -82,6 +82,11 @@ arithmetic, truncated divisions, conversions without saturation, lost leading di
 when the text runs on the host under sanitizers. `tests/runtime/check/each_run_test.cpp` shows for each run of `check` a wrong
 kernel that no other run finds.
 
+**Reducers.** `tests/known_bugs/reducers_test.cpp` seeds bugs in reductions by tiles and across lanes: another number for an
+identity, a minimum for a maximum, `<=` for `<` in an argmax. Terms do not decide conditions on data. So the kernels
+reduce three elements, and a mutant is equivalent if it changes no row of all rows of nine numbers, which have each
+order of the elements, the identities and 0. The check reports exactly the others.
+
 **An equivalent mutant** is not a bug. The program decides this; there is no list of exceptions. If no check reports a
 mutant, `tests/mutation/terms.h` executes it on symbolic terms instead of numbers. The mutant is equivalent if every
 element of the result is the same term as without the bug, up to the order of a sum. Indices, extents and guards do not
