@@ -173,16 +173,16 @@ bool all_in_full(const Program &source, const CheckResult &result) {
                              [&](const Buffer &param) { return in_full(result, param->name); });
 }
 
-void note_gaps(const RunResult &run, const Reference &expected, CheckResult &result) {
+void note_gaps(const Program &source, const RunResult &run, const Reference &expected, CheckResult &result) {
   if (is_floating_point(run.run) && expected.outputs.front().estimated)
     result.skipped.push_back({run.label,
                               "the bounds are estimates: a kernel may combine the terms of a reducer of the "
                               "program in any order, and the reference has one of them"});
   if (run.without_bound > 0)
     result.skipped.push_back(
-        {run.label, fmt::format("{} elements have no error bound, because f32 may overflow or a divisor may be "
+        {run.label, fmt::format("{} elements have no error bound, because {} may overflow or a divisor may be "
                                 "0, or they depend on roundings, or a function may have no finite value",
-                                run.without_bound)});
+                                run.without_bound, is_all_f64(source) ? "f64" : "f32")});
   if (run.wide_bound > 0)
     result.skipped.push_back(
         {run.label, fmt::format("{} elements have an error bound that is too wide to tell right values from "
@@ -206,12 +206,30 @@ CheckOutcome CheckResult::outcome() const {
 }
 
 std::vector<SkippedRun> by_reason(const std::vector<SkippedRun> &skipped) {
-  std::vector<SkippedRun> joined;
-  for (const SkippedRun &run : skipped)
-    if (auto known = std::ranges::find(joined, run.why, &SkippedRun::why); known != joined.end())
-      known->label += "; " + run.label;
+  struct Joined {
+    std::string labels, words; ///< of the reason, without the number at its beginning
+    std::vector<std::int64_t> counts;
+  };
+  std::vector<Joined> all;
+  for (const SkippedRun &run : skipped) {
+    std::size_t digits = std::min(run.why.find_first_not_of("0123456789"), run.why.size());
+    std::string words = run.why.substr(digits);
+    auto known = std::ranges::find(all, words, &Joined::words);
+    if (known == all.end())
+      known = all.insert(known, {run.label, words, {}});
     else
-      joined.push_back(run);
+      known->labels += "; " + run.label;
+    if (digits > 0)
+      known->counts.push_back(std::stoll(run.why));
+  }
+  std::vector<SkippedRun> joined;
+  for (const auto &[labels, words, counts] : all) {
+    auto [least, most] = std::ranges::minmax_element(counts);
+    std::string number = counts.empty()    ? ""
+                         : *least == *most ? std::to_string(*least)
+                                           : fmt::format("{} to {}", *least, *most);
+    joined.push_back({labels, number + words});
+  }
   return joined;
 }
 
@@ -384,7 +402,7 @@ void Checker::make_run(const Program &source, const Compute &compute, CheckRun r
     }
   }
   count_wrong(one);
-  note_gaps(one, given->expected, result);
+  note_gaps(source, one, given->expected, result);
   note_coverage(one, result);
   result.passed &= one.passed;
 }

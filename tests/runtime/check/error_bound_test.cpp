@@ -56,6 +56,26 @@ TEST(ErrorBoundOfACheck, IsListedWhereItDoesNotExist) {
   EXPECT_THAT(reason([](Expr x) { return 1.0F / (x * 0.1F - x * 0.1F); }), HasSubstr(expected));
 }
 
+TEST(ErrorBoundOfACheck, IsMissingWhereF64MayOverflow) {
+  CheckResult result = check_right(map(DType::f64, DType::f64, [](Expr x) {
+    return x * constant(DType::f64, 1e308) * constant(DType::f64, 100);
+  }));
+  ASSERT_FALSE(result.skipped.empty());
+  EXPECT_THAT(result.skipped[0].why, HasSubstr("because f64 may overflow"));
+}
+
+TEST(ErrorBoundOfACheck, IsListedOnceForSeveralRuns) {
+  std::vector<SkippedRun> joined = by_reason({{"a", "7 elements have no error bound"},
+                                              {"b", "not exact"},
+                                              {"c", "3 elements have no error bound"},
+                                              {"d", "5 elements are too large"},
+                                              {"e", "not exact"}});
+  ASSERT_EQ(joined.size(), 3U);
+  EXPECT_EQ(joined[0].label + ": " + joined[0].why, "a; c: 3 to 7 elements have no error bound");
+  EXPECT_EQ(joined[1].label + ": " + joined[1].why, "b; e: not exact");
+  EXPECT_EQ(joined[2].label + ": " + joined[2].why, "d: 5 elements are too large");
+}
+
 TEST(ErrorBoundOfACheck, CountsNoRoundingOfAnInteger) {
   for (DType from : {DType::i32, DType::i64, DType::u32, DType::u64}) {
     Program program = map(from, DType::f32, [](Expr x) { return cast(DType::f32, x + 123456789); });
