@@ -40,7 +40,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--nestsmith", default="build/bin/nestsmith")
     parser.add_argument("--list", action="store_true")
-    parser.add_argument("--rows", help="a file for the rows of bench")
+    parser.add_argument("--rows", help="a file to which the rows of bench are added")
     options = parser.parse_args()
     shapes = shapes_of(options.seed, options.shapes)
     if options.list:
@@ -48,11 +48,16 @@ def main():
         return
     command = [options.nestsmith, "bench", options.rung, "--dtype", options.dtype, "--rounds", str(options.rounds),
                "--shapes", ",".join(shapes), "--json"]
-    found = subprocess.run(command, stdout=subprocess.PIPE, text=True)
-    if options.rows:
-        with open(options.rows, "w") as file:
-            file.write(found.stdout)
-    rows = [json.loads(line) for line in found.stdout.splitlines()]
+    rows = []
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as bench:
+        try:
+            for line in bench.stdout:
+                rows.append(json.loads(line))
+                if options.rows:  # each row at once: the device may be taken back
+                    with open(options.rows, "a") as file:
+                        file.write(line)
+        except KeyboardInterrupt:
+            bench.terminate()
     failed = [row for row in rows if not row.get("peer", True) and "error" in row]
     mine = {"x".join(map(str, row["shape"])): row for row in rows if row.get("peer") is False and "error" not in row}
     ratios = {shape: row["ratio_to_best_peer"] for shape, row in mine.items() if row["ratio_to_best_peer"]}

@@ -155,7 +155,8 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles) 
     add_parts(s, c, grid.back(), part, tiles.threads(), tiles.tile(1), partial, stored);
   if (last_k)
     s.partition(k_outer);
-  partition_edges(s, grid, edges);
+  if (grid.size() > 1) // one loop over all tiles: tiles of many blocks would get the code of the edges
+    partition_edges(s, grid, edges);
   if (blocks > 0)
     s.launch_bounds(blocks);
   return {c.sum, c.results, tiles_of_k, grid, thread, k_outer, k_inner};
