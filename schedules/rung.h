@@ -121,8 +121,8 @@ struct Rung {
   /// Without the command line, `build` takes the defaults. Empty: no table.
   std::string table = {}, tuned = {};
   KernelSpace kernels = {}; ///< of a rung that `tune --table` measures
-  /// Kernel tables of `tuned`, as `tune --table` writes them: with them, the command line chooses the knobs for
-  /// shapes that `table` does not have.
+  /// Kernel tables, as `tune --table` writes them. With a `table`, the command line chooses the knobs by them for
+  /// shapes that the table does not have. Otherwise, `tune` tries their choices first.
   std::vector<std::string> kernel_tables = {};
 
   /// `wanted` if the rung supports it, otherwise its usual element type.

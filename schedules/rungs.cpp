@@ -50,6 +50,7 @@ static Rung on_matrix_units(const char *name, const char *summary, BuildFunction
 
 static Rung with_kernels(Rung rung, KernelSpace kernels) {
   rung.kernels = std::move(kernels);
+  rung.kernel_tables = kernel_tables();
   return rung;
 }
 
@@ -614,7 +615,8 @@ const std::vector<Rung> &builtin_rungs() {
        .build = fast::gemm,
        .tile = {64, 128, 16},
        .variant = fast::variant,
-       .kernels = fast::gemm_kernels()},
+       .kernels = fast::gemm_kernels(),
+       .kernel_tables = kernel_tables()},
       {.tutorial = "fast",
        .name = "best",
        .summary = "the same, or matrix units, with the best knobs for the GPU, the dtype and the shape",

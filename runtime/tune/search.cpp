@@ -94,6 +94,20 @@ void Search::add(KnobValues candidate) {
   proposed_.push_back(false);
 }
 
+void Search::try_first(const std::vector<KnobValues> &points) {
+  std::vector<std::size_t> first;
+  for (const KnobValues &point : points) {
+    auto known = std::ranges::find(candidates_, point);
+    auto position = static_cast<std::size_t>(known - candidates_.begin());
+    if (known == candidates_.end())
+      add(point);
+    if (std::ranges::find(first, position) == first.end() && (order_.empty() || position != order_.front()))
+      first.push_back(position);
+  }
+  std::erase_if(order_, [&](std::size_t n) { return std::ranges::find(first, n) != first.end(); });
+  order_.insert(order_.begin() + (order_.empty() ? 0 : 1), first.begin(), first.end());
+}
+
 void Search::learn(std::size_t candidate, std::optional<double> ms) {
   internal_check(candidate < candidates_.size(), "a candidate of the search");
   measured_[candidate] = ms;

@@ -12,9 +12,12 @@
 #include "tools/tune/tuning.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <limits>
+#include <list>
 
 namespace nestsmith::cli {
 
@@ -126,8 +129,7 @@ TuneOptions chosen_options(const Context &context) {
 }
 
 ChosenRung chosen_rung(const Context &context) {
-  ChosenRung choice =
-      with_set_knobs(context, choose_rung(context.rungs, context.arguments.positional()[0]));
+  ChosenRung choice = with_set_knobs(context, choose_rung(context.rungs, context.arguments.positional()[0]));
   if (choice.fixed_shape)
     throw UserError(ExitCode::usage,
                     fmt::format("'{}' is a trace, which has no open choices; name a rung", choice.name));
@@ -184,9 +186,10 @@ ExitCode rank_by_model(const Context &context, Tuning &tuning, const std::string
   return ExitCode::good;
 }
 
-ExitCode measure_points(const Context &context, Tuning &tuning, TuneMeasurer &measurer) {
+ExitCode measure_points(const Context &context, Tuning &tuning, TuneMeasurer &measurer,
+                        std::vector<records::Record> &found) {
   std::optional<records::Database> database = open_given_database(context, tuning.shard());
-  std::vector<records::Record> found = tuning.measure(measurer, database ? &*database : nullptr);
+  found = tuning.measure(measurer, database ? &*database : nullptr);
   bool wrong =
       std::ranges::any_of(found, [](const auto &record) { return record.outcome == records::Outcome::wrong; });
   ExitCode code = wrong ? ExitCode::wrong_result : ExitCode::good;
@@ -218,6 +221,90 @@ ExitCode measure_points(const Context &context, Tuning &tuning, TuneMeasurer &me
   auto best = static_cast<std::size_t>(context.arguments.number("best").value_or(usual_best));
   out(heading(context, tuning, measurer.machine().gpu) + counts_text(tuning.space()) + "\n" +
       records_text(found, best, context.style) + "\n" + notes_text(context, notes));
+  return code;
+}
+
+/// A point at all shapes of a search.
+struct CommonPoint {
+  KnobValues knobs;
+  double mean = 0;  ///< of its speed relative to the best point of each shape, geometric
+  double worst = 1; ///< of these
+};
+
+/// Measures the best points of each shape at all shapes, in turns. The fastest in the mean comes first. A point
+/// that is not legal everywhere is left out.
+std::vector<CommonPoint> common_points(const Context &context, std::list<Tuning> &tunings,
+                                       const std::vector<std::vector<records::Record>> &found,
+                                       TuneMeasurer &measurer) {
+  constexpr std::size_t of_each_shape = 4;
+  std::vector<KnobValues> points;
+  for (const std::vector<records::Record> &records : found)
+    for (std::size_t n = 0; n < std::min(records.size(), of_each_shape); ++n)
+      if (records[n].outcome == records::Outcome::measured &&
+          std::ranges::find(points, records[n].knobs) == points.end())
+        points.push_back(records[n].knobs);
+  std::vector<double> sums(points.size()), worst(points.size(), 1);
+  std::vector<bool> everywhere(points.size(), true);
+  for (Tuning &tuning : tunings) {
+    std::optional<records::Database> database = open_given_database(context, tuning.shard());
+    std::vector<std::optional<double>> ms =
+        tuning.measure_legal(points, measurer, database ? &*database : nullptr);
+    double best = std::numeric_limits<double>::infinity();
+    for (const std::optional<double> &time : ms)
+      best = std::min(best, time.value_or(best));
+    for (std::size_t n = 0; n < points.size(); ++n) {
+      everywhere[n] = everywhere[n] && ms[n];
+      double speed = best / ms[n].value_or(best);
+      sums[n] += std::log(speed), worst[n] = std::min(worst[n], speed);
+    }
+  }
+  std::vector<CommonPoint> list;
+  for (std::size_t n = 0; n < points.size(); ++n)
+    if (everywhere[n])
+      list.push_back({points[n], std::exp(sums[n] / static_cast<double>(tunings.size())), worst[n]});
+  std::ranges::stable_sort(list, std::greater<>{}, &CommonPoint::mean);
+  return list;
+}
+
+/// Searches at each of --shapes, and then for the best point of all of them.
+ExitCode measure_shapes(const Context &context, std::list<Tuning> &tunings, TuneMeasurer &measurer) {
+  ExitCode code = ExitCode::good;
+  std::vector<std::vector<records::Record>> found;
+  for (Tuning &tuning : tunings) {
+    tuning.enumerate(false);
+    code = std::max(code, measure_points(context, tuning, measurer, found.emplace_back()));
+    if (tuning.interrupted())
+      return code;
+  }
+  if (tunings.size() == 1)
+    return code;
+  std::vector<CommonPoint> list = common_points(context, tunings, found, measurer);
+  if (context.json()) {
+    out(json_text([&](llvm::json::OStream &json) {
+      json.object([&] {
+        json.attributeArray("of_all_shapes", [&] {
+          for (const CommonPoint &point : list)
+            json.object([&] {
+              json.attributeBegin("knobs");
+              write_knobs(json, point.knobs);
+              json.attributeEnd();
+              json.attribute("mean_speed", point.mean);
+              json.attribute("worst_speed", point.worst);
+            });
+        });
+      });
+    }));
+    return code;
+  }
+  Table table({{"", Align::right}, {"mean", Align::right}, {"worst", Align::right}, {"knobs"}});
+  auto best = static_cast<std::size_t>(context.arguments.number("best").value_or(usual_best));
+  for (std::size_t n = 0; n < std::min(list.size(), best); ++n)
+    table.add({std::to_string(n + 1), fmt::format("{:.3f}", list[n].mean), fmt::format("{:.3f}", list[n].worst),
+               to_string(list[n].knobs)});
+  out(context.style.bold(fmt::format("one configuration for all {} shapes", tunings.size())) + "\n\n" +
+      (list.empty() ? "none of the best points is legal at all shapes\n" : table.text(context.style)) + "\n" +
+      context.style.dim(folded_lines("mean, worst: the speed relative to the best point of each shape")) +
+      "\n");
   return code;
 }
 
@@ -263,19 +350,36 @@ ExitCode sweep_knobs(const Context &context, Tuning &tuning, TuneMeasurer *measu
   return wrong ? ExitCode::wrong_result : ExitCode::good;
 }
 
+/// The shapes of --shapes, or that of --shape.
+std::vector<Shape> tuned_shapes(const Context &context, const ChosenRung &choice, const Shape &shape) {
+  if (!context.arguments.has("shapes"))
+    return {shape};
+  for (const char *other : {"shape", "sweep", "space", "table"})
+    if (context.arguments.has(other))
+      throw UserError(ExitCode::usage,
+                      fmt::format("--shapes searches at each shape of its list; leave --{} out", other));
+  std::vector<Shape> shapes;
+  for (const std::string &text : context.arguments.list("shapes", "")) {
+    Shape each = parse_listed_shape(text, choice.default_shape.size());
+    each.stated = shape.stated;
+    if (std::ranges::find(shapes, each) == shapes.end())
+      shapes.push_back(std::move(each));
+  }
+  return shapes;
+}
+
 /// `tune --table`.
 ExitCode make_table(const Context &context, const ChosenRung &choice, const TuneOptions &options) {
-  TuneMeasurer measurer;
   ChosenGpu gpu = choose_gpu(context);
-  const std::string &product = measurer.machine().gpu; // throws without a GPU
-  if (product != gpu.gpu.product)
+  TableMaker maker(context, choice, chosen_dtype(context, choice), gpu, options);
+  TuneMeasurer measurer;
+  if (const std::string &product = measurer.machine().gpu; product != gpu.gpu.product)
     throw UserError(
         ExitCode::usage,
         fmt::format("a kernel table needs the number of multiprocessors and the limits of {}, which "
                     "is not in nestsmith's list of GPUs",
                     product));
   std::optional<records::Database> database = open_given_database(context, options.shard);
-  TableMaker maker(context, choice, chosen_dtype(context, choice), std::move(gpu), options);
   maker.measure(measurer, database ? &*database : nullptr);
   if (maker.interrupted())
     throw UserError(ExitCode::usage, "interrupted; the same command continues");
@@ -300,30 +404,36 @@ ExitCode tune_rung(const Context &context) {
     return serve_measurements(context, *parent, choice, shape, options.setting);
   if (context.arguments.has("table"))
     return make_table(context, choice, options);
-  Tuning tuning(context, choice, shape, chosen_dtype(context, choice), choose_gpu(context), options);
-  bool sweeps = context.arguments.has("sweep");
-  if (!sweeps)
-    tuning.enumerate(context.arguments.has("space"));
-  if (context.arguments.has("space"))
-    return list_space(context, tuning);
-  if (context.arguments.has("gpu") || context.arguments.has("arch")) {
-    const std::string why = "--gpu or --arch names a GPU";
-    return sweeps ? sweep_knobs(context, tuning, nullptr, why)
-                  : rank_by_model(context, tuning, "not measured, because " + why);
+  std::list<Tuning> tunings;
+  for (const Shape &each : tuned_shapes(context, choice, shape))
+    tunings.emplace_back(context, choice, each, chosen_dtype(context, choice), choose_gpu(context), options);
+  const bool sweeps = context.arguments.has("sweep");
+  if (context.arguments.has("space")) {
+    tunings.front().enumerate(true);
+    return list_space(context, tunings.front());
   }
+  auto without_gpu = [&](const std::string &why) {
+    if (sweeps)
+      return sweep_knobs(context, tunings.front(), nullptr, why);
+    for (Tuning &tuning : tunings) {
+      tuning.enumerate(false);
+      rank_by_model(context, tuning, "not measured, because " + why);
+    }
+    return ExitCode::good;
+  };
+  if (context.arguments.has("gpu") || context.arguments.has("arch"))
+    return without_gpu("--gpu or --arch names a GPU");
   TuneMeasurer measurer;
   try {
     measurer.machine();
   } catch (const UserError &error) {
     if (error.code() != ExitCode::no_device)
       throw;
-    const std::string why = "there is no GPU that can be used";
-    return sweeps ? sweep_knobs(context, tuning, nullptr, why)
-                  : rank_by_model(context, tuning, "not measured, because " + why);
+    return without_gpu("there is no GPU that can be used");
   }
   if (sweeps)
-    return sweep_knobs(context, tuning, &measurer, "");
-  return measure_points(context, tuning, measurer);
+    return sweep_knobs(context, tunings.front(), &measurer, "");
+  return measure_shapes(context, tunings, measurer);
 }
 
 ExitCode run_tune(const Context &context) {
@@ -355,6 +465,8 @@ Command tune_command() {
        {"sweep", "KNOB[,KNOB]",
         "the time at each value of one knob, or of two, with the others at their defaults or those of --set"},
        {"chart", "FILE", "with --sweep: also write a chart of the times to FILE, in SVG"},
+       {"shapes", "LIST",
+        "search at each of these shapes, with commas between them, and for one configuration for all of them"},
        {"table", "",
         "measure the points of the rung for a kernel table, by which its best knobs are chosen for any shape"},
        {"search", "WAY", "learn, random or exhaustive (learn)", 0, {"learn", "random", "exhaustive"}},

@@ -2,6 +2,7 @@
 
 #include "dsl/expr/error.h"
 #include "runtime/model/gpus.h"
+#include "runtime/records/kernel_model.h"
 #include "tools/output/json.h"
 
 #include <algorithm>
@@ -9,6 +10,9 @@
 #include <cstdlib>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <tuple>
 
 namespace nestsmith::cli {
@@ -116,18 +120,43 @@ std::optional<ChosenKnobs> with_record(const ChosenRung &rung, const records::Re
   return std::nullopt;
 }
 
-/// The model of the kernel table that serves the target and the dtype; null: none. For ring mode, that of f32.
+/// The model of a kernel table. It is made once for each text.
+const records::KernelModel &model_of(const std::string &text, const std::string &rung) {
+  static std::mutex mutex;
+  static std::map<std::string, std::unique_ptr<const records::KernelModel>> models;
+  std::lock_guard lock(mutex);
+  auto &model = models[text];
+  if (!model) {
+    const std::string where = "a kernel table of " + rung;
+    model = std::make_unique<records::KernelModel>(records::parse_kernel_table(text, where), where);
+  }
+  return *model;
+}
+
+/// The dtype of the table that serves `dtype`: for ring mode (u32) f32, whose operations are the same, and for
+/// f16 bf16, if there is none of its own: matrix units multiply both at the same rate.
+std::string dtype_of_table(const std::vector<const records::KernelModel *> &models, DType dtype) {
+  std::string own(name(dtype));
+  if (std::ranges::any_of(models, [&](const auto *model) { return model->table().dtype == own; }))
+    return own;
+  return std::string(dtype == DType::u32 ? name(DType::f32) : dtype == DType::f16 ? name(DType::bf16) : own);
+}
+
+/// The model of the kernel table that serves the target and the dtype; null: none. A rung with a table of
+/// records takes its knobs from tables of several rungs, by the dtype.
 const records::KernelModel *serving_model(const ChosenRung &rung, DType dtype, const Target &target) {
-  std::string type(name(dtype == DType::u32 ? DType::f32 : dtype));
+  std::vector<const records::KernelModel *> models;
+  for (const std::string &text : rung.kernel_tables)
+    if (const records::KernelModel &model = model_of(text, rung.name);
+        rung.table || model.table().rung == rung.name)
+      models.push_back(&model);
+  const std::string type = dtype_of_table(models, dtype);
+  std::erase_if(models, [&](const auto *model) { return model->table().dtype != type; });
   std::vector<std::string> gpus;
-  for (const auto &model : rung.kernel_models)
-    if (model->table().dtype == type)
-      gpus.push_back(model->table().gpu);
-  std::string gpu = serving_gpu(gpus, target);
-  for (const auto &model : rung.kernel_models)
-    if (model->table().dtype == type && model->table().gpu == gpu)
-      return model.get();
-  return nullptr;
+  for (const records::KernelModel *model : models)
+    gpus.push_back(model->table().gpu);
+  auto serving = std::ranges::find(gpus, serving_gpu(gpus, target));
+  return serving == gpus.end() ? nullptr : models[static_cast<std::size_t>(serving - gpus.begin())];
 }
 
 PredictedPoint point_of(const records::KernelTable &table, const records::KernelChoice &choice) {
@@ -139,43 +168,78 @@ PredictedPoint point_of(const records::KernelTable &table, const records::Kernel
   return point;
 }
 
-/// The schedule with the knobs of the fastest legal point of a kernel table. None: there is no table for one
-/// shape, or none of its points is legal.
-std::optional<ChosenKnobs> with_kernel(const ChosenRung &rung, const Shape &shape, DType dtype,
-                                       const Target &target, Knobs &given) {
-  constexpr std::size_t most_attempts = 16;
+/// A point of a kernel table with which the schedule is legal.
+struct LegalPoint {
+  std::size_t place; ///< in the order of the model
+  Schedule schedule;
+  Knobs knobs;
+};
+
+/// The order of the model, and the first `count` points of it with which the schedule is legal.
+struct LegalPoints {
+  const records::KernelTable *table = nullptr; ///< null: there is none for one shape
+  std::vector<records::KernelChoice> order;
+  std::vector<LegalPoint> points;
+};
+
+LegalPoints legal_points(const ChosenRung &rung, const Shape &shape, DType dtype, const Target &target,
+                         const Knobs &given, std::size_t count) {
+  constexpr std::size_t most_attempts = 64;
+  LegalPoints found;
   const records::KernelModel *model = serving_model(rung, dtype, target);
   if (!model || shape.stated || shape.size() != 3)
-    return std::nullopt;
+    return found;
+  found.table = &model->table();
   const Gpu *gpu = known_gpu(target.gpu);
-  std::vector<records::KernelChoice> order =
-      model->rank({shape[0], shape[1], shape[2]}, gpu ? gpu->sms : model->table().sms);
-  for (std::size_t n = 0; n < std::min(order.size(), most_attempts); ++n) {
-    PredictedPoint point = point_of(model->table(), order[n]);
+  found.order = model->rank({shape[0], shape[1], shape[2]}, gpu ? gpu->sms : model->table().sms);
+  for (std::size_t n = 0; n < std::min(found.order.size(), most_attempts) && found.points.size() < count; ++n) {
+    const PredictedPoint point = point_of(model->table(), found.order[n]);
     Knobs attempt = given;
     attempt.prefer(point.knobs);
     try {
       Schedule schedule = built(rung, shape, dtype, target, attempt);
-      std::vector<std::string> except = differences(point.knobs, attempt.chosen(), rung.knobs);
-      bool other_parts = std::ranges::find(except, model->table().parts_knob) != except.end();
-      if (!schedule.obligations().empty() || other_parts)
-        continue;
-      given = attempt;
-      TableUse use;
-      use.kernel = KernelUse{model->table().gpu, point, std::nullopt};
-      for (std::size_t next = n + 1; next < order.size() && !use.kernel->second; ++next)
-        if (PredictedPoint other = point_of(model->table(), order[next]);
-            other.tile != point.tile || order[next].parts != order[n].parts)
-          use.kernel->second = std::move(other);
-      use.except = std::move(except);
-      return ChosenKnobs{std::move(schedule), given.chosen(), std::move(use)};
+      const KnobValues chosen = attempt.chosen();
+      auto parts = chosen.find(model->table().parts_knob);
+      bool other_parts = found.order[n].parts > 1 &&
+                         (parts == chosen.end() || parts->second != std::to_string(found.order[n].parts));
+      if (schedule.obligations().empty() && !other_parts)
+        found.points.push_back({n, std::move(schedule), std::move(attempt)});
     } catch (const ScheduleError &) { // other points may be legal for this shape
     }
   }
-  return std::nullopt;
+  return found;
+}
+
+/// The schedule with the knobs of the fastest legal point of a kernel table. None: there is no table for one
+/// shape, or none of its points is legal.
+std::optional<ChosenKnobs> with_kernel(const ChosenRung &rung, const Shape &shape, DType dtype,
+                                       const Target &target, Knobs &given) {
+  LegalPoints found = legal_points(rung, shape, dtype, target, given, 1);
+  if (found.points.empty())
+    return std::nullopt;
+  const auto &[table, order, points] = found;
+  auto &[place, schedule, knobs] = found.points.front();
+  PredictedPoint point = point_of(*table, order[place]);
+  given = knobs;
+  TableUse use;
+  use.kernel = KernelUse{table->gpu, point, std::nullopt};
+  for (std::size_t next = place + 1; next < order.size() && !use.kernel->second; ++next)
+    if (PredictedPoint other = point_of(*table, order[next]);
+        other.tile != point.tile || order[next].parts != order[place].parts)
+      use.kernel->second = std::move(other);
+  use.except = differences(point.knobs, given.chosen(), rung.knobs);
+  return ChosenKnobs{std::move(schedule), given.chosen(), std::move(use)};
 }
 
 } // namespace
+
+std::vector<KnobValues> predicted_points(const ChosenRung &rung, const Shape &shape, DType dtype,
+                                         const Target &target, std::size_t count) {
+  std::vector<KnobValues> points;
+  for (const LegalPoint &point : legal_points(rung, shape, dtype, target, {}, count).points)
+    points.push_back(point.knobs.chosen());
+  return points;
+}
 
 std::string dtype_in(const records::KnobTable &table, DType dtype) {
   std::string own(name(dtype));

@@ -1,6 +1,7 @@
 #pragma once
 /// The one place that chooses the values of knobs: by --set, by a table of records, or by the schedule.
 
+#include "runtime/records/kernel_table.h"
 #include "tools/options/chosen_rung.h"
 
 #include <optional>
@@ -52,6 +53,11 @@ ChosenKnobs chosen_knobs(const ChosenRung &rung, const Shape &shape, DType dtype
                          Knobs &given);
 /// The schedule with these knobs.
 Schedule schedule_of(const ChosenRung &rung, const Shape &shape, DType dtype, const Target &target);
+
+/// The `count` points of the kernel table that its model predicts to be the fastest ones, with the value of
+/// each knob. Only points with which the schedule is legal. Empty without a table for the rung.
+std::vector<KnobValues> predicted_points(const ChosenRung &rung, const Shape &shape, DType dtype,
+                                         const Target &target, std::size_t count);
 
 /// The dtype of the records that serve `dtype`: for ring mode (u32) f32, whose operations are the same, unless
 /// the table has records of u32.

@@ -141,11 +141,7 @@ ChosenRung from_rung(const Rung &rung) {
   if (!rung.table.empty())
     choice.table = std::make_shared<records::KnobTable>(rung.table, "the table of " + choice.name, rung.tuned);
   choice.kernels = rung.kernels;
-  for (const std::string &text : rung.kernel_tables) {
-    const std::string where = "a kernel table of " + choice.name;
-    choice.kernel_models.push_back(
-        std::make_shared<records::KernelModel>(records::parse_kernel_table(text, where), where));
-  }
+  choice.kernel_tables = rung.kernel_tables;
   return choice;
 }
 

@@ -2,7 +2,6 @@
 /// Translates the words of a command line: names of rungs and tutorials, trace files, and the options --set,
 /// --table, --shape and --dtype.
 
-#include "runtime/records/kernel_model.h"
 #include "runtime/records/knob_table.h"
 #include "tools/options/command.h"
 #include "tools/options/shape_text.h"
@@ -29,11 +28,10 @@ struct ChosenRung {
   std::function<std::optional<Variant>(const Shape &, DType)> variant = nullptr;
   /// The table of the rung or of --table; null: none.
   std::shared_ptr<const records::KnobTable> table = nullptr;
-  KernelSpace kernels = {}; ///< of the rung
-  /// The models of the kernel tables of the rung, one for each GPU and dtype.
-  std::vector<std::shared_ptr<const records::KernelModel>> kernel_models = {};
-  bool given_table = false; ///< --table
-  bool given_knobs = false; ///< --set
+  KernelSpace kernels = {};                    ///< of the rung
+  std::vector<std::string> kernel_tables = {}; ///< their texts
+  bool given_table = false;                    ///< --table
+  bool given_knobs = false;                    ///< --set
 };
 
 /// Finds one rung: "deep_dive/naive", "naive" if the name is unique, or the path of a trace file. Throws

@@ -2,7 +2,6 @@
 
 #include "runtime/model/analyse.h"
 #include "runtime/records/fields.h"
-#include "runtime/records/kernel_model.h"
 #include "runtime/sim/workers.h"
 #include "tools/results/record_of.h"
 #include "tools/tune/interrupt.h"

@@ -3,7 +3,7 @@
 /// needs, and keeps the points that this model chooses somewhere (runtime/records/kernel_model.h).
 
 #include "runtime/records/database.h"
-#include "runtime/records/kernel_table.h"
+#include "runtime/records/kernel_model.h"
 #include "tools/tune/tuning.h"
 
 #include <map>

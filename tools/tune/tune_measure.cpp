@@ -229,7 +229,7 @@ private:
     options_.rounds = static_cast<int>(integer_of(request, "rounds", 1));
     Shape shape = shape_;
     if (const json::Array *extents = request.getArray("shape")) {
-      shape.clear();
+      shape.clear(); // not its stated limits
       for (const json::Value &extent : *extents)
         shape.push_back(*extent.getAsInteger());
     }

@@ -39,7 +39,7 @@ Tuning::Tuning(const Context &context, ChosenRung choice, Shape shape, DType dty
       gpu_(std::move(gpu)), options_(options) {}
 
 tune::Built Tuning::build(Knobs &knobs) const {
-  Scheduled scheduled = schedule_choice(context_, choice_, target_of(gpu_.gpu), knobs);
+  Scheduled scheduled = schedule_at(choice_, shape_, dtype_, target_of(gpu_.gpu), knobs);
   return {scheduled.source(), scheduled.plan()};
 }
 
@@ -146,7 +146,7 @@ Tuning::Points Tuning::worth_measuring(const Points &points) {
 
 records::Record Tuning::record_of(const KnobValues &knobs, const TuneMachine &machine) const {
   Knobs chosen(knobs);
-  Scheduled scheduled = schedule_choice(context_, choice_, target_of(gpu_.gpu), chosen);
+  Scheduled scheduled = schedule_at(choice_, shape_, dtype_, target_of(gpu_.gpu), chosen);
   records::Record record =
       point_of(scheduled, scheduled.plan(), options_.setting, {machine.gpu, machine.driver, machine.nvrtc});
   record.knobs = knobs;
@@ -212,7 +212,7 @@ void Tuning::measure_finalists(TuneMeasurer &measurer, records::Database *databa
     if (points.empty())
       return;
     progress_.show(fmt::format("the best {} points, measured in turns: {} …", points.size(), repeat + 1));
-    store(points, measurer.measure(points, final_rounds), final_rounds, measurer.machine(), database);
+    store(points, measurer.measure(points, final_rounds, shape_), final_rounds, measurer.machine(), database);
     std::vector<KnobValues> now;
     for (const records::Record &record : sorted_records())
       if (now.size() < stable_places)
@@ -231,10 +231,31 @@ void Tuning::measure_finalists(TuneMeasurer &measurer, records::Database *databa
 std::vector<records::Measurement> Tuning::measure_points(const Points &points, TuneMeasurer &measurer,
                                                          records::Database *database) {
   measurer.on_step = [this](const std::string &step) { show(step); };
-  std::vector<records::Measurement> results = measurer.measure(points, final_rounds);
+  std::vector<records::Measurement> results = measurer.measure(points, final_rounds, shape_);
   progress_.clear();
   store(points, results, final_rounds, measurer.machine(), database);
   return results;
+}
+
+std::vector<std::optional<double>> Tuning::measure_legal(const Points &points, TuneMeasurer &measurer,
+                                                         records::Database *database) {
+  std::vector<std::size_t> legal;
+  Points measured;
+  for (std::size_t n = 0; n < points.size(); ++n)
+    try {
+      Knobs knobs(points[n]);
+      build(knobs);
+      legal.push_back(n), measured.push_back(points[n]);
+    } catch (const UserError &) { // at this shape
+    }
+  std::vector<std::optional<double>> ms(points.size());
+  if (measured.empty())
+    return ms;
+  std::vector<records::Measurement> results = measure_points(measured, measurer, database);
+  for (std::size_t n = 0; n < legal.size(); ++n)
+    if (results[n].outcome == records::Outcome::measured)
+      ms[legal[n]] = results[n].median_ms;
+  return ms;
 }
 
 void Tuning::reuse(tune::Search &search, const TuneMachine &machine, const records::Database &database) {
@@ -300,7 +321,8 @@ void Tuning::search_points(tune::Search &search, TuneMeasurer &measurer, records
     std::vector<std::size_t> next = propose();
     std::future<Points> compiling = compile(next);
     if (!compiled.empty())
-      store(compiled, measurer.measure(compiled, search_rounds), search_rounds, measurer.machine(), database);
+      store(compiled, measurer.measure(compiled, search_rounds, shape_), search_rounds, measurer.machine(),
+            database);
     for (std::size_t candidate : batch)
       learn(search, candidate);
     compiled = compiling.get();
@@ -316,6 +338,26 @@ void Tuning::search_points(tune::Search &search, TuneMeasurer &measurer, records
   }
 }
 
+void Tuning::try_predicted(tune::Search &search) {
+  // A search of another process has other points of the table.
+  constexpr std::size_t most_predicted = 8;
+  auto shards = static_cast<std::size_t>(options_.shard.count);
+  std::vector<KnobValues> points;
+  if (choice_.knobs.empty())
+    points = predicted_points(choice_, shape_, dtype_, target(), most_predicted * shards);
+  std::vector<KnobValues> own;
+  for (std::size_t n = 0; n < points.size(); ++n)
+    if (n % shards == static_cast<std::size_t>(options_.shard.index))
+      own.push_back(points[n]);
+  for (const KnobValues &point : own)
+    if (std::ranges::find(space_.points, point, &tune::Point::knobs) == space_.points.end())
+      space_.points.push_back({point});
+  search.try_first(own);
+  if (!own.empty())
+    notes_.push_back(fmt::format(
+        "the first {} points are those that the kernel table predicts to be the fastest", own.size()));
+}
+
 std::vector<records::Record> Tuning::measure(TuneMeasurer &measurer, records::Database *database) {
   CatchInterrupt catch_interrupt;
   Points candidates;
@@ -323,6 +365,8 @@ std::vector<records::Record> Tuning::measure(TuneMeasurer &measurer, records::Da
     if (options_.shard.has(n))
       candidates.push_back(space_.points[n].knobs);
   tune::Search search(std::move(candidates), options_.way, options_.seed);
+  if (options_.way == tune::SearchMethod::learn)
+    try_predicted(search);
   if (database)
     reuse(search, measurer.machine(), *database);
   search_points(search, measurer, database);

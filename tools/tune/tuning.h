@@ -61,6 +61,9 @@ public:
   /// Measures these points in turns, and stores the results in `database`, if it is not null.
   std::vector<records::Measurement> measure_points(const std::vector<KnobValues> &points,
                                                    TuneMeasurer &measurer, records::Database *database);
+  /// The same, with the median time of each point in ms. None: it is not legal at this shape, or not measured.
+  std::vector<std::optional<double>> measure_legal(const std::vector<KnobValues> &points,
+                                                   TuneMeasurer &measurer, records::Database *database);
   /// The estimated time of each point, in seconds. None: the schedule is refused, or does not fit on an SM.
   std::vector<std::optional<double>> predict(const std::vector<KnobValues> &points);
 
@@ -77,6 +80,8 @@ private:
              int rounds, const TuneMachine &machine, records::Database *database);
   /// Takes the results of the database, for the same kernels on the same machine.
   void reuse(tune::Search &search, const TuneMachine &machine, const records::Database &database);
+  /// Puts the points that a kernel table predicts to be the fastest ones first.
+  void try_predicted(tune::Search &search);
   /// Tells the search the result of a candidate.
   void learn(tune::Search &search, std::size_t candidate) const;
   void search_points(tune::Search &search, TuneMeasurer &measurer, records::Database *database);

@@ -61,6 +61,26 @@ TEST(Search, KeepsOrderOrSeed) {
             Search(grid(), SearchMethod::random, 6).propose(9));
 }
 
+TEST(Search, TriesPredictedPointsFirst) {
+  for (SearchMethod way : {SearchMethod::exhaustive, SearchMethod::random, SearchMethod::learn}) {
+    Search search(grid(), way, 1);
+    KnobValues other = {{"a", "1024"}};
+    search.try_first(
+        {search.candidate(40), other, search.candidate(7), search.candidate(40), search.candidate(0)});
+    EXPECT_EQ(search.size(), 626U);
+    EXPECT_EQ(search.candidate(625), other);
+    EXPECT_THAT(search.propose(4), ElementsAre(0, 40, 625, 7)) << "after the default";
+    std::set<std::size_t> seen = {0, 40, 625, 7};
+    for (auto batch = search.propose(100); !batch.empty(); batch = search.propose(100))
+      for (std::size_t candidate : batch)
+        EXPECT_TRUE(seen.insert(candidate).second);
+    EXPECT_EQ(seen.size(), 626U);
+  }
+  Search empty({}, SearchMethod::learn, 1);
+  empty.try_first({{{"a", "1"}}});
+  EXPECT_THAT(empty.propose(4), ElementsAre(0));
+}
+
 /// Returns the best time after 64 trials.
 double best_after_64(SearchMethod way, std::uint64_t seed) {
   Search search(grid(), way, seed);
