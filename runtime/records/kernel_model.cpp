@@ -139,9 +139,10 @@ std::vector<double> KernelModel::features(const Fit &fit, const Extents &tile, s
   }
   constexpr double of_operand = 16; // bytes of a vector
   double operand = of_operand / static_cast<double>(table_.elements);
-  auto [m, n, k] = extents;
-  double bytes = operand * static_cast<double>(m * k + k * n) +
-                 8 * static_cast<double>(m * n); // the result is read and written
+  // 64 bits do not hold the product of the greatest extents.
+  auto m = static_cast<double>(extents[0]), n = static_cast<double>(extents[1]),
+       k = static_cast<double>(extents[2]);
+  double bytes = operand * (m * k + k * n) + 8 * m * n; // the result is read and written
   result.back() = std::max(0.0, bytes - static_cast<double>(table_.l2_bytes)) / table_.bytes_per_ms;
   return result;
 }

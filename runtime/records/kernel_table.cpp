@@ -94,6 +94,15 @@ public:
       return std::nullopt;
     return Extents{list[0], list[1], list[2]};
   }
+  /// The values of knobs, as --set takes them. An empty text has none.
+  KnobValues knobs(const char *name) const {
+    std::string list = text(name);
+    try {
+      return list.empty() ? KnobValues{} : parse_knobs(list);
+    } catch (const UserError &) {
+      malformed(name, "values of knobs such as bk=16,warps=2x4");
+    }
+  }
   [[noreturn]] std::string malformed(const char *name, const std::string &expected) const {
     refuse(where_, fmt::format("'{}' is missing or malformed, expected {}", name, expected));
   }
@@ -115,6 +124,7 @@ KernelTime read_time(const json::Value &value, const Reader &form) {
 
 KernelForm read_form(const json::Value &value, const std::string &where) {
   Reader reader(value, where);
+  reader.knobs("with"); // they are legal
   KernelForm form{.vectors = reader.flag("vectors"),
                   .parts = reader.number("parts", most_parts),
                   .with = reader.text("with"),
@@ -127,7 +137,7 @@ KernelForm read_form(const json::Value &value, const std::string &where) {
 
 KernelPoint read_point(const json::Value &value, const std::string &where) {
   Reader reader(value, where);
-  KernelPoint point{parse_knobs(reader.text("knobs")), reader.extents("tile"), {}};
+  KernelPoint point{reader.knobs("knobs"), reader.extents("tile"), {}};
   for (const json::Value &form : reader.list("forms"))
     point.forms.push_back(read_form(form, where));
   return point;
@@ -171,7 +181,7 @@ KernelTable parse_kernel_table(const std::string &text, const std::string &where
                               *version, table_version));
   Reader whole(*parsed, where);
   const json::Value *machine = root->get("machine");
-  if (!machine)
+  if (!machine || !machine->getAsObject())
     whole.malformed("machine", "an object");
   Reader head(*machine, where);
   KernelTable table{.rung = head.text("rung"),

@@ -176,8 +176,10 @@ std::vector<std::string> points_of_gemm() {
 
 } // namespace
 
+/// Ring mode (u32) stands for f32.
 static bool is_multiplied_by_matrix_units(DType dtype) {
-  return std::ranges::find(library::matrix_dtypes, dtype) != library::matrix_dtypes.end();
+  return dtype != DType::u32 &&
+         std::ranges::find(library::matrix_dtypes, dtype) != library::matrix_dtypes.end();
 }
 
 Schedule best(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {

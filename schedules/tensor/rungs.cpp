@@ -126,7 +126,7 @@ Schedule chosen(const Shape &shape, DType dtype, const Target &target, Knobs &kn
   tiles.late = tiles.stages > 1 && knobs.flag("late", true);
   tiles.snake = knobs.flag("snake", true);
   tiles.group = rows_of_tiles(shape, tiles, knobs.choose("group", {8, 1, 4, 16}));
-  if (shape.size() == 3 && (!shape.is_multiple(0, tiles.tile(0)) || !shape.is_multiple(1, tiles.tile(1))))
+  if (shape.size() == 3) // without an effect if all tiles are whole
     tiles.edges = knobs.flag("edges", narrow);
   tiles.blocks = knobs.choose("blocks", {0, 1, 2, 3});
   if (std::vector<std::int64_t> parts = parts_of_k(shape, tiles.steps * instruction_for(dtype).k());

@@ -232,7 +232,7 @@ TEST_F(GivenTable, IsRefusedIfItIsNotATableOfTheRung) {
           "mine.json: not a file of records; expected an object with 'nestsmith_records'");
   refused(R"({"nestsmith_records": 2, "records": []})",
           "mine.json: the version of the records is 2, expected 1");
-  refused(records::to_text({}),
+  refused(records::to_text(std::vector<records::Record>{}),
           "mine.json has no measured record of 'fast/gemm'; `nestsmith tune export fast/gemm");
   refused(text("ladder/warps", "bk=8"), "has no measured record of 'fast/gemm', only records of ladder/warps");
   refused(text("fast/gemm", "bk=8,unroll=2"), "mine.json: the record of f32 64x64x64 on NVIDIA H200: the "

@@ -74,6 +74,8 @@ ExitCode run_explain(const Context &context) {
     out(json_text([&](llvm::json::OStream &json) {
       json.object([&] {
         write_analysis(json, analysed);
+        if (const auto &use = analysed.scheduled.use)
+          write_use(json, *use);
         json.attribute("in_words", alone);
         json.attribute("nondeterministic",
                        llvm::json::Array(nondeterministic_results(analysed.scheduled.schedule.program())));
@@ -94,7 +96,11 @@ ExitCode run_explain(const Context &context) {
     return ExitCode::good;
   }
   const Style &style = context.style;
-  std::string text = heading(analysed, chosen, style) + analysis_text(analysed, style);
+  std::string text = heading(analysed, chosen, style);
+  if (const auto &use = analysed.scheduled.use)
+    text += "\n" + style.bold("Knobs") + "\n" +
+            paragraph_text(analysed.scheduled.choice.name + " " + to_text(*use));
+  text += analysis_text(analysed, style);
   text += "\n" + style.bold("In words") + "\n" + paragraph_text(alone + (hint.empty() ? "" : " " + hint));
   if (before)
     text += "\n" + style.bold("Against " + before->scheduled.choice.name) + "\n" + paragraph_text(step);

@@ -160,12 +160,18 @@ const records::KernelModel *serving_model(const ChosenRung &rung, DType dtype, c
 }
 
 PredictedPoint point_of(const records::KernelTable &table, const records::KernelChoice &choice) {
-  PredictedPoint point{table.points[choice.point].knobs, table.points[choice.point].tile, choice.ms};
+  PredictedPoint point{table.points[choice.point].knobs, table.points[choice.point].tile, choice.parts,
+                       choice.ms};
   if (!table.parts_knob.empty())
     point.knobs[table.parts_knob] = std::to_string(choice.parts);
   if (!choice.with.empty())
     point.knobs.merge(parse_knobs(choice.with));
   return point;
+}
+
+/// Whether the schedule did not ask for one of the knobs of a point.
+bool lacks_knobs(const KnobValues &chosen, const KnobValues &point) {
+  return std::ranges::any_of(point, [&](const auto &knob) { return !chosen.contains(knob.first); });
 }
 
 /// A point of a kernel table with which the schedule is legal.
@@ -202,7 +208,9 @@ LegalPoints legal_points(const ChosenRung &rung, const Shape &shape, DType dtype
       auto parts = chosen.find(model->table().parts_knob);
       bool other_parts = found.order[n].parts > 1 &&
                          (parts == chosen.end() || parts->second != std::to_string(found.order[n].parts));
-      if (schedule.obligations().empty() && !other_parts)
+      // The time of the point is not that of a kernel with other parts, nor that of another schedule.
+      bool other = other_parts || lacks_knobs(chosen, model->table().points[found.order[n].point].knobs);
+      if (schedule.obligations().empty() && !other)
         found.points.push_back({n, std::move(schedule), std::move(attempt)});
     } catch (const ScheduleError &) { // other points may be legal for this shape
     }
@@ -292,9 +300,16 @@ std::vector<Shape> shapes_in_table(const ChosenRung &rung, DType dtype, const Ta
   return shapes;
 }
 
-/// "128x128x16 tiles shared by 4 blocks".
-static std::string tile_text(const PredictedPoint &point, const std::string &knobs) {
-  return fmt::format("{}x{}x{} tiles ({})", point.tile[0], point.tile[1], point.tile[2], knobs);
+/// "tiles of 128x128x16, each shared by 4 blocks: 0.1234 ms".
+static std::string predicted_text(const PredictedPoint &point) {
+  return fmt::format("tiles of {}x{}x{}{}: {:.4g} ms", point.tile[0], point.tile[1], point.tile[2],
+                     point.parts > 1 ? fmt::format(", each shared by {} blocks", point.parts) : "", point.ms);
+}
+
+static void write_predicted(llvm::json::OStream &json, const PredictedPoint &point) {
+  json.attribute("tile", llvm::json::Array(point.tile));
+  json.attribute("parts", point.parts);
+  json.attribute("predicted_ms", point.ms);
 }
 
 std::string short_text(const TableUse &use) {
@@ -310,10 +325,13 @@ std::string short_text(const TableUse &use) {
 std::string to_text(const TableUse &use) {
   if (use.kernel) {
     const auto &[gpu, chosen, second] = *use.kernel;
-    std::string text = fmt::format("takes {}, of the kernel table of {}: {:.4g} ms predicted",
-                                   tile_text(chosen, to_string(chosen.knobs)), gpu, chosen.ms);
+    std::string text = fmt::format("takes the kernel that the kernel table of {} predicts to be the fastest, "
+                                   "with {}",
+                                   gpu, predicted_text(chosen));
+    if (!use.except.empty())
+      text += fmt::format(", except {}", fmt::join(use.except, ", "));
     if (second)
-      text += fmt::format("; next: {}, {:.4g} ms", tile_text(*second, to_string(second->knobs)), second->ms);
+      text += fmt::format("; the next one has {}", predicted_text(*second));
     return text;
   }
   if (!use.record)
@@ -329,7 +347,12 @@ void write_use(llvm::json::OStream &json, const TableUse &use) {
   json.attributeObject("table", [&] {
     if (use.kernel) {
       json.attribute("gpu", use.kernel->gpu);
-      json.attribute("predicted_ms", use.kernel->chosen.ms);
+      write_predicted(json, use.kernel->chosen);
+      if (use.kernel->second)
+        json.attributeObject("next", [&] {
+          write_predicted(json, *use.kernel->second);
+          json.attribute("knobs", to_string(use.kernel->second->knobs));
+        });
       json.attribute("except", llvm::json::Array(use.except));
       return;
     }

@@ -18,6 +18,7 @@ namespace nestsmith::cli {
 struct PredictedPoint {
   KnobValues knobs; ///< with the number of parts
   records::Extents tile = {};
+  std::int64_t parts = 1; ///< blocks that share a tile
   double ms = 0;
 };
 /// The choice of a kernel table (runtime/records/kernel_model.h).

@@ -122,7 +122,7 @@ TEST(KnobTable, RefusesATextWithoutRecordsOfItsRung) {
           "best.json: not a file of records; expected an object with 'nestsmith_records', as tune export");
   refused(R"({"nestsmith_records": 2, "records": []})",
           "best.json: the version of the records is 2, expected 1");
-  refused(to_text({}),
+  refused(to_text(std::vector<Record>{}),
           "best.json has no measured record of 'fast/gemm'; `nestsmith tune export fast/gemm -o FILE` "
           "writes them");
   refused(to_text({other}), "best.json has no measured record of 'fast/gemm', only records of ladder/warps; ");
