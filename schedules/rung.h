@@ -80,7 +80,7 @@ struct Lesson {
 struct KernelSpace {
   /// The extents of the tile of a block for these knobs: rows, columns and k.
   std::function<std::array<std::int64_t, 3>(const KnobValues &, DType)> tile = nullptr;
-  std::string parts = {};               ///< the knob for the number of blocks that share a tile; empty: none
+  std::string parts = {}; ///< the knob for the number of blocks that share a tile; empty: none
   /// The ways to add the parts of a tile: the values of knobs that exist only with parts, as --set takes them.
   std::vector<std::string> with_parts = {""};
   std::vector<std::string> points = {}; ///< the points to measure, as --set takes them
@@ -116,7 +116,8 @@ struct Rung {
   /// Where the rung is faster than `against`, if it is not in general.
   std::optional<Lesson> lesson = std::nullopt;
 
-  /// The best knobs of the rung `tuned`, which has the same schedule function, as `tune export` writes them.
+  /// The best knobs of the rung `tuned`, which has the same knobs for the types of the table, as `tune export`
+  /// writes them.
   /// The command line takes the values of knobs from this table, by the GPU, the element type and the shape.
   /// Without the command line, `build` takes the defaults. Empty: no table.
   std::string table = {}, tuned = {};

@@ -255,6 +255,98 @@ TEST_F(GivenTable, IsNotForATrace) {
   EXPECT_TRUE(contains(ran.err, "is a trace file, which contains its schedule; leave --table out"));
 }
 
+/// The attribute `table` of `show fast/best --json`.
+llvm::json::Object use_of(const std::string &arguments) {
+  const llvm::json::Value json = parsed(nestsmith("show fast/best --json --arch sm_90a " + arguments));
+  const llvm::json::Object *use = json.getAsObject() ? json.getAsObject()->getObject("table") : nullptr;
+  EXPECT_NE(use, nullptr) << arguments;
+  return use ? *use : llvm::json::Object{};
+}
+
+TEST(Predicted, IsTheKernelOfAShapeWithoutARecord) {
+  for (const char *shape :
+       {"1000x777x333", "1x1x1", "7x4099x64", "128x136x30000 --dtype bf16", "513x515x517 --dtype bf16"}) {
+    const llvm::json::Object use = use_of(std::string("--shape ") + shape);
+    EXPECT_TRUE(contains(use.getString("gpu")->str(), "NVIDIA H"));
+    EXPECT_EQ(use.getArray("tile")->size(), 3U);
+    EXPECT_GE(*use.getInteger("parts"), 1);
+    EXPECT_GT(*use.getNumber("predicted_ms"), 0);
+    const llvm::json::Object *next = use.getObject("next");
+    ASSERT_NE(next, nullptr) << shape;
+    EXPECT_GE(*next->getNumber("predicted_ms"), *use.getNumber("predicted_ms"));
+    EXPECT_TRUE(*next->getArray("tile") != *use.getArray("tile") ||
+                next->getInteger("parts") != use.getInteger("parts"));
+    EXPECT_TRUE(contains(next->getString("knobs")->str(), "warps="));
+  }
+  EXPECT_GT(*use_of("--shape 128x128x30000").getInteger("parts"), 1) << "few tiles, so blocks share them";
+  EXPECT_EQ(*use_of("--shape 3000x3000x20").getInteger("parts"), 1) << "one part has at least two tiles of k";
+}
+
+/// There is no table of this GPU, so the text names the one of the most similar GPU.
+TEST(Predicted, IsExplained) {
+  Ran ran = nestsmith("explain fast/best --shape 8x8x8 --gpu A100");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_TRUE(
+      test::matches(ran.out, "^fast/best  f32 8x8x8  as predicted for NVIDIA H.* on NVIDIA A100|sm_80"));
+  EXPECT_TRUE(contains(ran.out, "\nKnobs\n  fast/best takes the kernel that the kernel table of NVIDIA H"));
+  EXPECT_TRUE(test::matches(ran.out, "predicts to be the fastest, with tiles of [0-9]+x[0-9]+x[0-9]+: 0[.]"));
+  EXPECT_TRUE(contains(ran.out, "; the next one"));
+}
+
+TEST(Predicted, GivesWayToARecordOfTheShape) {
+  const llvm::json::Object use = use_of("--shape 1024x1024x1024");
+  EXPECT_EQ(use.getBoolean("exact"), true);
+  EXPECT_EQ(use.getString("shape"), llvm::StringRef("1024x1024x1024"));
+  EXPECT_EQ(use.get("predicted_ms"), nullptr);
+}
+
+TEST(Predicted, GivesWayToGivenKnobs) {
+  Ran set = nestsmith("show fast/best --shape 1000x776x332 --arch sm_90a --set results=4x8,warps=2x1,bk=8");
+  EXPECT_EQ(set.code, 0) << set.err;
+  EXPECT_TRUE(contains(set.out, "as predicted for NVIDIA H"));
+  for (const char *knob : {"results=4x8", "warps=2x1", "bk=8"})
+    EXPECT_TRUE(contains(set.out, knob));
+  Ran unknown = nestsmith("show fast/best --shape 1000x776x332 --set depth=8");
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_TRUE(contains(unknown.err, "fast/best: the schedule has no knob 'depth', expected one of "));
+}
+
+TEST_F(GivenTable, IsUsedWithoutThePrediction) {
+  std::string mine = write({record("fast/gemm", "64x64x64", "warps=1x1,results=4x4")});
+  EXPECT_EQ(use_of("--shape 1000x776x332 --table " + mine).getString("shape"), llvm::StringRef("64x64x64"));
+}
+
+/// Sizes that are known at run time only take registers, so the times of constant kernels are not theirs.
+TEST(Predicted, IsNotASymbolicKernel) {
+  const llvm::json::Object use = use_of("--shape 1000x776x332 --symbolic");
+  EXPECT_TRUE(contains(use.getString("why_not")->str(), "has no record of f32 with 3 extents for all shapes"));
+}
+
+TEST(Predicted, IsNamedInTheRow) {
+  Ran run = nestsmith("run fast/best --device sim --arch sm_80 --shape 65x67x129");
+  EXPECT_EQ(run.code, 0) << run.out << run.err;
+  EXPECT_TRUE(contains(run.out, "fast/best (scalar, predicted)"));
+  EXPECT_TRUE(contains(run.out, "fast/best takes the kernel that the kernel table of NVIDIA H"));
+  EXPECT_TRUE(contains(run.out, "PASSED"));
+}
+
+/// Matrix units need asynchronous copies here, and ring mode (u32) takes the schedule of f32.
+TEST(Predicted, IsOfTheRungThatTheDtypeHas) {
+  auto title = [](const std::string &arguments) {
+    Ran ran = nestsmith("show fast/best --shape 1000x776x336 " + arguments);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return ran.out.substr(0, ran.out.find("\n\n"));
+  };
+  std::string bf16 = title("--arch sm_90a --dtype bf16");
+  EXPECT_TRUE(contains(bf16, "as predicted for NVIDIA H"));
+  EXPECT_TRUE(contains(bf16, "ldmatrix="));
+  std::string before = title("--arch sm_75 --dtype bf16");
+  EXPECT_TRUE(contains(before, "default knobs"));
+  EXPECT_TRUE(contains(before, "lanes="));
+  std::string f32 = title("--arch sm_90a --dtype f32"), ring = title("--arch sm_90a --dtype u32");
+  EXPECT_EQ(ring.substr(ring.find("as predicted")), f32.substr(f32.find("as predicted")));
+}
+
 /// Every record of the committed table must be legal at its own shape, with all of its knobs.
 TEST(CommittedTable, FitsItsSchedule) {
   records::KnobTable table(fast::gemm_table, "gemm.json", "fast/gemm");

@@ -67,6 +67,31 @@ TEST(Tune, TakesAFractionOfAMinute) {
   }
 }
 
+TEST(Tune, RefusesATableThatItCannotMake) {
+  auto refused = [](const std::string &arguments, int code, const std::string &message) {
+    Ran ran = nestsmith("tune " + arguments, "CUDA_VISIBLE_DEVICES=");
+    EXPECT_EQ(ran.code, code) << arguments;
+    EXPECT_TRUE(contains(ran.err, message));
+    EXPECT_EQ(ran.out, "");
+  };
+  refused("ladder/warps --table", 2,
+          "'ladder/warps' states no points for a kernel table; set Rung::kernels (schedules/rung.h), or name a "
+          "rung "
+          "that has them, such as fast/gemm");
+  refused("fast/best --table", 2,
+          "'fast/best' takes its knobs from a table of records of 'fast/gemm'; tune that rung");
+  refused("fast/gemm --table", 4,
+          "tune --table measures on a GPU, and there is none that can be used; `nestsmith doctor` says what "
+          "was found, "
+          "and without a GPU `tune RUNG` orders points by the model");
+  for (const char *other : {"--gpu H100", "--shape 64", "--trials 5", "--sweep bk", "--space"})
+    refused(std::string("fast/gemm --table ") + other, 2,
+            "--table measures all points of the rung once, at sizes of its own, on the GPU of this machine; "
+            "leave " +
+                std::string(other).substr(0, std::string(other).find(' ')) + " out");
+  refused("show --table", 2, "--table measures the points of a RUNG; leave it out of `tune show`");
+}
+
 TEST(Tune, RefusesARungWithoutKnobsAndATrace) {
   Ran none = nestsmith("tune ladder/naive");
   EXPECT_EQ(none.code, 2);
@@ -111,7 +136,20 @@ TEST(TuneRecords, AreShown) {
   Ran none = nestsmith("tune show ladder/naive" + db);
   EXPECT_EQ(none.code, 2);
   EXPECT_TRUE(contains(none.err, "has no record of 'ladder/naive'; run `nestsmith tune RUNG` first"));
-  EXPECT_EQ(nestsmith("tune show --db " + (folder / "none.db").string()).code, 2);
+  for (const char *command : {"show", "export", "model", "show ladder/warps"}) {
+    Ran missing = nestsmith(std::string("tune ") + command + " --db " + (folder / "none.db").string());
+    EXPECT_EQ(missing.code, 2) << command;
+    EXPECT_TRUE(contains(missing.err,
+                         "there is no database " + (folder / "none.db").string() +
+                             "; `nestsmith tune RUNG` makes it on a machine with a GPU, `nestsmith tune "
+                             "import FILE` makes it from the text of `tune export`, and --db names another "
+                             "file"));
+    EXPECT_FALSE(std::filesystem::exists(folder / "none.db"));
+    missing = nestsmith(std::string("tune ") + command, "-u XDG_DATA_HOME HOME=" + folder.string());
+    EXPECT_EQ(missing.code, 2) << command;
+    EXPECT_TRUE(contains(missing.err, "there is no database " + folder.string() +
+                                          "/.local/share/nestsmith/tune.db; `nestsmith tune RUNG` makes it"));
+  }
 }
 
 TEST(TuneRecords, AreComparedWithTheModel) {

@@ -368,12 +368,40 @@ std::vector<Shape> tuned_shapes(const Context &context, const ChosenRung &choice
   return shapes;
 }
 
+/// Refuses the options that a kernel table does not use.
+void check_table_options(const Context &context) {
+  if (context.arguments.has("table"))
+    for (const char *other : {"space", "sweep", "search", "seed", "trials", "minutes", "best", "all", "shape",
+                              "symbolic", "multiple-of", "gpu", "arch"})
+      if (context.arguments.has(other))
+        throw UserError(
+            ExitCode::usage,
+            fmt::format("--table measures all points of the rung once, at sizes of its own, on the GPU "
+                        "of this machine; leave --{} out",
+                        other));
+}
+
+/// The GPU of the process that measures a kernel table. Throws UserError (no_device) without one.
+const TuneMachine &machine_of_table(TuneMeasurer &measurer) {
+  try {
+    return measurer.machine();
+  } catch (const UserError &error) {
+    if (error.code() != ExitCode::no_device)
+      throw;
+    throw UserError(
+        ExitCode::no_device,
+        "tune --table measures on a GPU, and there is none that can be used; `nestsmith doctor` says "
+        "what was found, and without a GPU `tune RUNG` orders points by the model");
+  }
+}
+
 /// `tune --table`.
 ExitCode make_table(const Context &context, const ChosenRung &choice, const TuneOptions &options) {
-  ChosenGpu gpu = choose_gpu(context);
-  TableMaker maker(context, choice, chosen_dtype(context, choice), gpu, options);
+  check_has_points(choice);
   TuneMeasurer measurer;
-  if (const std::string &product = measurer.machine().gpu; product != gpu.gpu.product)
+  ChosenGpu gpu = choose_gpu(context);
+  const std::string &product = machine_of_table(measurer).gpu;
+  if (product != gpu.gpu.product)
     throw UserError(
         ExitCode::usage,
         fmt::format("a kernel table needs the number of multiprocessors and the limits of {}, which "
@@ -437,11 +465,15 @@ ExitCode tune_rung(const Context &context) {
 }
 
 ExitCode run_tune(const Context &context) {
+  check_table_options(context);
   check_sweep_options(context);
   const std::string &word = context.arguments.positional()[0];
   if (context.arguments.has("sweep") && (word == "model" || find_records_command(word)))
     throw UserError(ExitCode::usage,
                     fmt::format("--sweep varies the knobs of a RUNG; leave it out of `tune {}`", word));
+  if (context.arguments.has("table") && (word == "model" || find_records_command(word)))
+    throw UserError(ExitCode::usage,
+                    fmt::format("--table measures the points of a RUNG; leave it out of `tune {}`", word));
   if (word == "model")
     return compare_with_model(context);
   if (auto command = find_records_command(word))
@@ -468,7 +500,7 @@ Command tune_command() {
        {"shapes", "LIST",
         "search at each of these shapes, with commas between them, and for one configuration for all of them"},
        {"table", "",
-        "measure the points of the rung for a kernel table, by which its best knobs are chosen for any shape"},
+        "measure the points of the rung for a kernel table, by which fast/best chooses for any shape"},
        {"search", "WAY", "learn, random or exhaustive (learn)", 0, {"learn", "random", "exhaustive"}},
        {"seed", "N", "seed of the search (1)"},
        {"trials", "N", fmt::format("maximum number of points to compile ({})", TuneOptions{}.trials)},
@@ -495,6 +527,9 @@ Command tune_command() {
       "compared with that of cuBLAS, or of the first point. Without a GPU, or with --gpu or --arch, the points "
       "are ordered by the estimated time of `explain`. Ctrl-C ends the search; the same command continues "
       "it.\n\n"
+      "With --table, the points that the rung states are measured instead, each at about twenty sizes, and the "
+      "table is written as text. It needs a GPU, takes minutes, and continues after Ctrl-C. With --shard, each "
+      "process measures its part; after `tune merge`, the same command without --shard writes the table.\n\n"
       "The database:\n"
       "  tune show [RUNG]         the best records\n"
       "  tune export [RUNG]       the best records as text, to commit\n"
@@ -506,6 +541,7 @@ Command tune_command() {
       "  nestsmith tune ladder/warps --gpu H200 --set bk=16 --trials 50\n"
       "  nestsmith run ladder/warps --set bk=16,warps=2x4\n"
       "  nestsmith tune tiling/shared --sweep block_size --chart tiles.svg\n"
+      "  nestsmith tune fast/gemm --table -o fast.gemm.json\n"
       "  nestsmith tune show ladder/warps\n",
       run_tune};
 }

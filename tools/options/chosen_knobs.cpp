@@ -278,6 +278,12 @@ ChosenKnobs chosen_knobs(const ChosenRung &rung, const Shape &shape, DType dtype
                           shape.size(), problem.symbolic ? "all shapes" : "one shape")
             : fmt::format("no record of {} is legal for this shape", rung.table->where());
   }
+  if (!rung.table && !rung.kernel_models.empty()) {
+    if (auto chosen = with_kernel(rung, shape, dtype, target, given))
+      return *std::move(chosen);
+    use.emplace().why = fmt::format("no kernel table of {} serves {} with {} extents for {}", rung.name,
+                                    name(dtype), shape.size(), shape.stated ? "all shapes" : "one shape");
+  }
   Schedule schedule = built(rung, shape, dtype, target, given);
   return {std::move(schedule), given.asked().empty() ? rung.knobs : given.chosen(), std::move(use)};
 }

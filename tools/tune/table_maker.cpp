@@ -92,14 +92,18 @@ std::vector<std::size_t> useful_points(const records::KernelModel &model, double
   return kept;
 }
 
-TableMaker::TableMaker(const Context &context, ChosenRung choice, DType dtype, ChosenGpu gpu,
-                       TuneOptions options)
-    : context_(context), choice_(std::move(choice)), dtype_(dtype), gpu_(std::move(gpu)), options_(options) {
-  if (!choice_.kernels)
+void check_has_points(const ChosenRung &choice) {
+  if (!choice.kernels)
     throw UserError(ExitCode::usage,
                     fmt::format("'{}' states no points for a kernel table; set Rung::kernels "
                                 "(schedules/rung.h), or name a rung that has them, such as fast/gemm",
-                                choice_.name));
+                                choice.name));
+}
+
+TableMaker::TableMaker(const Context &context, ChosenRung choice, DType dtype, ChosenGpu gpu,
+                       TuneOptions options)
+    : context_(context), choice_(std::move(choice)), dtype_(dtype), gpu_(std::move(gpu)), options_(options) {
+  check_has_points(choice_);
   add_candidates();
 }
 

@@ -13,6 +13,9 @@
 
 namespace nestsmith::cli {
 
+/// Throws UserError (usage) if the rung has no points for a kernel table.
+void check_has_points(const ChosenRung &choice);
+
 class TableMaker {
 public:
   /// Throws UserError (usage) if the rung has no points for a kernel table.

@@ -36,13 +36,22 @@ std::optional<std::filesystem::path> standard_database() {
   return std::nullopt;
 }
 
-/// The database for a command that needs one.
+/// The database for a command that needs one. With `existing`, a missing file is an error.
 Database required_database(const Context &context, bool existing) {
-  if (auto path = context.arguments.value("db"))
-    return Database::open(*path, existing);
-  if (auto path = standard_database())
-    return Database::open(*path, existing);
-  throw UserError(ExitCode::usage, "neither XDG_DATA_HOME nor HOME is set; name the database with --db");
+  std::optional<std::filesystem::path> path = standard_database();
+  if (auto given = context.arguments.value("db"))
+    path = *given;
+  if (!path)
+    throw UserError(ExitCode::usage, "neither XDG_DATA_HOME nor HOME is set; name the database with --db");
+  std::error_code ignored;
+  if (existing && !std::filesystem::exists(*path, ignored))
+    throw UserError(
+        ExitCode::usage,
+        fmt::format(
+            "there is no database {}; `nestsmith tune RUNG` makes it on a machine with a GPU, `nestsmith "
+            "tune import FILE` makes it from the text of `tune export`, and --db names another file",
+            printable(path->string())));
+  return Database::open(*path, existing);
 }
 
 /// The words after show, export, import or merge.
