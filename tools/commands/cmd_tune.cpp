@@ -408,6 +408,7 @@ ExitCode make_table(const Context &context, const ChosenRung &choice, const Tune
                     "is not in nestsmith's list of GPUs",
                     product));
   std::optional<records::Database> database = open_given_database(context, options.shard);
+  TableMaker maker(context, choice, chosen_dtype(context, choice), std::move(gpu), options);
   maker.measure(measurer, database ? &*database : nullptr);
   if (maker.interrupted())
     throw UserError(ExitCode::usage, "interrupted; the same command continues");

@@ -142,13 +142,13 @@ std::string dtype_of_table(const std::vector<const records::KernelModel *> &mode
   return std::string(dtype == DType::u32 ? name(DType::f32) : dtype == DType::f16 ? name(DType::bf16) : own);
 }
 
-/// The model of the kernel table that serves the target and the dtype; null: none. A rung with a table of
-/// records takes its knobs from tables of several rungs, by the dtype.
+/// The model of the kernel table that serves the target and the dtype; null: none. A rung that is no measured
+/// one itself takes its knobs from tables of several rungs, by the dtype.
 const records::KernelModel *serving_model(const ChosenRung &rung, DType dtype, const Target &target) {
   std::vector<const records::KernelModel *> models;
   for (const std::string &text : rung.kernel_tables)
     if (const records::KernelModel &model = model_of(text, rung.name);
-        rung.table || model.table().rung == rung.name)
+        !rung.kernels || model.table().rung == rung.name)
       models.push_back(&model);
   const std::string type = dtype_of_table(models, dtype);
   std::erase_if(models, [&](const auto *model) { return model->table().dtype != type; });
@@ -278,7 +278,7 @@ ChosenKnobs chosen_knobs(const ChosenRung &rung, const Shape &shape, DType dtype
                           shape.size(), problem.symbolic ? "all shapes" : "one shape")
             : fmt::format("no record of {} is legal for this shape", rung.table->where());
   }
-  if (!rung.table && !rung.kernel_models.empty()) {
+  if (!rung.table && !rung.kernel_tables.empty() && !rung.kernels) {
     if (auto chosen = with_kernel(rung, shape, dtype, target, given))
       return *std::move(chosen);
     use.emplace().why = fmt::format("no kernel table of {} serves {} with {} extents for {}", rung.name,
