@@ -5,6 +5,7 @@
 #include "tools/output/table.h"
 #include "tools/results/analysed.h"
 #include "tools/tables/explain_text.h"
+#include "tools/tune/common_points.h"
 #include "tools/tune/sweep.h"
 #include "tools/tune/table_maker.h"
 #include "tools/tune/tune_model.h"
@@ -12,11 +13,9 @@
 #include "tools/tune/tuning.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <limits>
 #include <list>
 
 namespace nestsmith::cli {
@@ -224,48 +223,6 @@ ExitCode measure_points(const Context &context, Tuning &tuning, TuneMeasurer &me
   return code;
 }
 
-/// A point at all shapes of a search.
-struct CommonPoint {
-  KnobValues knobs;
-  double mean = 0;  ///< of its speed relative to the best point of each shape, geometric
-  double worst = 1; ///< of these
-};
-
-/// Measures the best points of each shape at all shapes, in turns. The fastest in the mean comes first. A point
-/// that is not legal everywhere is left out.
-std::vector<CommonPoint> common_points(const Context &context, std::list<Tuning> &tunings,
-                                       const std::vector<std::vector<records::Record>> &found,
-                                       TuneMeasurer &measurer) {
-  constexpr std::size_t of_each_shape = 4;
-  std::vector<KnobValues> points;
-  for (const std::vector<records::Record> &records : found)
-    for (std::size_t n = 0; n < std::min(records.size(), of_each_shape); ++n)
-      if (records[n].outcome == records::Outcome::measured &&
-          std::ranges::find(points, records[n].knobs) == points.end())
-        points.push_back(records[n].knobs);
-  std::vector<double> sums(points.size()), worst(points.size(), 1);
-  std::vector<bool> everywhere(points.size(), true);
-  for (Tuning &tuning : tunings) {
-    std::optional<records::Database> database = open_given_database(context, tuning.shard());
-    std::vector<std::optional<double>> ms =
-        tuning.measure_legal(points, measurer, database ? &*database : nullptr);
-    double best = std::numeric_limits<double>::infinity();
-    for (const std::optional<double> &time : ms)
-      best = std::min(best, time.value_or(best));
-    for (std::size_t n = 0; n < points.size(); ++n) {
-      everywhere[n] = everywhere[n] && ms[n];
-      double speed = best / ms[n].value_or(best);
-      sums[n] += std::log(speed), worst[n] = std::min(worst[n], speed);
-    }
-  }
-  std::vector<CommonPoint> list;
-  for (std::size_t n = 0; n < points.size(); ++n)
-    if (everywhere[n])
-      list.push_back({points[n], std::exp(sums[n] / static_cast<double>(tunings.size())), worst[n]});
-  std::ranges::stable_sort(list, std::greater<>{}, &CommonPoint::mean);
-  return list;
-}
-
 /// Searches at each of --shapes, and then for the best point of all of them.
 ExitCode measure_shapes(const Context &context, std::list<Tuning> &tunings, TuneMeasurer &measurer) {
   ExitCode code = ExitCode::good;
@@ -278,7 +235,8 @@ ExitCode measure_shapes(const Context &context, std::list<Tuning> &tunings, Tune
   }
   if (tunings.size() == 1)
     return code;
-  std::vector<CommonPoint> list = common_points(context, tunings, found, measurer);
+  std::optional<records::Database> database = open_given_database(context, tunings.front().shard());
+  std::vector<CommonPoint> list = common_points(tunings, found, measurer, database ? &*database : nullptr);
   if (context.json()) {
     out(json_text([&](llvm::json::OStream &json) {
       json.object([&] {

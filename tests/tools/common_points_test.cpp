@@ -1,0 +1,91 @@
+/// Tests `tune --shapes`: the best point for several shapes.
+
+#include "tools/tune/common_points.h"
+
+#include "tests/tools/call_main.h"
+#include "tests/tools/run_binary.h"
+
+#include <filesystem>
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+namespace nestsmith::cli {
+namespace {
+
+using test::contains;
+using test::nestsmith;
+
+/// A child process in which 8 is the best size of a tile for 64x64x64, and 32 for others. 16 is between them.
+TEST(CommonPointsChild, Acts) {
+  std::optional<tune::Parent> parent = tune::Parent::connect();
+  if (!parent)
+    return;
+  parent->send(R"({"gpu": "NVIDIA H200", "driver": "13.0", "nvrtc": "13.1", "peer": ""})");
+  while (auto line = parent->receive()) {
+    auto request = llvm::json::parse(*line);
+    bool small = *(*request->getAsObject()->getArray("shape"))[0].getAsInteger() == 64;
+    std::string rows;
+    for (const llvm::json::Value &point : *request->getAsObject()->getArray("points")) {
+      int size = std::stoi(point.getAsObject()->getString("block_size")->str());
+      double ms = size == 16 ? 1.25 : (size == 8) == small ? 1 : 4;
+      rows += rows.empty() ? "" : ", ";
+      rows += fmt::format(R"({{"outcome": "measured", "median_ms": {}}})", ms);
+    }
+    parent->send("{\"rows\": [" + rows + "]}");
+  }
+  _exit(0);
+}
+
+TEST(CommonPoints, AreRankedByTheMeanOfTheirSpeeds) {
+  auto start = [] {
+    std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
+    return tune::Child::start(self, {self, "--gtest_filter=CommonPointsChild.Acts"});
+  };
+  Arguments arguments("tune", {}, {});
+  Context context{builtin_rungs(), arguments, Style(Colour::never)};
+  ChosenRung choice = choose_rung(builtin_rungs(), "tiling/shared");
+  std::list<Tuning> tunings;
+  std::vector<std::vector<records::Record>> found;
+  TuneMeasurer measurer(start, 5);
+  test::TemporaryFolder folder;
+  records::Database database = records::Database::open(folder / "a.db");
+  for (const Shape &shape : {Shape{64, 64, 64}, Shape{96, 64, 32}}) {
+    tunings.emplace_back(context, choice, shape, DType::f32, ChosenGpu{find_gpu("H200"), ""}, TuneOptions{});
+    tunings.back().enumerate(false);
+    found.push_back(tunings.back().measure(measurer, &database));
+    ASSERT_EQ(found.back().size(), 3U);
+    EXPECT_EQ(found.back()[0].knobs.at("block_size"), shape[0] == 64 ? "8" : "32");
+  }
+  std::vector<CommonPoint> list = common_points(tunings, found, measurer, &database);
+  ASSERT_EQ(list.size(), 3U);
+  EXPECT_EQ(list[0].knobs.at("block_size"), "16");
+  EXPECT_NEAR(list[0].mean, 0.8, 1e-9);
+  EXPECT_NEAR(list[0].worst, 0.8, 1e-9);
+  EXPECT_NEAR(list[1].mean, 0.5, 1e-9);
+  EXPECT_NEAR(list[1].worst, 0.25, 1e-9);
+  // A point that one shape refuses is left out.
+  records::Record other = found[0][0];
+  other.knobs["block_size"] = "7";
+  list = common_points(tunings, {{other}, {found[1][0]}}, measurer, nullptr);
+  ASSERT_EQ(list.size(), 1U);
+  EXPECT_EQ(list[0].knobs, found[1][0].knobs);
+}
+
+TEST(TuneShapes, AreSearchedOneAfterTheOther) {
+  test::Ran ran = nestsmith("tune tiling/shared --shapes 64,96x64x32 --gpu H200 --trials 2");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_TRUE(contains(ran.out, "tiling/shared  f32 64x64x64  NVIDIA H200"));
+  EXPECT_TRUE(contains(ran.out, "tiling/shared  f32 96x64x32  NVIDIA H200"));
+}
+
+TEST(TuneShapes, RefuseWhatHasOneShape) {
+  for (const char *other : {"--shape 64x64x64", "--sweep block_size", "--space"}) {
+    test::Ran ran = nestsmith(fmt::format("tune tiling/shared --shapes 64 --gpu H200 {}", other));
+    EXPECT_EQ(ran.code, 2);
+    EXPECT_TRUE(contains(ran.err, "--shapes searches at each shape of its list; leave --")) << ran.err;
+  }
+}
+
+} // namespace
+} // namespace nestsmith::cli
