@@ -100,8 +100,11 @@ std::vector<Probe> probes(const Extents &tile, std::int64_t resident, std::int64
   }
   add(many_waves * resident * sms, shallow, 1, "");
   for (const std::string &way : ways)
-    for (std::int64_t parts : parts_of_probes)
-      add(std::max<std::int64_t>(1, resident * sms / parts), 2 * shallow, parts, way);
+    for (std::int64_t parts : parts_of_probes) {
+      // Other blocks add the parts of all tiles, whose numbers must differ.
+      bool many = !way.empty() && parts == parts_of_probes.back();
+      add(std::max<std::int64_t>(1, resident * sms / (many ? 2 : parts)), 2 * shallow, parts, way);
+    }
   return list;
 }
 
@@ -209,8 +212,13 @@ std::optional<KernelModel::Fit> KernelModel::fitted(const KernelPoint &point, bo
     Line line{.of_all_tiles = !with.empty()};
     auto [fewest, of_fewest] = list.front();
     auto [most, of_most] = list.back();
-    line.slope = most > fewest ? std::max(0.0, (of_most - of_fewest) / (most - fewest)) : 0;
-    line.constant = of_fewest - line.slope * fewest;
+    if (most >= 2 * fewest) {
+      line.slope = std::max(0.0, (of_most - of_fewest) / (most - fewest));
+      line.constant = of_fewest - line.slope * fewest;
+    } else { // about the same number determines no line: half of the time does not depend on it
+      line.constant = (of_fewest + of_most) / 4;
+      line.slope = (of_fewest + of_most) / 2 / (fewest + most);
+    }
     fit.ways[with] = line;
   }
   return fit;
