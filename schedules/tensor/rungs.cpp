@@ -104,7 +104,8 @@ bool has_single_elements(const Shape &shape, DType dtype, bool b_transposed) {
 
 Schedule chosen(const Shape &shape, DType dtype, const Target &target, Knobs &knobs, bool b_transposed) {
   Tiles tiles;
-  bool small = is_small(shape), narrow = (b_transposed ? variant_nt : variant)(shape, dtype).has_value();
+  const bool small = is_small(shape),
+             narrow = shape.size() == 3 && (b_transposed ? variant_nt : variant)(shape, dtype).has_value();
   // Elements that are loaded one by one wait in a register each. So larger tiles would be spilled.
   bool single = !small && has_single_elements(shape, dtype, b_transposed);
   tiles.warps = choose_grid(

@@ -84,7 +84,7 @@ TEST(SplitMatrixTiles, AreAKnobOfTheRungs) {
   };
   EXPECT_EQ(candidates(127), 0U);
   EXPECT_EQ(candidates(128), 2U);
-  EXPECT_EQ(candidates(4096), 6U);
+  EXPECT_EQ(candidates(4096), 7U);
 }
 
 /// Y[j, b, i] = (sum over k, l of X[b, k, i, l]*W[l, j, k, b]) + bias[j], in f32 or in the type of the

@@ -162,12 +162,15 @@ TEST_F(MadeTable, HasTheTimesOfAllPointsAndPredictsOtherSizes) {
   EXPECT_THAT(made.notes(), Contains(HasSubstr("2 of 2 points are kept")));
 }
 
-/// A rung of a user's program with a kernel table chooses by it.
+/// A rung of a user's program with a kernel table chooses by it. The rung that is measured keeps its defaults.
 TEST_F(MadeTable, ChoosesForTheRungThatHasIt) {
   TuneMeasurer measurer(start_measuring_child);
   TableMaker made = maker();
   made.measure(measurer, nullptr);
   rungs_[0].kernel_tables = {records::to_text(made.table(measurer.machine()))};
+  EXPECT_THAT(test::call_main({"show", "fixed", "--shape", "64x32x64"}, rungs_).out,
+              testing::Not(HasSubstr("predicted")));
+  rungs_[0].kernels = {};
   auto shown = [&](const std::vector<std::string> &words) {
     std::vector<std::string> all = {"show", "fixed", "--arch", "sm_90a"};
     all.insert(all.end(), words.begin(), words.end());
