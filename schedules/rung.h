@@ -122,9 +122,9 @@ struct Rung {
   /// Without the command line, `build` takes the defaults. Empty: no table.
   std::string table = {}, tuned = {};
   KernelSpace kernels = {}; ///< of a rung that `tune --table` measures
-  /// Kernel tables, as `tune --table` writes them: with them, the command line chooses the knobs for shapes that
-  /// `table` does not have. A rung that `tune --table` measures keeps the defaults, and `tune` tries the choices of
-  /// its table first.
+  /// Kernel tables, as `tune --table` writes them: with them, the command line chooses the knobs for shapes
+  /// that `table` does not have. A rung that `tune --table` measures keeps the defaults, and `tune` tries the
+  /// choices of its table first.
   std::vector<std::string> kernel_tables = {};
 
   /// `wanted` if the rung supports it, otherwise its usual element type.

@@ -34,8 +34,8 @@ public:
 
   /// Adds a candidate that the search does not have.
   void add(KnobValues candidate);
-  /// Proposes these points, in this order, before all others but the first candidate. Adds those that the search
-  /// does not have.
+  /// Proposes these points, in this order, before all others but the first candidate. Adds those that the
+  /// search does not have.
   void try_first(const std::vector<KnobValues> &points);
 
   std::size_t size() const { return candidates_.size(); }

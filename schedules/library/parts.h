@@ -27,8 +27,8 @@ std::vector<Loop> split_last(Schedule &s, std::vector<Loop> loops, std::int64_t 
 std::vector<Loop> bind_grid(Schedule &s, std::optional<Loop> batch, Loop i_block, Loop j_block,
                             std::int64_t group, bool taken = false);
 
-/// The largest group of at most `most` tiles of `tile` rows that the number of tiles is a multiple of: blocks of
-/// a group that is not whole compute, although they have no results. `most`, if the number of rows is known
+/// The largest group of at most `most` tiles of `tile` rows that the number of tiles is a multiple of: blocks
+/// of a group that is not whole compute, although they have no results. `most`, if the number of rows is known
 /// only at launch.
 std::int64_t whole_group(const Schedule &s, Loop rows, std::int64_t tile, std::int64_t most);
 
