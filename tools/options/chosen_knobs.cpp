@@ -230,7 +230,7 @@ std::optional<ChosenKnobs> with_kernel(const ChosenRung &rung, const Shape &shap
   PredictedPoint point = point_of(*table, order[place]);
   given = knobs;
   TableUse use;
-  use.kernel = KernelUse{table->gpu, point, std::nullopt};
+  use.kernel = KernelUse{table->gpu, point, std::nullopt, table->gpu == target.gpu};
   for (std::size_t next = place + 1; next < order.size() && !use.kernel->second; ++next)
     if (PredictedPoint other = point_of(*table, order[next]);
         other.tile != point.tile || order[next].parts != order[place].parts)
@@ -330,7 +330,7 @@ std::string short_text(const TableUse &use) {
 
 std::string to_text(const TableUse &use) {
   if (use.kernel) {
-    const auto &[gpu, chosen, second] = *use.kernel;
+    const auto &[gpu, chosen, second, own] = *use.kernel;
     std::string text = fmt::format("takes the kernel that the kernel table of {} predicts to be the fastest, "
                                    "with {}",
                                    gpu, predicted_text(chosen));
@@ -338,7 +338,7 @@ std::string to_text(const TableUse &use) {
       text += fmt::format(", except {}", fmt::join(use.except, ", "));
     if (second)
       text += fmt::format("; the next one has {}", predicted_text(*second));
-    return text;
+    return own ? text : text + ". The times are those of that GPU";
   }
   if (!use.record)
     return "takes the defaults of its knobs: " + use.why;

@@ -25,8 +25,9 @@ struct PredictedPoint {
 struct KernelUse {
   std::string gpu; ///< of the table
   PredictedPoint chosen;
-  std::optional<PredictedPoint>
-      second; ///< the next one in the order of the model that has another tile or parts
+  /// The next point in the order of the model that has another tile or parts.
+  std::optional<PredictedPoint> second;
+  bool own = true; ///< the table is of the GPU of the target; otherwise its times are those of another one
 };
 
 /// The record, or the point of a kernel table, from which a schedule takes its knobs.
