@@ -352,7 +352,7 @@ records::KernelTable TableMaker::table(const TuneMachine &machine) {
         point.forms.push_back(std::move(form));
     if (!point.forms.empty())
       table.points.push_back(std::move(point));
-    else if (options_.shard.has(n) && candidates_[n].refused.empty())
+    else if (!candidates_[n].resident.empty())
       notes_.push_back(
           fmt::format("{} is left out: not all of its times are known", to_string(candidates_[n].knobs)));
   }

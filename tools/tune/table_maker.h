@@ -45,7 +45,6 @@ private:
     KnobValues knobs; ///< of the point
     records::Extents tile = {};
     std::map<bool, std::int64_t> resident; ///< with and without vectors
-    std::string refused;
   };
 
   Scheduled scheduled(Job &job) const;
