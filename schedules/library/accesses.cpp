@@ -7,7 +7,7 @@
 
 namespace nestsmith::library {
 
-const Block &block_of(const Schedule &s, BlockRef handle) {
+const Block &block_of(const Schedule &s, const BlockRef &handle) {
   const Block *block = find_block(s.program().body, s.block(Schedule::name(handle)).id);
   internal_check(block != nullptr, "a handle of the schedule has no block");
   return *block;

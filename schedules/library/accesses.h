@@ -10,7 +10,7 @@
 
 namespace nestsmith::library {
 
-const Block &block_of(const Schedule &s, BlockRef handle);
+const Block &block_of(const Schedule &s, const BlockRef &handle);
 /// The ranges of the axes.
 Bounds bounds_of(const Block &block);
 
