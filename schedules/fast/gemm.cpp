@@ -39,13 +39,6 @@ struct GemmKnobs {
   bool two_kernels = false;
 };
 
-/// Candidates for the number of blocks that share a tile. Each block has at least two tiles along k.
-std::vector<std::int64_t> parts_of_k(const Shape &shape, std::int64_t bk) {
-  std::vector<std::int64_t> candidates = {1, 2, 4, 8, 16, 32, 64};
-  std::erase_if(candidates, [&](std::int64_t n) { return n > 1 && (shape.stated || 2 * n * bk > shape[2]); });
-  return candidates;
-}
-
 /// Elements of less than 4 bytes are too narrow to be transposed by asynchronous copies.
 bool may_copy_async(DType dtype, const Target &target) {
   return byte_size(dtype) >= 4 && target.arch.has(Feature::cp_async);
@@ -65,7 +58,7 @@ GemmKnobs::GemmKnobs(Knobs &knobs, const Shape &shape, DType dtype, const Target
                                                       : prefetch ? 2
                                                                  : 1),
       split_k(1) {
-  if (std::vector<std::int64_t> parts = parts_of_k(shape, bk); parts.size() > 1)
+  if (std::vector<std::int64_t> parts = tensor::parts_of_k(shape, bk); parts.size() > 1)
     split_k = knobs.choose("split_k", parts);
   if (split_k > 1)
     two_kernels = knobs.flag("two_kernels");

@@ -86,15 +86,6 @@ Words with_narrow(Words candidates, const Words &narrow) {
   return candidates;
 }
 
-/// Candidates for the number of blocks that share a tile. Each block has at least two tiles along k.
-std::vector<std::int64_t> parts_of_k(const Shape &shape, std::int64_t depth) {
-  std::vector<std::int64_t> candidates = {1, 2, 4, 8, 16, 32, 64};
-  std::erase_if(candidates, [&](std::int64_t n) {
-    return n > 1 && (shape.stated || shape.size() != 3 || 2 * n * depth > shape[2]);
-  });
-  return candidates;
-}
-
 /// Whether rows of A or B allow no vectors of 4 bytes, which are the shortest.
 bool has_single_elements(const Shape &shape, DType dtype, bool b_transposed) {
   std::int64_t fewest = 4 / byte_size(dtype);

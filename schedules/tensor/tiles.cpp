@@ -25,4 +25,12 @@ Schedule product(const Shape &shape, DType dtype, const Target &target, const Ti
   return s;
 }
 
+std::vector<std::int64_t> parts_of_k(const Shape &shape, std::int64_t depth) {
+  std::vector<std::int64_t> candidates = {1, 2, 4, 8, 16, 32, 64};
+  std::erase_if(candidates, [&](std::int64_t n) {
+    return n > 1 && (shape.stated || shape.size() != 3 || 2 * n * depth > shape[2]);
+  });
+  return candidates;
+}
+
 } // namespace nestsmith::tensor

@@ -6,6 +6,9 @@
 #include "schedules/library/product.h"
 #include "schedules/rung.h"
 
+#include <cstdint>
+#include <vector>
+
 namespace nestsmith::tensor {
 
 using library::Instruction;
@@ -25,5 +28,9 @@ Schedule product(const Shape &shape, DType dtype, const Target &target, const Ti
 std::optional<Variant> variant(const Shape &shape, DType dtype);
 /// The same if B is transposed.
 std::optional<Variant> variant_nt(const Shape &shape, DType dtype);
+
+/// Candidates for the number of blocks that share a tile of a product: each block has two tiles of `depth`
+/// along k or more. Only 1 if K is known only at launch.
+std::vector<std::int64_t> parts_of_k(const Shape &shape, std::int64_t depth);
 
 } // namespace nestsmith::tensor
