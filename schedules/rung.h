@@ -75,8 +75,8 @@ struct Lesson {
   bool operator==(const Lesson &) const = default;
 };
 
-/// What a kernel table (docs/tuning.md) has to know about a rung with knobs for products of two matrices, of
-/// M x K and K x N elements.
+/// A kernel table (docs/tuning.md) needs these facts about a rung with knobs. The rung computes products of two
+/// matrices, of M x K and K x N elements.
 struct KernelSpace {
   /// The extents of the tile of a block for these knobs: rows, columns and k.
   std::function<std::array<std::int64_t, 3>(const KnobValues &, DType)> tile = nullptr;

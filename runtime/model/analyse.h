@@ -28,7 +28,7 @@ struct AnalysisOptions {
 /// Returns the value 1 for each scalar parameter. The counters execute the kernel with these values.
 std::vector<Scalar> ones(const kernel::Kernel &kernel);
 
-/// What a block of the kernel occupies. `registers` of a thread; 0: unknown.
+/// Returns the resources that a block of the kernel occupies. A thread has `registers` registers; 0: unknown.
 LaunchResources launch_of(const kernel::Kernel &kernel, int registers);
 
 /// Analyses `plan`, which is `source` lowered for one launch. All scalars are 1, beta included, so that loads
