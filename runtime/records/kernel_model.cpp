@@ -5,23 +5,19 @@
 #include <Eigen/Core>
 #include <Eigen/QR>
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <fmt/format.h>
+#include <map>
+#include <numeric>
+#include <set>
 
 namespace nestsmith::records {
 
 namespace {
 
 std::int64_t parts_of(std::int64_t n, std::int64_t part) { return (n + part - 1) / part; }
-
-std::int64_t tiles_of(const Extents &extents, const Extents &tile) {
-  return parts_of(extents[0], tile[0]) * parts_of(extents[1], tile[1]);
-}
-
-std::int64_t depth_of(const Extents &extents, const Extents &tile, std::int64_t parts) {
-  return parts_of(parts_of(extents[2], tile[2]), parts);
-}
 
 /// The numbers of blocks on a multiprocessor for which the first wave is measured.
 std::vector<std::int64_t> counts_for(std::int64_t resident) {
@@ -43,15 +39,14 @@ std::array<std::int64_t, 2> grid_of(std::int64_t tiles, const Extents &tile) {
   return best;
 }
 
-/// How many elements of a row one access takes, as a share of the bits of a whole vector: 0 to 1.
-double share_of_vectors(std::int64_t extent, std::int64_t elements) {
-  if (elements == 1)
-    return 1;
-  auto bits = [](std::int64_t n) {
-    return static_cast<double>(std::countr_zero(static_cast<std::uint64_t>(n)));
-  };
-  return std::min(bits(extent), bits(elements)) / bits(elements);
+/// The largest power of two, at most `most`, of which the extent is a multiple.
+int power_of_two(std::int64_t extent, std::int64_t most) {
+  return static_cast<int>(
+      std::gcd(extent, static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(most)))));
 }
+
+using Tile = std::array<long long, 3>;
+Tile tile_of(const KernelPoint &point) { return {point.tile[0], point.tile[1], point.tile[2]}; }
 
 constexpr std::int64_t shallow = 128, deep = 1024; ///< elements along K of the probes
 constexpr std::int64_t few_waves = 3, many_waves = 8;
@@ -108,83 +103,34 @@ std::vector<Probe> probes(const Extents &tile, std::int64_t resident, std::int64
   return list;
 }
 
-std::vector<double> KernelModel::features(const Fit &fit, const Extents &tile, std::int64_t parts,
-                                          const Extents &extents, std::int64_t sms) const {
-  const std::size_t counts = fit.counts.size();
-  std::vector<double> result(2 * counts + 3);
-  const std::int64_t blocks = tiles_of(extents, tile) * parts;
-  const auto depth = static_cast<double>(depth_of(extents, tile, parts));
-  auto add_line = [&](std::size_t n, double weight) {
-    result[2 * n] += weight, result[2 * n + 1] += weight * depth;
-  };
-  // Adds `weight` * wave(c, depth), interpolated between the measured counts.
-  auto add_wave = [&](std::int64_t c, double weight) {
-    auto at = static_cast<std::size_t>(std::ranges::lower_bound(fit.counts, c) - fit.counts.begin());
-    double share = 1;
-    if (fit.counts[at] != c)
-      share = static_cast<double>(c - fit.counts[at - 1]) /
-              static_cast<double>(fit.counts[at] - fit.counts[at - 1]);
-    add_line(at, weight * share);
-    if (share < 1)
-      add_line(at - 1, weight * (1 - share));
-  };
-  std::int64_t in_wave = sms * fit.resident, full = blocks / in_wave, rest = parts_of(blocks % in_wave, sms);
-  if (full == 0) {
-    add_wave(std::max<std::int64_t>(rest, 1), 1);
-  } else {
-    add_wave(fit.resident, 1);
-    add_line(counts, static_cast<double>(full - 1));
-    if (rest > 0) {
-      add_line(counts, 1);
-      add_wave(rest, 1);
-      add_wave(fit.resident, -1);
-    }
-  }
-  constexpr double of_operand = 16; // bytes of a vector
-  double operand = of_operand / static_cast<double>(table_.elements);
-  // 64 bits do not hold the product of the greatest extents.
-  auto m = static_cast<double>(extents[0]), n = static_cast<double>(extents[1]),
-       k = static_cast<double>(extents[2]);
-  double bytes = operand * (m * k + k * n) + 8 * m * n; // the result is read and written
-  result.back() = std::max(0.0, bytes - static_cast<double>(table_.l2_bytes)) / table_.bytes_per_ms;
-  return result;
+choice::Machine KernelModel::machine(std::int64_t sms) const {
+  return {sms, static_cast<int>(table_.elements), static_cast<double>(table_.l2_bytes), table_.bytes_per_ms};
 }
 
-double KernelModel::without_sum(const Fit &fit, const Extents &tile, std::int64_t parts, const Extents &extents,
-                                std::int64_t sms) const {
-  double sum = 0;
-  std::vector<double> values = features(fit, tile, parts, extents, sms);
-  for (std::size_t n = 0; n < values.size(); ++n)
-    sum += values[n] * fit.coefficients[n];
-  return sum;
+choice::Size KernelModel::size(const Extents &extents) const {
+  return {{extents[0], extents[1], extents[2]},
+          power_of_two(extents[1], table_.elements),
+          power_of_two(extents[2], table_.elements)};
 }
 
-double KernelModel::predicted(const Fit &fit, const KernelChoice &choice, const Extents &extents,
-                              std::int64_t sms) const {
-  constexpr double least = 0.001; // no launch is shorter
-  const Extents &tile = table_.points[choice.point].tile;
-  double ms = std::max(least, without_sum(fit, tile, choice.parts, extents, sms));
-  if (choice.parts == 1)
-    return ms;
-  const Line &line = fit.ways.at(choice.with);
-  std::int64_t n = line.of_all_tiles ? choice.parts * tiles_of(extents, tile) : choice.parts;
-  return ms + std::max(0.0, line.constant + line.slope * static_cast<double>(n));
-}
-
-std::optional<KernelModel::Fit> KernelModel::fitted(const KernelPoint &point, bool vectors,
-                                                    const std::string &where) const {
-  Fit fit;
+/// Fits the coefficients of a form; it is not known if the point has no times of it.
+choice::Form KernelModel::fitted(const KernelPoint &point, bool vectors, const std::string &where) const {
+  choice::Form fit{};
+  std::int64_t resident = 1;
   std::vector<KernelTime> times;
   for (const KernelForm &form : point.forms)
     if (form.vectors == vectors && form.parts == 1) {
-      fit.resident = form.resident;
+      resident = form.resident;
       times.insert(times.end(), form.times.begin(), form.times.end());
     }
   if (times.empty())
-    return std::nullopt;
-  fit.counts = counts_for(fit.resident);
-  auto rows = static_cast<Eigen::Index>(times.size());
-  auto columns = static_cast<Eigen::Index>(2 * fit.counts.size() + 3);
+    return fit;
+  fit.known = 1;
+  for (std::int64_t count : counts_for(resident))
+    fit.count[fit.counts++] = count;
+  const Tile tile = tile_of(point);
+  const choice::Machine machine = this->machine(table_.sms);
+  auto rows = static_cast<Eigen::Index>(times.size()), columns = static_cast<Eigen::Index>(2 * fit.counts + 3);
   if (rows < columns)
     throw UserError(ExitCode::usage,
                     fmt::format("{}: the point {} has {} times without parts, expected at least "
@@ -193,23 +139,27 @@ std::optional<KernelModel::Fit> KernelModel::fitted(const KernelPoint &point, bo
   Eigen::MatrixXd matrix(rows, columns);
   for (Eigen::Index row = 0; row < rows; ++row) {
     const KernelTime &time = times[static_cast<std::size_t>(row)];
-    std::vector<double> values = features(fit, point.tile, 1, time.extents, table_.sms);
+    const choice::Size extents = size(time.extents);
+    std::array<double, choice::most_coefficients> values = {};
+    choice::features_of(&fit, tile.data(), 1, &extents, &machine, values.data());
     for (Eigen::Index column = 0; column < columns; ++column)
-      matrix(row, column) = values[static_cast<std::size_t>(column)] / time.ms;
+      matrix(row, column) = values.at(static_cast<std::size_t>(column)) / time.ms;
   }
-  fit.coefficients = solved_without_negatives(matrix);
+  std::ranges::copy(solved_without_negatives(matrix), fit.coefficient);
   // For each way, the number of parts and the time that their sum adds.
   std::map<std::string, std::vector<std::array<double, 2>>> sums;
   for (const KernelForm &form : point.forms)
     if (form.vectors == vectors && form.parts > 1)
       for (const KernelTime &time : form.times) {
-        std::int64_t n = form.parts * (form.with.empty() ? 1 : tiles_of(time.extents, point.tile));
-        double added = time.ms - without_sum(fit, point.tile, form.parts, time.extents, table_.sms);
+        const choice::Size extents = size(time.extents);
+        std::int64_t n = form.parts * (form.with.empty() ? 1 : choice::tiles_of(extents.extent, tile.data()));
+        double added = time.ms - choice::ms_without_sum(&fit, tile.data(), form.parts, &extents, &machine);
         sums[form.with].push_back({static_cast<double>(n), std::max(0.0, added)});
       }
   for (auto &[with, list] : sums) {
     std::ranges::sort(list);
-    Line line{.of_all_tiles = !with.empty()};
+    choice::Parts &line = fit.way[std::ranges::find(ways_, with) - ways_.begin()];
+    line = {.known = 1, .of_all_tiles = with.empty() ? 0 : 1, .constant = 0, .slope = 0};
     auto [fewest, of_fewest] = list.front();
     auto [most, of_most] = list.back();
     if (most >= 2 * fewest) {
@@ -219,15 +169,27 @@ std::optional<KernelModel::Fit> KernelModel::fitted(const KernelPoint &point, bo
       line.constant = (of_fewest + of_most) / 4;
       line.slope = (of_fewest + of_most) / 2 / (fewest + most);
     }
-    fit.ways[with] = line;
   }
   return fit;
 }
 
 KernelModel::KernelModel(KernelTable table, const std::string &where) : table_(std::move(table)) {
+  std::set<std::string> ways;
+  for (const KernelPoint &point : table_.points)
+    for (const KernelForm &form : point.forms)
+      if (form.parts > 1)
+        ways.insert(form.with);
+  ways_.assign(ways.begin(), ways.end());
+  if (ways_.size() > choice::most_ways)
+    throw UserError(ExitCode::usage,
+                    fmt::format("{}: the points have {} ways to add parts, expected at most {}", where,
+                                ways_.size(), static_cast<int>(choice::most_ways)));
   for (const KernelPoint &point : table_.points) {
-    fits_.push_back({fitted(point, true, where), fitted(point, false, where)});
-    if (!fits_.back().vectors && !fits_.back().scalars)
+    kernels_.push_back({{point.tile[0], point.tile[1], point.tile[2]},
+                        0,
+                        fitted(point, true, where),
+                        fitted(point, false, where)});
+    if (!kernels_.back().vectors.known && !kernels_.back().scalars.known)
       throw UserError(ExitCode::usage,
                       fmt::format("{}: the point {} has no times without parts; make the table again with "
                                   "tune --table",
@@ -236,40 +198,23 @@ KernelModel::KernelModel(KernelTable table, const std::string &where) : table_(s
 }
 
 double KernelModel::ms(const KernelChoice &choice, const Extents &extents, std::int64_t sms) const {
-  const auto &[vectors, scalars] = fits_[choice.point];
-  auto of = [&](const Fit &fit) { return predicted(fit, choice, extents, sms); };
-  if (!vectors || !scalars)
-    return of(vectors ? *vectors : *scalars);
-  double share =
-      (share_of_vectors(extents[1], table_.elements) + share_of_vectors(extents[2], table_.elements)) / 2;
-  if (share == 1)
-    return of(*vectors);
-  if (share == 0)
-    return of(*scalars);
-  return std::pow(of(*vectors), share) * std::pow(of(*scalars), 1 - share);
+  const choice::Size of_extents = size(extents);
+  const choice::Machine of_sms = machine(sms);
+  auto way = choice.parts == 1 ? 0 : std::ranges::find(ways_, choice.with) - ways_.begin();
+  return choice::ms_of(&kernels_[choice.point], choice.parts, static_cast<int>(way), &of_extents, &of_sms);
 }
 
 std::vector<KernelChoice> KernelModel::rank(const Extents &extents, std::int64_t sms) const {
+  const choice::Size of_extents = size(extents);
+  const choice::Machine of_sms = machine(sms);
+  std::vector<choice::Candidate> found(kernels_.size() * choice::most_candidates_of_kernel);
+  found.resize(static_cast<std::size_t>(choice::candidates(kernels_.data(), static_cast<int>(kernels_.size()),
+                                                           nullptr, &of_extents, &of_sms, found.data())));
+  std::ranges::stable_sort(found, {}, &choice::Candidate::ms);
   std::vector<KernelChoice> list;
-  auto add = [&](KernelChoice choice) {
-    choice.ms = ms(choice, extents, sms);
-    list.push_back(std::move(choice));
-  };
-  const bool whole = extents[1] % table_.elements == 0 && extents[2] % table_.elements == 0;
-  const bool has_scalars =
-      std::ranges::any_of(fits_, [](const Fits &fits) { return fits.scalars.has_value(); });
-  for (std::size_t point = 0; point < fits_.size(); ++point) {
-    const auto &[vectors, scalars] = fits_[point];
-    if (whole ? !vectors : has_scalars && !scalars)
-      continue;
-    add({point, 1, "", 0});
-    for (const auto &[with, line] : (vectors ? vectors : scalars)->ways)
-      if (!vectors || !scalars || scalars->ways.contains(with))
-        for (std::int64_t parts : numbers_of_parts)
-          if (2 * parts * table_.points[point].tile[2] <= extents[2])
-            add({point, parts, with, 0});
-  }
-  std::ranges::stable_sort(list, {}, &KernelChoice::ms);
+  for (const choice::Candidate &candidate : found)
+    list.push_back({static_cast<std::size_t>(candidate.kernel), candidate.parts,
+                    candidate.parts == 1 ? "" : ways_[static_cast<std::size_t>(candidate.way)], candidate.ms});
   return list;
 }
 

@@ -2,34 +2,19 @@
 /// A model of the kernels of a table (runtime/records/kernel_table.h): their times at any size, in
 /// microseconds of the host.
 ///
-/// A multiprocessor holds `resident` blocks. A grid of T blocks on S multiprocessors fills them T / (S *
-/// resident) times, in *waves*. Each block multiplies `depth` tiles of k. The model is
-///
-///   time = wave(c, depth) + (waves - 1) * steady(depth) + m * memory
-///
-/// `wave` is the time of the first wave with c blocks on each multiprocessor, a line over the depth for each
-/// measured c. `steady` is what each further wave adds, a line too. The last wave, with fewer blocks, adds as
-/// much less as it would take less as the first one. `memory` is the time to move what L2 cannot hold of the
-/// operands and of the result. Blocks at the edges take the time of others. All of these are linear in their
-/// coefficients, which are fitted to the measured times of each form by least squares of relative errors.
-///
-/// If several blocks share a tile, the sum of their parts adds a time. It is a line over the number of parts,
-/// if one block adds those of a tile, and over the number of all parts of all tiles, if other blocks do.
+/// kernel_choice.inc has the formula. All of its terms are linear in their coefficients, which are fitted to
+/// the measured times of each form by least squares of relative errors. Blocks at the edges take the time of
+/// others.
 
+#include "runtime/records/kernel_choice.h"
 #include "runtime/records/kernel_table.h"
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
 namespace nestsmith::records {
-
-/// The numbers of blocks that may share a tile.
-inline constexpr std::array<std::int64_t, 6> numbers_of_parts = {2, 4, 8, 16, 32, 64};
 
 struct KernelChoice {
   std::size_t point = 0;  ///< position in the table
@@ -63,33 +48,21 @@ public:
   /// The relative errors of the model at the measured times of a point.
   std::vector<double> errors(std::size_t point) const;
 
-private:
-  /// A line: the time to add the parts is `constant` + `slope` * n.
-  struct Line {
-    double constant = 0, slope = 0;
-    bool of_all_tiles = false; ///< n counts the parts of all tiles, not those of one
-  };
-  /// One form, fitted.
-  struct Fit {
-    std::int64_t resident = 1;
-    std::vector<std::int64_t> counts; ///< blocks on a multiprocessor, ascending
-    /// A constant and a slope for each count and for `steady`, and that of the memory.
-    std::vector<double> coefficients;
-    std::map<std::string, Line> ways; ///< to add parts
-  };
+  /// The kernels of the formula, one for each point of the table, with the forms that are fitted. The ways of
+  /// their forms are those of `ways`.
+  const std::vector<choice::Kernel> &kernels() const { return kernels_; }
+  /// The values of `KernelForm::with`.
+  const std::vector<std::string> &ways() const { return ways_; }
+  choice::Machine machine(std::int64_t sms) const;
+  /// M, N and K, of which rows allow the vectors that N and K allow.
+  choice::Size size(const Extents &extents) const;
 
-  std::vector<double> features(const Fit &fit, const Extents &tile, std::int64_t parts, const Extents &extents,
-                               std::int64_t sms) const;
-  double without_sum(const Fit &fit, const Extents &tile, std::int64_t parts, const Extents &extents,
-                     std::int64_t sms) const;
-  double predicted(const Fit &fit, const KernelChoice &choice, const Extents &extents, std::int64_t sms) const;
-  std::optional<Fit> fitted(const KernelPoint &point, bool vectors, const std::string &where) const;
+private:
+  choice::Form fitted(const KernelPoint &point, bool vectors, const std::string &where) const;
 
   KernelTable table_;
-  struct Fits {
-    std::optional<Fit> vectors, scalars;
-  };
-  std::vector<Fits> fits_; ///< one for each point
+  std::vector<std::string> ways_;
+  std::vector<choice::Kernel> kernels_;
 };
 
 } // namespace nestsmith::records

@@ -1,0 +1,26 @@
+#include "runtime/records/kernel_choice.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace nestsmith::records {
+
+/// A number has the shortest text that reads as the same number.
+static std::string text_of(const choice::Form &form) {
+  std::vector<std::string> ways;
+  for (const choice::Parts &way : form.way)
+    ways.push_back(fmt::format("{{{}, {}, {}, {}}}", way.known, way.of_all_tiles, way.constant, way.slope));
+  return fmt::format("{{{}, {},\n      {{{}}},\n      {{{}}},\n      {{{}}}}}", form.known, form.counts,
+                     fmt::join(form.count, ", "), fmt::join(form.coefficient, ", "), fmt::join(ways, ", "));
+}
+
+std::string kernel_choice_data(const std::vector<choice::Kernel> &kernels, const choice::Machine &machine) {
+  std::string text = "static const struct Kernel kernels[] = {\n";
+  for (const choice::Kernel &kernel : kernels)
+    text += fmt::format("  {{{{{}}}, {},\n   {},\n   {}}},\n", fmt::join(kernel.tile, ", "), kernel.depth,
+                        text_of(kernel.vectors), text_of(kernel.scalars));
+  return text + fmt::format("}};\n\nstatic const struct Machine machine = {{{}, {}, {}, {}}};\n", machine.sms,
+                            machine.elements, machine.l2_bytes, machine.bytes_per_ms);
+}
+
+} // namespace nestsmith::records

@@ -1,0 +1,112 @@
+/// Tests the formula of the choice as `emit --dispatch` writes it: compiled as C, it chooses as the model does.
+
+#include "runtime/records/kernel_choice.h"
+#include "runtime/records/kernel_model.h"
+#include "schedules/kernels.h"
+#include "tests/codegen/scratch.h"
+
+#include <cmath>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <random>
+#include <sstream>
+
+namespace nestsmith::records {
+namespace {
+
+/// Extents from 1 to 20000 of every alignment, and the largest ones.
+std::vector<Extents> sizes_of_all_kinds(std::size_t count) {
+  std::mt19937_64 random(2026);
+  std::uniform_real_distribution<double> log_extent(0, std::log(20000.0));
+  std::vector<Extents> sizes = {{1, 1, 1}, {4, 4, 4}, {8192, 8192, 8192}, {1, 8, (1LL << 31) - 8}};
+  while (sizes.size() < count) {
+    Extents extents = {};
+    for (std::int64_t &extent : extents) {
+      const std::int64_t unit = std::int64_t{1} << random() % 6;
+      extent = (static_cast<std::int64_t>(std::exp(log_extent(random))) / unit + 1) * unit;
+    }
+    sizes.push_back(extents);
+  }
+  return sizes;
+}
+
+constexpr const char *program = R"(
+#include <stdio.h>
+int main(void) {
+  long long m, n, k;
+  int along_n, along_k;
+  struct Candidate list[sizeof kernels / sizeof kernels[0] * most_candidates_of_kernel];
+  while (scanf("%lld %lld %lld %d %d", &m, &n, &k, &along_n, &along_k) == 5) {
+    struct Size size = {{m, n, k}, along_n, along_k};
+    int best = 0, found = candidates(kernels, sizeof kernels / sizeof kernels[0], 0, &size, &machine, list);
+    for (int c = 1; c < found; ++c)
+      if (list[c].ms < list[best].ms)
+        best = c;
+    printf("%d %d %d %lld %.17g\n", found, list[best].kernel, list[best].way, list[best].parts, list[best].ms);
+  }
+  return 0;
+}
+)";
+
+TEST(KernelChoice, ItsTextInCChoosesAsTheModel) {
+  const std::vector<Extents> sizes = sizes_of_all_kinds(400);
+  ASSERT_FALSE(kernel_tables().empty());
+  for (const std::string &text : kernel_tables()) {
+    const KernelModel model(parse_kernel_table(text, "embedded"), "embedded");
+    const std::int64_t sms = model.table().sms - 1;
+    Scratch scratch;
+    scratch.write("choice.c", std::string("#include <math.h>\n") + kernel_choice_text +
+                                  kernel_choice_data(model.kernels(), model.machine(sms)) + program);
+    std::string input;
+    for (const Extents &extents : sizes) {
+      const choice::Size size = model.size(extents);
+      input += fmt::format("{} {} {}\n", fmt::join(size.extent, " "), size.along_n, size.along_k);
+    }
+    scratch.write("sizes", input);
+    Finished done = scratch.run("cc -std=c99 -O1 -ffp-contract=off -Wall -Wextra -Werror -pedantic choice.c -o "
+                                "choice -lm && ./choice < sizes",
+                                "choice");
+    ASSERT_EQ(done.status, 0) << done.output;
+    std::istringstream lines(done.output);
+    for (const Extents &extents : sizes) {
+      const std::vector<KernelChoice> order = model.rank(extents, sms);
+      std::size_t found = 0, kernel = 0, way = 0;
+      std::int64_t parts = 0;
+      double ms = 0;
+      ASSERT_TRUE(lines >> found >> kernel >> way >> parts >> ms);
+      EXPECT_EQ(found, order.size());
+      EXPECT_EQ(kernel, order.front().point) << fmt::format("{}", fmt::join(extents, "x"));
+      EXPECT_EQ(parts, order.front().parts);
+      EXPECT_EQ(parts == 1 ? "" : model.ways()[way], order.front().with);
+      EXPECT_NEAR(ms, order.front().ms, 1e-9 * ms);
+    }
+  }
+}
+
+TEST(KernelChoice, AKernelOfAGivenDepthHasThePartsOfIt) {
+  const KernelModel model(parse_kernel_table(kernel_tables().front(), "embedded"), "embedded");
+  choice::Kernel kernel = model.kernels().front(), alone = kernel;
+  const choice::Machine machine = model.machine(model.table().sms);
+  kernel.depth = 4, alone.depth = -1;
+  const choice::Kernel both[] = {kernel, alone};
+  choice::Candidate list[2 * choice::most_candidates_of_kernel];
+  auto parts_at = [&](std::int64_t tiles) {
+    const choice::Size size = model.size({64, 64, tiles * kernel.tile[2]});
+    std::vector<std::pair<int, std::int64_t>> found;
+    for (int n = 0, count = choice::candidates(both, 2, nullptr, &size, &machine, list); n < count; ++n)
+      found.emplace_back(list[n].kernel, list[n].parts);
+    return found;
+  };
+  using Found = std::vector<std::pair<int, std::int64_t>>;
+  EXPECT_EQ(parts_at(4), (Found{{1, 1}}));
+  EXPECT_EQ(parts_at(6), (Found{{0, 2}, {1, 1}}));
+  EXPECT_EQ(parts_at(400), (Found{{0, 100}, {1, 1}}));
+  // A kernel that may not be taken has no candidate.
+  const int serves[] = {0, 1};
+  const choice::Size size = model.size({64, 64, 4096});
+  EXPECT_EQ(choice::candidates(both, 2, serves, &size, &machine, list), 1);
+  EXPECT_EQ(list[0].kernel, 1);
+}
+
+} // namespace
+} // namespace nestsmith::records
