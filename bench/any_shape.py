@@ -39,6 +39,7 @@ def main():
     parser.add_argument("--seed", type=int, default=2026)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--nestsmith", default="build/bin/nestsmith")
+    parser.add_argument("--table", help="a kernel table that replaces the one of the program")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--rows", help="a file to which the rows of bench are added")
     options = parser.parse_args()
@@ -48,6 +49,8 @@ def main():
         return
     command = [options.nestsmith, "bench", options.rung, "--dtype", options.dtype, "--rounds", str(options.rounds),
                "--shapes", ",".join(shapes), "--json"]
+    if options.table:
+        command += ["--table", options.table]
     rows = []
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as bench:
         try:

@@ -48,7 +48,8 @@ int power_of_two(std::int64_t extent, std::int64_t most) {
 using Tile = std::array<long long, 3>;
 Tile tile_of(const KernelPoint &point) { return {point.tile[0], point.tile[1], point.tile[2]}; }
 
-constexpr std::int64_t shallow = 128, deep = 1024; ///< elements along K of the probes
+constexpr std::int64_t shallow = 128, deep = 1024, deepest = 4096; ///< elements along K of the probes
+constexpr std::int64_t vectors_of_line = 8;
 constexpr std::int64_t few_waves = 3, many_waves = 8;
 constexpr std::array<std::int64_t, 2> parts_of_probes = {2, 16};
 
@@ -76,17 +77,22 @@ std::vector<double> solved_without_negatives(const Eigen::MatrixXd &matrix) {
 
 } // namespace
 
-std::vector<Probe> probes(const Extents &tile, std::int64_t resident, std::int64_t sms, bool vectors,
+std::vector<Probe> probes(const Extents &tile, std::int64_t resident, std::int64_t sms, Rows rows,
                           std::int64_t elements, const std::vector<std::string> &ways) {
   std::vector<Probe> list;
-  // The last tiles are not whole in any dimension, as for most sizes: guards take registers and time. Without
-  // vectors, N and K are odd.
+  // The last tiles are not whole in any dimension, as for most sizes: guards take registers and time. With rows
+  // at lines, all tiles are whole.
   auto add = [&](std::int64_t tiles, std::int64_t k, std::int64_t parts, const std::string &with) {
-    auto [rows, columns] = grid_of(tiles, tile);
+    auto [down, across] = grid_of(tiles, tile);
     std::int64_t depth = std::max<std::int64_t>(2, parts_of(k, tile[2])) * tile[2] * parts;
-    std::int64_t missing = vectors ? elements : 1;
-    Extents extents = {rows * tile[0] - 1, columns * tile[1] - missing, depth - missing};
-    list.push_back({extents, parts, with});
+    if (rows == Rows::lines) {
+      std::int64_t line = vectors_of_line * elements;
+      auto whole_lines = [&](std::int64_t extent) { return parts_of(extent, line) * line; };
+      list.push_back({{down * tile[0], whole_lines(across * tile[1]), whole_lines(depth)}, parts, with});
+      return;
+    }
+    std::int64_t missing = rows == Rows::vectors ? elements : 1;
+    list.push_back({{down * tile[0] - 1, across * tile[1] - missing, depth - missing}, parts, with});
   };
   for (std::int64_t k : {shallow, deep}) {
     for (std::int64_t count : counts_for(resident))
@@ -94,6 +100,9 @@ std::vector<Probe> probes(const Extents &tile, std::int64_t resident, std::int64
     add(few_waves * resident * sms, k, 1, "");
   }
   add(many_waves * resident * sms, shallow, 1, "");
+  add(few_waves * resident * sms, deepest, 1, "");
+  if (rows == Rows::lines) // to add parts takes the time of rows at vectors
+    return list;
   for (const std::string &way : ways)
     for (std::int64_t parts : parts_of_probes) {
       // Other blocks add the parts of all tiles, whose numbers must differ.
@@ -109,17 +118,17 @@ choice::Machine KernelModel::machine(std::int64_t sms) const {
 
 choice::Size KernelModel::size(const Extents &extents) const {
   return {{extents[0], extents[1], extents[2]},
-          power_of_two(extents[1], table_.elements),
-          power_of_two(extents[2], table_.elements)};
+          power_of_two(extents[1], vectors_of_line * table_.elements),
+          power_of_two(extents[2], vectors_of_line * table_.elements)};
 }
 
 /// Fits the coefficients of a form; it is not known if the point has no times of it.
-choice::Form KernelModel::fitted(const KernelPoint &point, bool vectors, const std::string &where) const {
+choice::Form KernelModel::fitted(const KernelPoint &point, Rows rows, const std::string &where) const {
   choice::Form fit{};
   std::int64_t resident = 1;
   std::vector<KernelTime> times;
   for (const KernelForm &form : point.forms)
-    if (form.vectors == vectors && form.parts == 1) {
+    if (form.rows == rows && form.parts == 1) {
       resident = form.resident;
       times.insert(times.end(), form.times.begin(), form.times.end());
     }
@@ -130,14 +139,15 @@ choice::Form KernelModel::fitted(const KernelPoint &point, bool vectors, const s
     fit.count[fit.counts++] = count;
   const Tile tile = tile_of(point);
   const choice::Machine machine = this->machine(table_.sms);
-  auto rows = static_cast<Eigen::Index>(times.size()), columns = static_cast<Eigen::Index>(2 * fit.counts + 3);
-  if (rows < columns)
+  auto equations = static_cast<Eigen::Index>(times.size()),
+       columns = static_cast<Eigen::Index>(2 * fit.counts + 3);
+  if (equations < columns)
     throw UserError(ExitCode::usage,
                     fmt::format("{}: the point {} has {} times without parts, expected at least "
                                 "{}; make the table again with tune --table",
-                                where, to_string(point.knobs), rows, columns));
-  Eigen::MatrixXd matrix(rows, columns);
-  for (Eigen::Index row = 0; row < rows; ++row) {
+                                where, to_string(point.knobs), equations, columns));
+  Eigen::MatrixXd matrix(equations, columns);
+  for (Eigen::Index row = 0; row < equations; ++row) {
     const KernelTime &time = times[static_cast<std::size_t>(row)];
     const choice::Size extents = size(time.extents);
     std::array<double, choice::most_coefficients> values = {};
@@ -149,7 +159,7 @@ choice::Form KernelModel::fitted(const KernelPoint &point, bool vectors, const s
   // For each way, the number of parts and the time that their sum adds.
   std::map<std::string, std::vector<std::array<double, 2>>> sums;
   for (const KernelForm &form : point.forms)
-    if (form.vectors == vectors && form.parts > 1)
+    if (form.rows == rows && form.parts > 1)
       for (const KernelTime &time : form.times) {
         const choice::Size extents = size(time.extents);
         std::int64_t n = form.parts * (form.with.empty() ? 1 : choice::tiles_of(extents.extent, tile.data()));
@@ -185,11 +195,15 @@ KernelModel::KernelModel(KernelTable table, const std::string &where) : table_(s
                     fmt::format("{}: the points have {} ways to add parts, expected at most {}", where,
                                 ways_.size(), static_cast<int>(choice::most_ways)));
   for (const KernelPoint &point : table_.points) {
-    kernels_.push_back({{point.tile[0], point.tile[1], point.tile[2]},
-                        0,
-                        fitted(point, true, where),
-                        fitted(point, false, where)});
-    if (!kernels_.back().vectors.known && !kernels_.back().scalars.known)
+    choice::Kernel &kernel = kernels_.emplace_back();
+    std::ranges::copy(point.tile, kernel.tile);
+    static_assert(all_rows.size() == choice::all_forms);
+    for (Rows rows : all_rows)
+      kernel.form[static_cast<int>(rows)] = fitted(point, rows, where);
+    const choice::Form &vectors = kernel.form[choice::rows_at_vectors];
+    if (vectors.known)
+      std::ranges::copy(vectors.way, kernel.form[choice::rows_at_lines].way);
+    if (std::ranges::none_of(kernel.form, &choice::Form::known))
       throw UserError(ExitCode::usage,
                       fmt::format("{}: the point {} has no times without parts; make the table again with "
                                   "tune --table",

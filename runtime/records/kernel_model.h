@@ -30,8 +30,8 @@ struct Probe {
   std::string with = {};
   bool operator==(const Probe &) const = default;
 };
-/// `ways`: the values of `KernelForm::with`; empty: a tile is not shared.
-std::vector<Probe> probes(const Extents &tile, std::int64_t resident, std::int64_t sms, bool vectors,
+/// `elements`: of a vector. `ways`: the values of `KernelForm::with`; empty: a tile is not shared.
+std::vector<Probe> probes(const Extents &tile, std::int64_t resident, std::int64_t sms, Rows rows,
                           std::int64_t elements, const std::vector<std::string> &ways);
 
 class KernelModel {
@@ -54,11 +54,11 @@ public:
   /// The values of `KernelForm::with`.
   const std::vector<std::string> &ways() const { return ways_; }
   choice::Machine machine(std::int64_t sms) const;
-  /// M, N and K, of which rows allow the vectors that N and K allow.
+  /// M, N and K, of which rows begin at multiples of N and of K elements.
   choice::Size size(const Extents &extents) const;
 
 private:
-  choice::Form fitted(const KernelPoint &point, bool vectors, const std::string &where) const;
+  choice::Form fitted(const KernelPoint &point, Rows rows, const std::string &where) const;
 
   KernelTable table_;
   std::vector<std::string> ways_;

@@ -16,7 +16,7 @@ namespace json = llvm::json;
 
 namespace {
 
-constexpr int table_version = 1;
+constexpr int table_version = 2;
 constexpr JsonLimits table_limits = {.bytes = 4 << 20, .depth = 10, .values = 200'000};
 constexpr std::int64_t most_parts = 1024, most_resident = 64, most_sms = 4096,
                        most_bytes = std::int64_t{1} << 40;
@@ -31,7 +31,7 @@ json::Value json_of(const KernelForm &form) {
   json::Array times;
   for (const KernelTime &time : form.times)
     times.push_back(json::Array{text_of(time.extents), std::round(time.ms * 1e6) / 1e6});
-  return json::Object{{"vectors", form.vectors},
+  return json::Object{{"rows", name(form.rows)},
                       {"parts", form.parts},
                       {"with", form.with},
                       {"resident", form.resident},
@@ -61,12 +61,6 @@ public:
   std::string text(const char *name) const {
     auto value = object_->getString(name);
     return value ? value->str() : malformed(name, "a string");
-  }
-  bool flag(const char *name) const {
-    auto value = object_->getBoolean(name);
-    if (!value)
-      malformed(name, "true or false");
-    return *value;
   }
   std::int64_t number(const char *name, std::int64_t most) const {
     auto value = object_->getInteger(name);
@@ -125,7 +119,11 @@ KernelTime read_time(const json::Value &value, const Reader &form) {
 KernelForm read_form(const json::Value &value, const std::string &where) {
   Reader reader(value, where);
   reader.knobs("with"); // they are legal
-  KernelForm form{.vectors = reader.flag("vectors"),
+  const std::string rows_text = reader.text("rows");
+  const auto *rows = std::ranges::find(all_rows, rows_text, [](Rows rows) { return std::string(name(rows)); });
+  if (rows == all_rows.end())
+    reader.malformed("rows", "'any', 'vectors' or 'lines'");
+  KernelForm form{.rows = *rows,
                   .parts = reader.number("parts", most_parts),
                   .with = reader.text("with"),
                   .resident = reader.number("resident", most_resident),
@@ -144,6 +142,18 @@ KernelPoint read_point(const json::Value &value, const std::string &where) {
 }
 
 } // namespace
+
+const char *name(Rows rows) {
+  switch (rows) {
+  case Rows::any:
+    return "any";
+  case Rows::vectors:
+    return "vectors";
+  case Rows::lines:
+    return "lines";
+  }
+  return "";
+}
 
 std::string to_text(const KernelTable &table) {
   json::Object head{{"rung", table.rung},

@@ -19,10 +19,20 @@ struct KernelTime {
   double ms = 0; ///< median time of one launch
 };
 
-/// The number of consecutive elements of an operand that one access may take is 1 or a power of two. A *form*
-/// is a kernel as it is for extents that permit whole vectors, or none.
+/// At which addresses the rows of the operands begin. It decides how many elements one access may take, and how
+/// many sectors and lines of memory a row of a tile touches.
+enum class Rows {
+  any,     ///< N and K are odd
+  vectors, ///< N and K are multiples of the elements of a vector of 16 bytes
+  lines,   ///< N and K are multiples of the elements of a line of 128 bytes
+};
+inline constexpr std::array<Rows, 3> all_rows = {Rows::any, Rows::vectors, Rows::lines};
+/// "any", "vectors" or "lines".
+const char *name(Rows rows);
+
+/// A *form* is a kernel as it is for such rows.
 struct KernelForm {
-  bool vectors = true;       ///< K and N are multiples of the elements of a vector; otherwise K and N are odd
+  Rows rows = Rows::vectors;
   std::int64_t parts = 1;    ///< blocks that share a tile, each with a part of K
   std::string with = {};     ///< the knobs that exist only with parts, as --set takes them
   std::int64_t resident = 1; ///< blocks that a multiprocessor holds at the same time

@@ -149,15 +149,15 @@ void TableMaker::add_candidates() {
 
 /// Compiles each point once for each form, and drops the points that spill registers.
 void TableMaker::find_resident() {
-  std::vector<std::pair<std::size_t, bool>> forms;
+  std::vector<std::pair<std::size_t, records::Rows>> forms;
   for (std::size_t n = 0; n < candidates_.size(); ++n)
     if (options_.shard.has(n))
-      for (bool vectors : {true, false})
-        forms.emplace_back(n, vectors);
+      for (records::Rows rows : records::all_rows)
+        forms.emplace_back(n, rows);
   std::mutex mutex;
   std::size_t done = 0;
   sim::for_each_index(0, forms.size(), [&](std::size_t n) {
-    auto [point, vectors] = forms[n];
+    auto [point, rows] = forms[n];
     if (interrupt_requested != 0)
       return;
     Candidate &candidate = candidates_[point];
@@ -165,8 +165,8 @@ void TableMaker::find_resident() {
     std::int64_t resident = 0;
     try {
       Job job{point,
-              vectors,
-              records::probes(candidate.tile, 1, gpu_.gpu.sms, vectors, 16 / byte_size(dtype_), {}).front(),
+              rows,
+              records::probes(candidate.tile, 1, gpu_.gpu.sms, rows, 16 / byte_size(dtype_), {}).front(),
               {}};
       Scheduled found = scheduled(job);
       kernel::Plan plan = found.plan();
@@ -183,21 +183,21 @@ void TableMaker::find_resident() {
     }
     std::lock_guard lock(mutex);
     if (refused.empty())
-      candidate.resident[vectors] = resident;
+      candidate.resident[rows] = resident;
     else
-      notes_.push_back(fmt::format("{} {} is left out: {}", to_string(candidate.knobs),
-                                   vectors ? "with vectors" : "without vectors", refused));
+      notes_.push_back(fmt::format("{} with rows at {} is left out: {}", to_string(candidate.knobs),
+                                   rows == records::Rows::any ? "any address" : name(rows), refused));
     show(fmt::format("{} of {} kernels compiled", ++done, forms.size()));
   });
 }
 
 void TableMaker::add_jobs() {
   for (std::size_t n = 0; n < candidates_.size(); ++n)
-    for (auto [vectors, resident] : candidates_[n].resident)
+    for (auto [rows, resident] : candidates_[n].resident)
       for (const records::Probe &probe : records::probes(
-               candidates_[n].tile, resident, gpu_.gpu.sms, vectors, 16 / byte_size(dtype_),
+               candidates_[n].tile, resident, gpu_.gpu.sms, rows, 16 / byte_size(dtype_),
                choice_.kernels.parts.empty() ? std::vector<std::string>{} : choice_.kernels.with_parts))
-        jobs_.push_back({n, vectors, probe, {}});
+        jobs_.push_back({n, rows, probe, {}});
   // Jobs of the same size are measured in turns.
   std::ranges::stable_sort(jobs_, {}, [](const Job &job) { return job.probe.extents; });
 }
@@ -331,24 +331,24 @@ records::KernelTable TableMaker::table(const TuneMachine &machine) {
                              .measured_at = now_text(),
                              .points = {}};
   for (std::size_t n = 0; n < candidates_.size(); ++n) {
-    std::map<std::tuple<bool, std::int64_t, std::string>, records::KernelForm> forms;
-    std::set<bool> incomplete;
+    std::map<std::tuple<records::Rows, std::int64_t, std::string>, records::KernelForm> forms;
+    std::set<records::Rows> incomplete;
     for (const Job &job : jobs_) {
       if (job.point != n)
         continue;
       if (!job.ms)
-        incomplete.insert(job.vectors);
-      records::KernelForm &form = forms[{!job.vectors, job.probe.parts, job.probe.with}];
-      form.vectors = job.vectors;
+        incomplete.insert(job.rows);
+      records::KernelForm &form = forms[{job.rows, job.probe.parts, job.probe.with}];
+      form.rows = job.rows;
       form.parts = job.probe.parts;
       form.with = job.probe.with;
-      form.resident = candidates_[n].resident.at(job.vectors);
+      form.resident = candidates_[n].resident.at(job.rows);
       if (job.ms)
         form.times.push_back({job.probe.extents, *job.ms});
     }
     records::KernelPoint point{candidates_[n].knobs, candidates_[n].tile, {}};
     for (auto &[key, form] : forms)
-      if (!incomplete.contains(form.vectors))
+      if (!incomplete.contains(form.rows))
         point.forms.push_back(std::move(form));
     if (!point.forms.empty())
       table.points.push_back(std::move(point));

@@ -36,7 +36,7 @@ private:
   /// A kernel that is measured: a point at a size.
   struct Job {
     std::size_t point = 0;
-    bool vectors = true;
+    records::Rows rows = records::Rows::vectors;
     records::Probe probe;
     KnobValues knobs; ///< the value of each knob at this size
     std::optional<double> ms = std::nullopt;
@@ -44,7 +44,7 @@ private:
   struct Candidate {
     KnobValues knobs; ///< of the point
     records::Extents tile = {};
-    std::map<bool, std::int64_t> resident; ///< with and without vectors
+    std::map<records::Rows, std::int64_t> resident; ///< blocks on a multiprocessor, of each form
   };
 
   Scheduled scheduled(Job &job) const;
