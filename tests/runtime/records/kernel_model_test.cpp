@@ -38,7 +38,7 @@ struct Truth {
   std::int64_t l2_bytes = 0;     ///< 0: all operands fit
   double of_part = 0.0003;       ///< ms to add one part by one block
   double of_part_each = 0.00002; ///< ms to add one of all parts by other blocks
-  bool scalars = true;
+  bool scalars = true, lines = true;
 
   double wave(std::int64_t count, double depth) const {
     auto c = static_cast<double>(count);
@@ -48,7 +48,7 @@ struct Truth {
     auto r = static_cast<double>(resident);
     return 0.0003 * r + step * (0.3 + 0.4 * r) * depth;
   }
-  double ms(const Extents &extents, bool vectors, std::int64_t parts, const std::string &with,
+  double ms(const Extents &extents, Rows rows, std::int64_t parts, const std::string &with,
             std::int64_t sms = test_sms) const {
     std::int64_t tiles = tiles_in(extents, tile), blocks = tiles * parts, in_wave = resident * sms;
     auto depth = static_cast<double>(whole_parts(whole_parts(extents[2], tile[2]), parts));
@@ -66,20 +66,20 @@ struct Truth {
     if (parts > 1)
       time += 0.001 + (with.empty() ? of_part * static_cast<double>(parts)
                                     : of_part_each * static_cast<double>(parts * tiles));
-    return vectors ? time : 1.5 * time;
+    return time * (rows == Rows::any ? 1.5 : rows == Rows::vectors ? 1 : 0.8);
   }
 };
 
 KernelPoint point_of(const Truth &truth, const std::vector<std::string> &ways = {"", "two_kernels=true"}) {
   KernelPoint point{{{"tile", fmt::format("{}", fmt::join(truth.tile, "x"))}}, truth.tile, {}};
-  for (bool vectors : {true, false}) {
-    if (!vectors && !truth.scalars)
+  for (Rows rows : all_rows) {
+    if ((rows == Rows::any && !truth.scalars) || (rows == Rows::lines && !truth.lines))
       continue;
     std::map<std::pair<std::int64_t, std::string>, KernelForm> forms;
-    for (const Probe &probe : probes(truth.tile, truth.resident, test_sms, vectors, test_elements, ways)) {
+    for (const Probe &probe : probes(truth.tile, truth.resident, test_sms, rows, test_elements, ways)) {
       KernelForm &form = forms[{probe.parts, probe.with}];
-      form.vectors = vectors, form.parts = probe.parts, form.with = probe.with, form.resident = truth.resident;
-      form.times.push_back({probe.extents, truth.ms(probe.extents, vectors, probe.parts, probe.with)});
+      form.rows = rows, form.parts = probe.parts, form.with = probe.with, form.resident = truth.resident;
+      form.times.push_back({probe.extents, truth.ms(probe.extents, rows, probe.parts, probe.with)});
     }
     for (auto &[key, form] : forms)
       point.forms.push_back(form);
@@ -110,13 +110,25 @@ KernelTable table_of(const std::vector<Truth> &truths) {
   return table;
 }
 
-/// Sizes with few and many waves, shallow and deep; each extent n is `4 * n - missing`.
-std::vector<Extents> sizes(std::int64_t missing) {
+/// Sizes with few and many waves, shallow and deep, whose rows begin at such places and at no larger multiples.
+std::vector<Extents> sizes(Rows rows) {
+  auto extent = [&](std::int64_t n) {
+    constexpr std::int64_t line = 8 * test_elements;
+    switch (rows) {
+    case Rows::any:
+      return test_elements * n - 1;
+    case Rows::vectors:
+      return test_elements * (n | 1);
+    case Rows::lines:
+      return whole_parts(test_elements * n, line) * line;
+    }
+    return n;
+  };
   std::vector<Extents> list;
   for (std::int64_t m : {8, 53, 320, 1021})
     for (std::int64_t n : {16, 127, 640, 1531})
       for (std::int64_t k : {12, 65, 257, 1024})
-        list.push_back({4 * m - missing, 4 * n - missing, 4 * k - missing});
+        list.push_back({extent(m), extent(n), extent(k)});
   return list;
 }
 
@@ -131,9 +143,9 @@ TEST(KernelModel, PredictsOtherSizesOfAKnownFormula) {
   const std::vector<Truth> known = truths();
   KernelModel model(table_of(known), "test");
   for (std::size_t n = 0; n < known.size(); ++n)
-    for (bool vectors : {true, false})
-      for (const Extents &extents : sizes(vectors ? 0 : 1)) {
-        double expected = known[n].ms(extents, vectors, 1, "");
+    for (Rows rows : all_rows)
+      for (const Extents &extents : sizes(rows)) {
+        double expected = known[n].ms(extents, rows, 1, "");
         EXPECT_NEAR(model.ms({n, 1, "", 0}, extents, test_sms) / expected, 1, 0.03)
             << n << " " << fmt::format("{}", fmt::join(extents, "x"));
       }
@@ -146,8 +158,8 @@ TEST(KernelModel, PredictsTheSumOfPartsByOneBlockAndByOthers) {
     for (const std::string with : {"", "two_kernels=true"}) {
       for (std::int64_t parts : {2, 4, 16, 64})
         for (const Extents &extents :
-             {Extents{128, 256, 16384}, Extents{528, 256, 6296}, Extents{64, 64, 65536}}) {
-          double expected = known[n].ms(extents, true, parts, with);
+             {Extents{128, 252, 16380}, Extents{528, 260, 6292}, Extents{64, 60, 65532}}) {
+          double expected = known[n].ms(extents, Rows::vectors, parts, with);
           EXPECT_NEAR(model.ms({n, parts, with, 0}, extents, test_sms) / expected, 1, 0.05)
               << n << " " << with << " " << parts << " " << fmt::format("{}", fmt::join(extents, "x"));
         }
@@ -159,16 +171,20 @@ TEST(KernelModel, PredictsTheTimeOfTheMemory) {
   const Truth bound{.tile = {128, 128, 8}, .resident = 2, .step = 0.00001, .memory = 1.25, .l2_bytes = 1 << 20};
   KernelModel model(table_of({bound}), "test");
   for (const Extents &extents : {Extents{8192, 8192, 64}, Extents{4096, 12288, 32}, Extents{16384, 512, 512}})
-    EXPECT_NEAR(model.ms({0, 1, "", 0}, extents, test_sms) / bound.ms(extents, true, 1, ""), 1, 0.05);
+    EXPECT_NEAR(model.ms({0, 1, "", 0}, extents, test_sms) / bound.ms(extents, Rows::lines, 1, ""), 1, 0.05);
 }
 
-/// Widths between a whole vector and one element have times between these forms.
-TEST(KernelModel, PredictsNarrowRowsBetweenTheForms) {
+/// Rows that begin at multiples between those of two forms have times between these forms.
+TEST(KernelModel, PredictsOtherRowsBetweenTheForms) {
   const Truth one;
   KernelModel model(table_of({one}), "test");
-  double whole = model.ms({0, 1, "", 0}, {1024, 1024, 1024}, test_sms);
+  double lines = model.ms({0, 1, "", 0}, {1024, 1024, 1024}, test_sms);
+  double sectors = model.ms({0, 1, "", 0}, {1024, 1016, 1016}, test_sms);
+  double whole = model.ms({0, 1, "", 0}, {1024, 1020, 1020}, test_sms);
+  EXPECT_LT(lines, sectors);
+  EXPECT_LT(sectors, whole);
   double narrow = model.ms({0, 1, "", 0}, {1024, 1022, 1022}, test_sms);
-  double mixed = model.ms({0, 1, "", 0}, {1024, 1024, 1023}, test_sms);
+  double mixed = model.ms({0, 1, "", 0}, {1024, 1020, 1023}, test_sms);
   double odd = model.ms({0, 1, "", 0}, {1024, 1023, 1023}, test_sms);
   for (double between : {narrow, mixed}) {
     EXPECT_LT(whole, between);
@@ -190,7 +206,7 @@ TEST(KernelModel, RepeatsTheMeasuredTimes) {
 
 TEST(KernelModel, RanksTheFastestFirst) {
   KernelModel model(table_of(truths()), "test");
-  for (const Extents &extents : sizes(0)) {
+  for (const Extents &extents : sizes(Rows::vectors)) {
     std::vector<KernelChoice> order = model.rank(extents, test_sms);
     ASSERT_GE(order.size(), model.table().points.size());
     EXPECT_TRUE(std::ranges::is_sorted(order, {}, &KernelChoice::ms));
@@ -249,7 +265,7 @@ TEST(KernelModel, OfAnotherNumberOfMultiprocessorsHasOtherTimes) {
   KernelModel model(table_of({one}), "test");
   const Extents large = {4096, 4096, 1024};
   for (std::int64_t sms : {16, 66, 114, 264})
-    EXPECT_NEAR(model.ms({0, 1, "", 0}, large, sms) / one.ms(large, true, 1, "", sms), 1, 0.03) << sms;
+    EXPECT_NEAR(model.ms({0, 1, "", 0}, large, sms) / one.ms(large, Rows::lines, 1, "", sms), 1, 0.03) << sms;
   EXPECT_GT(model.ms({0, 1, "", 0}, large, 66), 1.8 * model.ms({0, 1, "", 0}, large, 132));
   const Extents tiny = {64, 64, 1024};
   EXPECT_EQ(model.ms({0, 1, "", 0}, tiny, 66), model.ms({0, 1, "", 0}, tiny, 132)) << "one block";
@@ -265,8 +281,8 @@ TEST(KernelModel, NeverPredictsANegativeTime) {
       for (KernelTime &time : form.times)
         time.ms *= 1 + 0.1 * static_cast<double>(n++ * 5 % 7);
   KernelModel model(table, "test");
-  for (std::int64_t missing : {0, 1})
-    for (const Extents &extents : sizes(missing))
+  for (Rows rows : all_rows)
+    for (const Extents &extents : sizes(rows))
       for (const KernelChoice &choice : model.rank(extents, test_sms))
         EXPECT_GT(choice.ms, 0);
   for (const KernelChoice &choice : model.rank({1, 1, 1}, test_sms))
@@ -276,7 +292,7 @@ TEST(KernelModel, NeverPredictsANegativeTime) {
 TEST(KernelModel, RefusesAPointWithTooFewTimes) {
   KernelTable few = table_of(truths());
   auto plain = std::ranges::find(few.points[1].forms, std::int64_t{1}, &KernelForm::parts);
-  plain->times.pop_back();
+  plain->times.resize(6);
   test::expect_user_error(
       [&] { KernelModel(few, "mine.json"); }, ExitCode::usage,
       "mine.json: the point tile=128x32x8 has 6 times without parts, expected at least 7; make the "
@@ -291,10 +307,10 @@ TEST(KernelModel, RefusesAPointWithTooFewTimes) {
 
 TEST(KernelProbes, HaveTheIntendedNumberOfBlocks) {
   const Extents tile = {32, 64, 16};
-  for (bool vectors : {true, false})
+  for (Rows rows : all_rows)
     for (std::int64_t resident = 1; resident <= 16; ++resident) {
       std::multiset<std::int64_t> plain;
-      for (const Probe &probe : probes(tile, resident, test_sms, vectors, test_elements, {"", "x=y"})) {
+      for (const Probe &probe : probes(tile, resident, test_sms, rows, test_elements, {"", "x=y"})) {
         std::int64_t tiles = tiles_in(probe.extents, tile);
         if (probe.parts == 1)
           plain.insert(tiles);
@@ -303,11 +319,12 @@ TEST(KernelProbes, HaveTheIntendedNumberOfBlocks) {
                     std::max<std::int64_t>(1, resident * test_sms / (probe.with.empty() ? probe.parts : 2)));
         EXPECT_GE(whole_parts(probe.extents[2], tile[2]), 2 * probe.parts);
         for (std::size_t n = 0; n < 3; ++n)
-          EXPECT_NE(probe.extents[n] % tile[n], 0) << "the last tiles are not whole";
-        EXPECT_EQ(probe.extents[1] % test_elements == 0, vectors);
-        EXPECT_EQ(probe.extents[2] % test_elements == 0, vectors);
-        EXPECT_EQ(probe.extents[1] % 2 == 0, vectors) << "without vectors, N and K are odd";
-        EXPECT_EQ(probe.extents[2] % 2 == 0, vectors);
+          EXPECT_EQ(probe.extents[n] % tile[n] == 0, rows == Rows::lines) << "the last tiles are not whole";
+        for (std::size_t n : {1, 2}) {
+          EXPECT_EQ(probe.extents[n] % 2 == 0, rows != Rows::any) << "N and K are odd";
+          EXPECT_EQ(probe.extents[n] % test_elements == 0, rows != Rows::any);
+          EXPECT_EQ(probe.extents[n] % (8 * test_elements) == 0, rows == Rows::lines);
+        }
       }
       for (std::int64_t count : std::set<std::int64_t>{1, std::min<std::int64_t>(2, resident), resident})
         EXPECT_EQ(plain.count(count * test_sms), 2U) << "a shallow and a deep one of one wave";
@@ -324,7 +341,7 @@ TEST(KernelProbes, AreEnoughForEveryNumberOfResidentBlocks) {
 }
 
 TEST(KernelProbes, WithoutWaysHaveNoParts) {
-  for (const Probe &probe : probes({64, 64, 16}, 2, test_sms, true, test_elements, {}))
+  for (const Probe &probe : probes({64, 64, 16}, 2, test_sms, Rows::any, test_elements, {}))
     EXPECT_EQ(probe.parts, 1);
 }
 

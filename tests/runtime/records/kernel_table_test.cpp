@@ -29,8 +29,8 @@ KernelTable small_table() {
                     .measured_at = "2026-11-27T02:21:20Z",
                     .points = {}};
   KernelForm plain{
-      .vectors = true, .parts = 1, .with = "", .resident = 8, .times = {{{703, 380, 128}, 0.007316}}};
-  KernelForm shared{.vectors = false,
+      .rows = Rows::vectors, .parts = 1, .with = "", .resident = 8, .times = {{{703, 380, 128}, 0.007316}}};
+  KernelForm shared{.rows = Rows::any,
                     .parts = 16,
                     .with = "two_kernels=true",
                     .resident = 4,
@@ -69,7 +69,7 @@ TEST(KernelTable, IsReadAsItWasWritten) {
   EXPECT_EQ(read.points[0].tile, (Extents{64, 32, 16}));
   ASSERT_EQ(read.points[0].forms.size(), 2U);
   const KernelForm &shared = read.points[0].forms[1];
-  EXPECT_FALSE(shared.vectors);
+  EXPECT_EQ(shared.rows, Rows::any);
   EXPECT_EQ(shared.parts, 16);
   EXPECT_EQ(shared.with, "two_kernels=true");
   EXPECT_EQ(shared.resident, 4);
@@ -119,8 +119,8 @@ TEST(KernelTable, RefusesATextThatIsCutOff) {
 }
 
 TEST(KernelTable, RefusesAnotherVersion) {
-  expect_table_refused(changed(R"("nestsmith_kernels": 1)", R"("nestsmith_kernels": 2)"),
-                       "the version of the kernel table is 2, expected 1; make it again with tune --table");
+  expect_table_refused(changed(R"("nestsmith_kernels": 2)", R"("nestsmith_kernels": 1)"),
+                       "the version of the kernel table is 1, expected 2; make it again with tune --table");
 }
 
 TEST(KernelTable, RefusesAnAttributeOfTheMachineByItsName) {
@@ -137,7 +137,7 @@ TEST(KernelTable, RefusesAnAttributeOfTheMachineByItsName) {
   expect_table_refused(changed(R"("sms":132)", R"("sms":1e30)"), "'sms' is missing or malformed");
   expect_table_refused(changed("\"machine\"", "\"other\""),
                        "'machine' is missing or malformed, expected an object");
-  expect_table_refused(R"({"nestsmith_kernels": 1, "machine": [], "points": []})",
+  expect_table_refused(R"({"nestsmith_kernels": 2, "machine": [], "points": []})",
                        "'machine' is missing or malformed, expected an object");
 }
 
@@ -154,8 +154,8 @@ TEST(KernelTable, RefusesAnAttributeOfAPointByItsNameAndNumber) {
   refused_in(2, R"("tile":"16x32x8")", R"("tile":[16,32,8])", "'tile' is missing or malformed");
   refused_in(1, R"("forms":)", R"("other":)",
              "'forms' is missing or malformed, expected a list that is not empty");
-  refused_in(1, R"("vectors":true)", R"("vectors":1)",
-             "'vectors' is missing or malformed, expected true or false");
+  refused_in(1, R"("rows":"vectors")", R"("rows":"vector")",
+             "'rows' is missing or malformed, expected 'any', 'vectors' or 'lines'");
   refused_in(1, R"("parts":16)", R"("parts":0)",
              "'parts' is missing or malformed, expected a number from 1 to 1024");
   refused_in(1, R"("parts":16)", R"("parts":1.5)", "'parts' is missing or malformed");
