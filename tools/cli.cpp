@@ -249,8 +249,8 @@ Option set_option() {
 Option table_option() {
   return {
       "table", "FILE",
-      "take the knobs from the best records in FILE, by GPU, dtype and shape; `nestsmith tune export RUNG -o "
-      "FILE` writes it"};
+      "take the knobs from FILE: the best records, by GPU, dtype and shape, as `nestsmith tune export RUNG -o "
+      "FILE` writes them, or a kernel table, as `nestsmith tune RUNG --table -o FILE` writes it"};
 }
 Option dtype_option() {
   return {

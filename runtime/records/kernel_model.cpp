@@ -86,8 +86,9 @@ std::vector<Probe> probes(const Extents &tile, std::int64_t resident, std::int64
     auto [down, across] = grid_of(tiles, tile);
     std::int64_t depth = std::max<std::int64_t>(2, parts_of(k, tile[2])) * tile[2] * parts;
     if (rows == Rows::lines) {
+      // No more tiles than asked for: the next multiprocessor would take a second block.
       std::int64_t line = vectors_of_line * elements;
-      auto whole_lines = [&](std::int64_t extent) { return parts_of(extent, line) * line; };
+      auto whole_lines = [&](std::int64_t extent) { return std::max<std::int64_t>(1, extent / line) * line; };
       list.push_back({{down * tile[0], whole_lines(across * tile[1]), whole_lines(depth)}, parts, with});
       return;
     }

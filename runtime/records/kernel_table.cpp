@@ -155,6 +155,10 @@ const char *name(Rows rows) {
   return "";
 }
 
+bool is_kernel_table(const std::string &text) {
+  return text.substr(0, text.find('[')).find("\"nestsmith_kernels\"") != std::string::npos;
+}
+
 std::string to_text(const KernelTable &table) {
   json::Object head{{"rung", table.rung},
                     {"parts_knob", table.parts_knob},

@@ -59,6 +59,8 @@ struct KernelTable {
   std::vector<KernelPoint> points;
 };
 
+/// Whether the text is that of a kernel table, also of another version, malformed or cut off.
+bool is_kernel_table(const std::string &text);
 /// Text of a table: JSON with one line for each point, so that it can be committed and compared.
 std::string to_text(const KernelTable &table);
 /// Throws UserError (usage) for text that is malformed, cut off, or of another version. `where` names the text

@@ -180,6 +180,21 @@ TEST_F(MadeTable, ChoosesForTheRungThatHasIt) {
               HasSubstr("as predicted for NVIDIA H100 80GB HBM3: parts=1, rows=32"));
   EXPECT_THAT(shown({"--shape", "8192x8192x64"}).out, HasSubstr("rows=128"));
   EXPECT_THAT(shown({"--shape", "64x32x64", "--dtype", "f16"}).out, HasSubstr("default knobs"));
+  // --table takes the text from a file. The rung that is measured takes its own table, too.
+  const std::string text = rungs_[0].kernel_tables[0], path = (folder_ / "mine.json").string();
+  test::write_file(path, text);
+  rungs_[0].kernel_tables = {};
+  EXPECT_THAT(shown({"--table", path}).err,
+              HasSubstr("mine.json is a kernel table of 'fixed', but 'fixed' takes no kernel table"));
+  rungs_[0].kernels = rung_with_points({"rows=32"}).kernels;
+  EXPECT_THAT(shown({"--shape", "64x32x64", "--table", path}).out,
+              HasSubstr("as predicted for NVIDIA H100 80GB HBM3: parts=1, rows=32"));
+  EXPECT_THAT(shown({"--shape", "8192x8192x64", "--table", path}).out, HasSubstr("rows=128"));
+  EXPECT_THAT(shown({"--shape", "64x32x64", "--dtype", "f16", "--table", path}).err,
+              HasSubstr("the kernel table of --table is of f32, expected one of f16; make it with"));
+  test::write_file(path, text.substr(0, 500));
+  EXPECT_THAT(shown({"--table", path}).err, HasSubstr("mine.json: not JSON: "));
+  rungs_[0].kernels = {}, rungs_[0].kernel_tables = {text};
   rungs_[0].kernel_tables[0].resize(500);
   test::Called cut = shown({});
   EXPECT_EQ(cut.code, 2);

@@ -278,9 +278,15 @@ ChosenKnobs chosen_knobs(const ChosenRung &rung, const Shape &shape, DType dtype
                           shape.size(), problem.symbolic ? "all shapes" : "one shape")
             : fmt::format("no record of {} is legal for this shape", rung.table->where());
   }
-  if (!rung.table && !rung.kernel_tables.empty() && !rung.kernels) {
+  if (!rung.table && !rung.kernel_tables.empty() && (!rung.kernels || rung.given_table)) {
     if (auto chosen = with_kernel(rung, shape, dtype, target, given))
       return *std::move(chosen);
+    if (rung.given_table && !serving_model(rung, dtype, target))
+      throw UserError(ExitCode::usage,
+                      fmt::format("the kernel table of --table is of {}, expected one of {}; make it with "
+                                  "nestsmith tune --table --dtype {}",
+                                  model_of(rung.kernel_tables.front(), rung.name).table().dtype, name(dtype),
+                                  name(dtype)));
     use.emplace().why = fmt::format("no kernel table of {} serves {} with {} extents for {}", rung.name,
                                     name(dtype), shape.size(), shape.stated ? "all shapes" : "one shape");
   }

@@ -4,6 +4,7 @@
 #include "dsl/expr/outside.h"
 #include "dsl/expr/printable.h"
 #include "dsl/schedule/trace.h"
+#include "runtime/records/kernel_table.h"
 #include "runtime/records/text.h"
 #include "schedules/workloads.h"
 
@@ -189,15 +190,39 @@ ChosenRung choose_rung(const std::vector<Rung> &rungs, const std::string &word) 
   return from_rung(*found[0]);
 }
 
+/// A kernel table of --table replaces all tables of the choice. It is of the rung, or of one whose tables the rung
+/// takes.
+static void take_kernel_table(ChosenRung &choice, std::string text, const std::string &where) {
+  std::set<std::string> rungs;
+  if (choice.kernels)
+    rungs.insert(choice.name);
+  else
+    for (const std::string &known : choice.kernel_tables)
+      rungs.insert(records::parse_kernel_table(known, "a kernel table of " + choice.name).rung);
+  const std::string rung = records::parse_kernel_table(text, where).rung;
+  if (!rungs.contains(rung)) {
+    const std::string taken =
+        rungs.empty() ? "no kernel table" : "one of " + quoted_list({rungs.begin(), rungs.end()});
+    throw UserError(ExitCode::usage, fmt::format("{} is a kernel table of '{}', but '{}' takes {}", where, rung,
+                                                 choice.name, taken));
+  }
+  choice.table = nullptr;
+  choice.kernel_tables = {std::move(text)};
+}
+
 ChosenRung with_given_knobs(const Context &context, ChosenRung choice) {
   if (auto path = context.arguments.value("table")) {
     if (choice.fixed_shape)
       throw UserError(ExitCode::usage, fmt::format("'{}' is a trace file, which contains its schedule; leave "
                                                    "--table out",
                                                    choice.name));
-    std::string rung = choice.table ? choice.table->rung() : choice.name;
-    choice.table = std::make_shared<records::KnobTable>(read_outside(*path, "table", records::most_text_bytes),
-                                                        printable(*path), rung);
+    std::string text = read_outside(*path, "table", records::most_text_bytes);
+    if (records::is_kernel_table(text)) {
+      take_kernel_table(choice, std::move(text), printable(*path));
+    } else {
+      std::string rung = choice.table ? choice.table->rung() : choice.name;
+      choice.table = std::make_shared<records::KnobTable>(text, printable(*path), rung);
+    }
     choice.given_table = true;
   }
   return with_set_knobs(context, std::move(choice));
