@@ -2,7 +2,9 @@
 
 #include "runtime/sim/access_checks.h"
 
+#include <algorithm>
 #include <cstring>
+#include <limits>
 
 namespace nestsmith::sim {
 
@@ -70,6 +72,8 @@ const Instr *issue_copy(const Instr *ip, Warp &w) {
                 .warp = w.index,
                 .lanes = 0,
                 .entry = w.entry,
+                .first_unit = std::numeric_limits<std::size_t>::max(),
+                .end_unit = 0,
                 .group = {},
                 .element = {},
                 .from = {},
@@ -86,6 +90,9 @@ const Instr *issue_copy(const Instr *ip, Warp &w) {
     flight.lanes |= Mask{1} << lane;
     flight.group[lane] = flights.commits[lane];
     flight.element[lane] = s.at;
+    const SharedStorage &shared = access.storage.shared();
+    flight.first_unit = std::min(flight.first_unit, shared.unit(s.at));
+    flight.end_unit = std::max(flight.end_unit, shared.unit(s.at) + static_cast<std::size_t>(shared.units));
     flight.bits[lane] = get_lane(w, access.buffer->dtype, access.value, lane);
     bool reads = source && (reg<Mask>(w, source->mask) >> lane & 1);
     flight.from[lane] = reads ? address(*source, w, lane) : -1;

@@ -18,7 +18,8 @@ struct Flight {
   const Access *access; ///< of the destination
   const Access *source; ///< null if the kernel does not store to the source
   std::uint32_t warp, lanes;
-  std::uint32_t entry; ///< shadow entry of lane 0 at the time of issue
+  std::uint32_t entry;              ///< shadow entry of lane 0 at the time of issue
+  std::size_t first_unit, end_unit; ///< the shadow units of all lanes are in this range
   std::array<std::uint32_t, warp_size> group;
   std::array<std::int64_t, warp_size> element, from; ///< offsets in the destination and in the source
   std::array<std::uint64_t, warp_size> bits;
