@@ -164,6 +164,8 @@ int run() {
     report.check_kinds();
   report.print();
   fmt::print("; of {} answers that were given {} differ\n", answers.given(), answers.all().size());
+  fmt::print("Z3 answered {} of {} questions; the others differ from these only in the names of unknowns\n",
+             questions().to_z3, questions().asked);
   return report.failures != 0;
 }
 

@@ -405,7 +405,28 @@ static bool is_linear(const Formula &f) {
 }
 
 Verdict Prover::refute(const std::vector<Formula> &facts, Help help) {
-  ++questions_;
+  // The added products follow from the facts.
+  QuestionText question(facts, static_cast<char>(help));
+  const Answered answer = answer_of(question.text, [&] { return ask(facts, help, question.atoms); });
+  switch (answer.kind) {
+  case Answered::Kind::unsatisfiable:
+    return {Verdict::Kind::proved, ""};
+  case Answered::Kind::unknown:
+    return {};
+  case Answered::Kind::satisfiable:
+    break;
+  }
+  std::map<int, std::string> values;
+  for (std::size_t n = 0; n < question.atoms.size(); ++n)
+    values[question.atoms[n]] = answer.values[n];
+  Verdict verdict{Verdict::Kind::refuted, ""};
+  for (const auto &[atom, value] : values)
+    verdict.counterexample += fmt::format("{}{} = {}", verdict.counterexample.empty() ? "" : ", ",
+                                          names_[static_cast<std::size_t>(atom)], value);
+  return verdict;
+}
+
+Answered Prover::ask(const std::vector<Formula> &facts, Help help, const std::vector<int> &atoms) {
   bool rational = help == Help::rational || help == Help::signs || help == Help::focused;
   z3::solver &solver = engine_->solver;
   solver.reset();
@@ -416,19 +437,14 @@ Verdict Prover::refute(const std::vector<Formula> &facts, Help help) {
       solver.add(engine_->translate(product, rational));
   z3::check_result result = solver.check();
   if (result == z3::unsat)
-    return {Verdict::Kind::proved, ""};
+    return {Answered::Kind::unsatisfiable, {}};
   if (result == z3::unknown)
     return {};
-  Verdict verdict{Verdict::Kind::refuted, ""};
-  std::set<int> atoms;
-  for (const Formula &fact : facts)
-    fact.collect_atoms(atoms);
+  Answered answer{Answered::Kind::satisfiable, {}};
   z3::model model = solver.get_model();
   for (int atom : atoms)
-    verdict.counterexample += fmt::format("{}{} = {}", verdict.counterexample.empty() ? "" : ", ",
-                                          names_[static_cast<std::size_t>(atom)],
-                                          model.eval(engine_->monomial({atom}, rational), true).to_string());
-  return verdict;
+    answer.values.push_back(model.eval(engine_->monomial({atom}, rational), true).to_string());
+  return answer;
 }
 
 std::vector<Formula> Prover::with_bounds(std::vector<Formula> facts) const {

@@ -8,7 +8,7 @@
 /// the rules and for the row * columns of offsets. A proof holds for all integers.
 
 #include "dsl/expr/ops.h"
-#include "tests/proofs/poly.h"
+#include "tests/proofs/question.h"
 
 #include <cstdint>
 #include <memory>
@@ -74,7 +74,6 @@ public:
   /// Whether the facts are proved to be contradictory, without added products. Contradictory facts imply every
   /// claim, so such proofs are worthless.
   bool contradictory();
-  std::int64_t questions() const { return questions_; } ///< to Z3
 
 private:
   struct Engine;
@@ -92,6 +91,8 @@ private:
   std::vector<Formula> with_bounds(std::vector<Formula> facts) const;
   std::vector<Formula> relevant(const Formula &claim) const;
   Verdict refute(const std::vector<Formula> &facts, Help help);
+  /// Asks Z3 for values of these atoms for which the facts hold.
+  Answered ask(const std::vector<Formula> &facts, Help help, const std::vector<int> &atoms);
   Formula normal(const Formula &f) const;
   void define(const Formula &fact);
   void note_digits(const Poly &x, Integer y, const Poly &q);
@@ -111,7 +112,6 @@ private:
   std::map<Poly, Integer> remainders_; ///< remainders by constants, and the largest value of each
   bool surely_ = true;
   int scopes_ = 0;
-  std::int64_t questions_ = 0;
   std::optional<bool> contradictory_; ///< of the current facts; none: not computed
 };
 
