@@ -25,11 +25,16 @@ public:
   Shape(std::vector<std::int64_t> extents) : vector(std::move(extents)) {}
 
   /// Whether extent number `n` is a multiple of `unit` in every run.
-  bool is_multiple(std::size_t n, std::int64_t unit) const {
-    return (stated ? stated->multiple_of : at(n)) % unit == 0;
+  bool is_multiple(std::size_t n, std::int64_t unit) const { return known(n) % unit == 0; }
+  /// Extent number `n`; if the shape is symbolic, a number of which it is a multiple in every run.
+  std::int64_t known(std::size_t n) const {
+    return !stated ? at(n) : n < multiples.size() ? multiples[n] : stated->multiple_of;
   }
 
   std::optional<Size> stated; ///< limits of every extent and leading dimension; set only for a symbolic shape
+  /// For a symbolic shape: numbers of which the extents are multiples, and the leading dimensions of rows along
+  /// them, instead of `stated->multiple_of`; may be empty.
+  std::vector<std::int64_t> multiples;
 };
 
 /// A form of a rung for shapes that its usual form does not support.

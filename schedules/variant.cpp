@@ -10,8 +10,12 @@ std::optional<Variant> scalar_unless_multiples(const Shape &shape,
                                                const std::vector<std::pair<const char *, std::size_t>> &extents,
                                                std::int64_t lanes) {
   std::vector<std::string> why;
-  if (shape.stated && shape.stated->multiple_of % lanes != 0)
+  if (shape.stated && shape.multiples.empty() && shape.stated->multiple_of % lanes != 0)
     why.push_back(fmt::format("sizes are multiples of {}, not of {}", shape.stated->multiple_of, lanes));
+  if (shape.stated && !shape.multiples.empty())
+    for (auto [axis, n] : extents)
+      if (!shape.is_multiple(n, lanes))
+        why.push_back(fmt::format("{} is a multiple of {}, not of {}", axis, shape.known(n), lanes));
   if (!shape.stated)
     for (auto [axis, n] : extents)
       if (shape.at(n) % lanes != 0)
@@ -28,8 +32,7 @@ std::optional<Variant> narrow_unless_multiples(const Shape &shape, const std::ve
   bool scalar = true;
   for (const RowOf &row : rows) {
     extents.emplace_back(row.axis, row.extent);
-    std::int64_t extent = shape.stated ? shape.stated->multiple_of : shape.at(row.extent),
-                 width = std::gcd(extent, lanes);
+    std::int64_t extent = shape.known(row.extent), width = std::gcd(extent, lanes);
     if (width < row.fewest)
       width = 1;
     scalar = scalar && width == 1;

@@ -27,6 +27,8 @@ std::array<Expr, n> extents(Workload &w, const Shape &shape, const char *what, c
   std::array<Expr, n> result;
   for (std::size_t d = 0; d < n; ++d) {
     Size stated = shape.stated.value_or(Size{});
+    if (shape.stated)
+      stated.multiple_of = shape.known(d);
     if ((n == 4 && d == 0) || (n == 5 && d < 2))
       stated.multiple_of = 1; // a batch may have any size, and images any height
     result[d] = shape.stated ? w.size(names[d], stated) : Expr(shape[d]);
@@ -38,9 +40,16 @@ std::array<Expr, 3> extents(Workload &w, const Shape &shape) {
   return extents<3>(w, shape, "a matrix product", "MxNxK", {"M", "N", "K"});
 }
 
-/// The rows of a matrix. They have a leading dimension if the shape is symbolic.
-Stored rows(Workload &w, const Shape &shape, const char *name) {
-  return {shape.stated ? w.size(name, *shape.stated) : Expr()};
+/// The rows of a matrix. They have a leading dimension if the shape is symbolic. It is a multiple of the number
+/// of which the length of a row is one.
+Stored rows(Workload &w, const Shape &shape, const char *name,
+            const std::optional<Expr> &length = std::nullopt) {
+  if (!shape.stated)
+    return {Expr()};
+  Size stated = *shape.stated;
+  if (const Var *size = length ? length->as<Var>() : nullptr)
+    stated.multiple_of = (*size)->size->multiple_of;
+  return {w.size(name, stated)};
 }
 
 /// The operand and result types of a product in `dtype`.
@@ -74,7 +83,8 @@ private:
                         std::vector<Expr> extents, bool transposed) {
     if (transposed)
       std::swap(extents[0], extents[1]);
-    return w.placeholder(name, extents, operand_type(dtype), rows(w, shape, name == "A" ? "lda" : "ldb"));
+    return w.placeholder(name, extents, operand_type(dtype),
+                         rows(w, shape, name == "A" ? "lda" : "ldb", extents[1]));
   }
 
   Tensor A_, B_;
@@ -98,7 +108,7 @@ Program gemm(const Shape &shape, DType dtype, Transposed transposed) {
   auto [M, N, K] = extents(w, shape);
   Product product(w, shape, dtype, {M, N, K}, transposed);
   DType result = result_type(dtype);
-  Tensor C = w.inout("C", {M, N}, result, rows(w, shape, "ldc"));
+  Tensor C = w.inout("C", {M, N}, result, rows(w, shape, "ldc", N));
   Expr alpha = w.scalar("alpha", result), beta = w.scalar("beta", result);
   Tensor AB = w.compute("AB", {M, N}, {"i", "j"}, product);
   w.update(C, {"i", "j"}, [&](const std::vector<Expr> &x) -> Definition {

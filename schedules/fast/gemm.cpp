@@ -35,7 +35,7 @@ struct GemmKnobs {
 
   Grid warps, lanes, results;
   bool zigzag, async, prefetch, fragments, columns, snake;
-  std::int64_t bk, group, stages, split_k;
+  std::int64_t bk, group, stages, split_k, tiles_of_part = 0;
   bool two_kernels = false;
 };
 
@@ -60,7 +60,9 @@ GemmKnobs::GemmKnobs(Knobs &knobs, const Shape &shape, DType dtype, const Target
       split_k(1) {
   if (std::vector<std::int64_t> parts = tensor::parts_of_k(shape, bk); parts.size() > 1)
     split_k = knobs.choose("split_k", parts);
-  if (split_k > 1)
+  if (shape.stated)
+    tiles_of_part = knobs.choose("tiles_of_part", tensor::tiles_of_parts);
+  if (split_k > 1 || tiles_of_part > 0)
     two_kernels = knobs.flag("two_kernels");
 }
 
@@ -119,6 +121,7 @@ Schedule gemm(const Shape &shape, DType dtype, const Target &target, Knobs &knob
                     .group = choice.group,
                     .stages = choice.stages,
                     .split_k = choice.split_k,
+                    .tiles_of_part = choice.tiles_of_part,
                     .two_kernels = choice.two_kernels,
                     .blocks = knobs.choose("blocks", choice.blocks(target, dtype, usual)),
                     .width = elements});

@@ -133,8 +133,8 @@ DType multiplied(const Schedule &s, const Contraction &c) {
 }
 
 Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
-  check_parts(sum, tiles.split_k);
-  const bool split = tiles.split_k > 1;
+  check_parts(sum, tiles.split_k, tiles.tiles_of_part);
+  const bool split = tiles.split_k > 1 || tiles.tiles_of_part > 0;
   Contraction c = contraction(s, sum, split ? Scope::local : Scope::warp);
   Instruction instruction = instruction_for(multiplied(s, c));
   const std::int64_t group = whole_group(s, c.i, tiles.tile(0), tiles.group);
@@ -146,7 +146,9 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
   auto [i_block, i_warp, i_tile, i_inside] = s.split(c.i, {infer, tiles.warps[0], tiles.results[0] / 16, 16});
   auto [j_block, j_warp, j_tile, j_inside] = s.split(c.j, {infer, tiles.warps[1], tiles.results[1] / 8, 8});
   std::vector<std::int64_t> depths = {infer, tiles.steps, instruction.k()};
-  if (split)
+  if (tiles.tiles_of_part > 0)
+    depths.insert(depths.begin() + 1, tiles.tiles_of_part);
+  else if (split)
     depths.insert(depths.begin(), tiles.split_k);
   std::vector<Loop> of_k = s.split(c.k, depths);
   Loop part = of_k.front(), k_outer = *(of_k.end() - 3), k_step = *(of_k.end() - 2), k_inside = of_k.back();

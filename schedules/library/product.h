@@ -46,10 +46,12 @@ struct RegisterTiles {
   std::int64_t group = 1;  ///< consecutive blocks compute a column of this many tiles
   std::int64_t stages = 3; ///< tiles in flight, with `async`
   std::int64_t split_k = 1; ///< blocks that share a tile, each with a part of k
-  bool two_kernels =
-      false; ///< with `split_k`: another kernel adds the parts, by many blocks, not the last block
-  std::int64_t blocks = 0; ///< resident blocks on a multiprocessor; 0: not stated
-  std::int64_t width = 4;  ///< elements of one access, at most; 1: scalars
+  /// Instead of `split_k`: each part has this number of tiles of k, so that the extent of k, which may be known
+  /// only at launch, sets the number of blocks that share a tile. 0: none.
+  std::int64_t tiles_of_part = 0;
+  bool two_kernels = false; ///< with parts: another kernel adds them, by many blocks, not the last block
+  std::int64_t blocks = 0;  ///< resident blocks on a multiprocessor; 0: not stated
+  std::int64_t width = 4;   ///< elements of one access, at most; 1: scalars
 
   std::int64_t threads() const { return warps[0] * warps[1] * lanes[0] * lanes[1]; }
   std::int64_t tile(std::size_t side) const { return warps[side] * lanes[side] * results[side]; }
@@ -79,11 +81,11 @@ struct MatrixTiles {
   bool snake = false;     ///< every second row of instructions in reverse: it starts with the last operand of B
   bool edges = false;     ///< tiles at the edges of the result get code of their own: the others have no guards
   std::int64_t group = 1; ///< consecutive blocks compute a column of this many tiles
-  std::int64_t split_k = 1; ///< blocks that share a tile, each with a part of k
-  bool two_kernels =
-      false; ///< with `split_k`: another kernel adds the parts, by many blocks, not the last block
-  std::int64_t blocks = 0; ///< resident blocks on a multiprocessor; 0: not stated
-  std::int64_t width = 16; ///< elements of one access, at most; 1: scalars
+  std::int64_t split_k = 1;       ///< blocks that share a tile, each with a part of k
+  std::int64_t tiles_of_part = 0; ///< as in `RegisterTiles`
+  bool two_kernels = false;       ///< with parts: another kernel adds them, by many blocks, not the last block
+  std::int64_t blocks = 0;        ///< resident blocks on a multiprocessor; 0: not stated
+  std::int64_t width = 16;        ///< elements of one access, at most; 1: scalars
 
   std::int64_t threads() const { return warps[0] * warps[1] * 32; }
   std::int64_t tile(std::size_t side) const { return warps[side] * results[side]; }

@@ -25,7 +25,7 @@ void check(BlockRef sum, const RegisterTiles &tiles) {
     if (tiles.results[side] < 1 || tiles.results[side] % elements != 0)
       refuse(fmt::format("got {}x{} results of a thread, expected multiples of {}", tiles.results[0],
                          tiles.results[1], elements));
-  check_parts(sum, tiles.split_k);
+  check_parts(sum, tiles.split_k, tiles.tiles_of_part);
 }
 
 /// The tile of an operand in shared memory, and its elements in registers on the way there.
@@ -48,7 +48,8 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles) 
   Contraction c = contraction(s, sum, Scope::local);
   check(sum, tiles);
   const auto &[warps, lanes, results, zigzag, async_wanted, prefetch, fragments, joined, spread, columns, snake,
-               last_k, bk, most_group, stages, split_k, two_kernels, blocks, width] = tiles;
+               last_k, bk, most_group, stages, split_k, tiles_of_part, two_kernels, blocks, width] = tiles;
+  const bool split = split_k > 1 || tiles_of_part > 0;
   // Vectors need whole tiles, and tiles with guards are not loaded ahead.
   auto is_vector_of = [&](DType dtype) { return c.multiplies && byte_size(dtype) * elements <= 16; };
   const DType dtype = block_of(s, sum).body.buffer->dtype;
@@ -73,7 +74,9 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles) 
   auto [j_block, j_group, j_warp, j_high, j_low, j_elem] =
       s.split(c.j, {infer, results[1] / elements, warps[1], lanes[1] / low, low, elements});
   std::vector<std::int64_t> depths = {infer, bk};
-  if (split_k > 1)
+  if (tiles_of_part > 0)
+    depths.insert(depths.begin() + 1, tiles_of_part);
+  else if (split)
     depths.insert(depths.begin(), split_k);
   std::vector<Loop> of_k = s.split(c.k, depths);
   Loop part = of_k.front(), k_outer = *(of_k.end() - 2), k_inner = of_k.back();
@@ -81,7 +84,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles) 
   std::vector<BlockRef> written = c.results; // and what they write
   std::vector<Loop> order = {i_block, j_block, i_warp,  j_warp,  i_high, j_high,  i_low,
                              j_low,   k_outer, k_inner, i_group, i_elem, j_group, j_elem};
-  if (split_k > 1) {
+  if (split) {
     product = s.rfactor(part);
     written = {s.cache_write(product, Scope::local)};
     partial = is_vector_of(dtype) ? std::min(widest, width_of_rows(s, written[0])) : 1;
@@ -99,7 +102,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles) 
   for (const BlockRef &result : written)
     s.reverse_compute_at(result, thread);
   const Edges edges = edges_of(s, i_block, j_block, group, whole_rows, whole_columns);
-  auto grid = bind_grid(s, c.batch, i_block, j_block, group, split_k > 1);
+  auto grid = bind_grid(s, c.batch, i_block, j_block, group, split);
   s.bind(thread, Axis::thread_x);
   std::vector<BlockRef> copies, tiles_of_k;
   bool in_flight = async;
@@ -149,9 +152,9 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles) 
       s.spread(s.loops_below(tile, k_outer)[0]);
   for (const BlockRef &result : written)
     store_result(s, result, thread, partial);
-  if (split_k > 1 && two_kernels)
+  if (split && two_kernels)
     add_parts_apart(s, c, part, partial, stored);
-  else if (split_k > 1)
+  else if (split)
     add_parts(s, c, grid.back(), part, tiles.threads(), tiles.tile(1), partial, stored);
   if (last_k)
     s.partition(k_outer);

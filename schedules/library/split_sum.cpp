@@ -9,12 +9,18 @@
 
 namespace nestsmith::library {
 
-void check_parts(BlockRef sum, std::int64_t parts) {
+void check_parts(BlockRef sum, std::int64_t parts, std::int64_t tiles_of_part) {
   constexpr std::int64_t most = 65535; // of blockIdx.z
   if (parts < 1 || parts > most)
     throw UserError(ExitCode::illegal_schedule,
                     fmt::format("library::product: block {}: got split_k = {}, expected 1 to {} parts of a sum",
                                 Schedule::name(sum), parts, most));
+  if (tiles_of_part < 0 || (tiles_of_part > 0 && parts > 1))
+    throw UserError(
+        ExitCode::illegal_schedule,
+        fmt::format("library::product: block {}: got tiles_of_part = {} and split_k = {}, expected 0 "
+                    "or more tiles, and one of the two",
+                    Schedule::name(sum), tiles_of_part, parts));
 }
 
 std::int64_t width_of_rows(const Schedule &s, BlockRef block) {
@@ -34,7 +40,8 @@ static void add_in_thread(Schedule &s, const Contraction &c, Loop thread, Loop k
                           std::int64_t width, std::int64_t stored) {
   constexpr std::int64_t many = 64; // loads in flight
   s.bind(thread, Axis::thread_x);
-  if (s.extent(k) <= many)
+  auto parts = as_int(find_loop(s.program().body, k.var)->extent);
+  if (parts && *parts <= many)
     s.unroll(k);
   else
     s.unroll_by(k, many / 4);

@@ -6,8 +6,9 @@
 
 namespace nestsmith::library {
 
-/// Throws UserError (illegal_schedule) if a sum cannot have this number of parts.
-void check_parts(BlockRef sum, std::int64_t parts);
+/// Throws UserError (illegal_schedule) if a sum cannot have this number of parts, or parts of this number of
+/// tiles of k.
+void check_parts(BlockRef sum, std::int64_t parts, std::int64_t tiles_of_part);
 
 /// The number of elements of a row that the block can access at once in each of its accesses to global memory.
 std::int64_t width_of_rows(const Schedule &s, BlockRef block);

@@ -124,7 +124,9 @@ Schedule chosen(const Shape &shape, DType dtype, const Target &target, Knobs &kn
   if (std::vector<std::int64_t> parts = parts_of_k(shape, tiles.steps * instruction_for(dtype).k());
       parts.size() > 1)
     tiles.split_k = knobs.choose("split_k", parts);
-  if (tiles.split_k > 1)
+  if (shape.stated)
+    tiles.tiles_of_part = knobs.choose("tiles_of_part", tiles_of_parts);
+  if (tiles.split_k > 1 || tiles.tiles_of_part > 0)
     tiles.two_kernels = knobs.flag("two_kernels");
   return product(shape, dtype, target, tiles, b_transposed);
 }

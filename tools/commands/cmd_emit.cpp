@@ -1,6 +1,7 @@
 #include "codegen/cuda.h"
 #include "codegen/standalone.h"
 #include "dsl/expr/error.h"
+#include "tools/commands/emit_dispatch.h"
 #include "tools/commands/emit_info.h"
 #include "tools/commands/emit_shapes.h"
 #include "tools/options/command.h"
@@ -120,6 +121,35 @@ Emitted several_shapes(const Context &context, const ChosenRung &choice, const T
   return emitted;
 }
 
+/// The file of --dispatch.
+Emitted every_shape(const Context &context, const ChosenRung &choice, const Target &target,
+                    const std::string &header) {
+  EmittedDispatch dispatch = emitted_dispatch(context, choice, target, header);
+  Emitted emitted{emit(dispatch.file), emit_header(dispatch.file), interface(dispatch.file), dispatch.file.info,
+                  nullptr};
+  to_stderr(
+      fmt::format("nestsmith: {} kernels of the kernel table of {} serve every shape. Predicted over a sample "
+                  "of shapes, they take {:.3f} of the time of the best points in the geometric mean, and "
+                  "{:.3f} at worst",
+                  dispatch.file.plans.size(), dispatch.gpu, dispatch.selection.mean, dispatch.selection.worst));
+  emitted.describe = [dispatch](llvm::json::OStream &json) {
+    json.attribute("gpu", dispatch.gpu);
+    json.attribute("predicted_loss_mean", dispatch.selection.mean);
+    json.attribute("predicted_loss_worst", dispatch.selection.worst);
+    json.attributeArray("choices", [&] {
+      for (std::size_t n = 0; n < dispatch.knobs.size(); ++n)
+        json.object([&] {
+          json.attribute("name", dispatch.file.plans[n].plan.name);
+          json.attribute("kernels", kernel_names(dispatch.file.plans[n].plan));
+          json.attributeBegin("knobs");
+          write_knobs(json, dispatch.knobs[n]);
+          json.attributeEnd();
+        });
+    });
+  };
+  return emitted;
+}
+
 Emitted one_shape(const Context &context, const ChosenRung &choice, const Target &target,
                   const std::string &header) {
   Scheduled scheduled = schedule_choice(context, choice, target);
@@ -154,7 +184,10 @@ ExitCode run_emit(const Context &context) {
   std::string header = included_header(arguments);
   Target target = chosen_target(context);
   ChosenRung choice = given_rung(context);
-  Emitted emitted = (arguments.has("shapes") ? several_shapes : one_shape)(context, choice, target, header);
+  auto emit_for = arguments.has("dispatch") ? every_shape
+                  : arguments.has("shapes") ? several_shapes
+                                            : one_shape;
+  Emitted emitted = emit_for(context, choice, target, header);
 
   auto path = arguments.value("output");
   if (arguments.has("line-info")) {
@@ -203,6 +236,10 @@ Command emit_command() {
         "add #line directives that name the lines of the schedule's source, for profilers and debuggers"},
        {"standalone", "", "add a main that checks and times the kernel; compiles with nvcc alone"},
        shape_option(),
+       {"dispatch", "",
+        "emit at most 12 symbolic kernels and a launcher that chooses one of them for every shape, by the "
+        "kernel "
+        "table of the rung"},
        shapes_option(),
        symbolic_option("with this option, --shape only sets the shape that the main of --standalone checks"),
        multiple_of_option(),
@@ -216,6 +253,7 @@ Command emit_command() {
       "  nestsmith emit deep_dive/shared --symbolic --name product -o product.cu --header product.h\n"
       "  nestsmith emit ladder/warps --shapes 512,1024,64x4096x4096 --name product -o product.cu --header "
       "product.h\n"
+      "  nestsmith emit fast/best --dispatch --gpu H100 --name product -o product.cu --header product.h\n"
       "  nestsmith emit ladder/tile1d --standalone -o tile1d.cu\n"
       "  nvcc -O3 -arch=native tile1d.cu && ./a.out\n"
       "  ./my_kernels emit row --line-info --standalone -o row.cu && nvcc -lineinfo -O3 row.cu\n"

@@ -142,8 +142,8 @@ std::string dtype_of_table(const std::vector<const records::KernelModel *> &mode
   return std::string(dtype == DType::u32 ? name(DType::f32) : dtype == DType::f16 ? name(DType::bf16) : own);
 }
 
-/// The model of the kernel table that serves the target and the dtype; null: none. A rung that is no measured
-/// one itself takes its knobs from tables of several rungs, by the dtype.
+} // namespace
+
 const records::KernelModel *serving_model(const ChosenRung &rung, DType dtype, const Target &target) {
   std::vector<const records::KernelModel *> models;
   for (const std::string &text : rung.kernel_tables)
@@ -158,6 +158,8 @@ const records::KernelModel *serving_model(const ChosenRung &rung, DType dtype, c
   auto serving = std::ranges::find(gpus, serving_gpu(gpus, target));
   return serving == gpus.end() ? nullptr : models[static_cast<std::size_t>(serving - gpus.begin())];
 }
+
+namespace {
 
 PredictedPoint point_of(const records::KernelTable &table, const records::KernelChoice &choice) {
   PredictedPoint point{table.points[choice.point].knobs, table.points[choice.point].tile, choice.parts,

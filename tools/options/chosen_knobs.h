@@ -1,7 +1,7 @@
 #pragma once
 /// The one place that chooses the values of knobs: by --set, by a table of records, or by the schedule.
 
-#include "runtime/records/kernel_table.h"
+#include "runtime/records/kernel_model.h"
 #include "tools/options/chosen_rung.h"
 
 #include <optional>
@@ -60,6 +60,11 @@ Schedule schedule_of(const ChosenRung &rung, const Shape &shape, DType dtype, co
 /// each knob. Only points with which the schedule is legal. Empty without a table for the rung.
 std::vector<KnobValues> predicted_points(const ChosenRung &rung, const Shape &shape, DType dtype,
                                          const Target &target, std::size_t count);
+
+/// The model of the kernel table that serves the target and the dtype; null: none. A rung that is no measured
+/// one itself takes its knobs from tables of several rungs, by the dtype. The model lives as long as the
+/// program.
+const records::KernelModel *serving_model(const ChosenRung &rung, DType dtype, const Target &target);
 
 /// The dtype of the records that serve `dtype`: for ring mode (u32) f32, whose operations are the same, unless
 /// the table has records of u32.

@@ -19,7 +19,7 @@ namespace {
 
 constexpr int rounds = 5;
 /// Kernels that are compiled while others are measured.
-constexpr std::size_t batch_size = 64;
+constexpr std::size_t points_at_once = 64;
 constexpr std::int64_t most_spilled_bytes = 256;
 /// The sizes for which the points of a table are chosen, and the loss that is accepted for fewer points.
 constexpr int drawn_sizes = 2000;
@@ -293,7 +293,7 @@ void TableMaker::measure(TuneMeasurer &measurer, records::Database *database) {
       continue;
     bool other =
         !batches.back().empty() && jobs_[batches.back().back()].probe.extents != jobs_[n].probe.extents;
-    if (other && batches.back().size() >= batch_size)
+    if (other && batches.back().size() >= points_at_once)
       batches.emplace_back();
     batches.back().push_back(n), ++missing;
   }

@@ -171,6 +171,10 @@ inline cudaError_t cudaMemset(void *to, int byte, size_t bytes) {
   memset(to, byte, bytes);
   return cudaSuccess;
 }
+inline cudaError_t cudaMemsetAsync(void *to, int byte, size_t bytes, cudaStream_t) {
+  memset(to, byte, bytes);
+  return cudaSuccess;
+}
 template <class Kernel> cudaError_t cudaFuncSetAttribute(Kernel *kernel, cudaFuncAttribute, int bytes) {
   host::allow_shared(reinterpret_cast<const void *>(kernel), static_cast<size_t>(bytes));
   return cudaSuccess;

@@ -1,0 +1,260 @@
+#include "codegen/choice_file.h"
+
+#include "codegen/cuda.h"
+#include "codegen/launcher.h"
+#include "codegen/names.h"
+#include "codegen/requirements.h"
+#include "codegen/text.h"
+#include "dsl/expr/error.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <map>
+
+namespace nestsmith {
+
+namespace {
+
+/// The parameters that the launchers have in common.
+std::string signature(const ChoicePlan &part) {
+  kernel::Plan plan = part.plan;
+  plan.workspaces.clear();
+  return fmt::format("{}", fmt::join(Launcher(part.info, plan).parameters(), ", "));
+}
+
+class ChoiceWriter {
+public:
+  explicit ChoiceWriter(const ChoiceFile &file)
+      : file_(file), plan_(interface(file)), launcher_(file.info, plan_), choice_(choice_name(file)) {}
+
+  std::string write() {
+    for (const ChoicePlan &part : file_.plans)
+      out_.verbatim(emit_header_comment(part.info, part.plan) + "\n" +
+                    cuda_definitions(part.plan, part.info.source_lines) + "\n");
+    out_.verbatim("#ifndef __CUDACC_RTC__\n\n");
+    out_.verbatim(fmt::format("namespace {}_choice {{\n\n{}\n{}\n}} // namespace {}_choice\n\n", plan_.name,
+                              file_.formula, file_.data, plan_.name));
+    choice();
+    if (!plan_.workspaces.empty())
+      workspace_bytes();
+    out_.verbatim(overlap_function);
+    for (const ChoicePlan &part : file_.plans)
+      out_.verbatim(emit_launcher(part.info, part.plan) + "\n");
+    requirement();
+    launcher();
+    out_.verbatim("#endif // __CUDACC_RTC__\n");
+    return out_.take();
+  }
+
+private:
+  /// The conditions under which each plan does not serve: those that some other plan does not have. What
+  /// concerns the workspace is no property of the arguments that choose.
+  std::vector<std::vector<std::string>> own_conditions() const {
+    std::vector<std::vector<std::string>> all;
+    std::map<std::string, std::size_t> count;
+    for (const ChoicePlan &part : file_.plans) {
+      Launcher launcher(part.info, part.plan);
+      all.emplace_back();
+      for (const Requirement &requirement : requirements_of(launcher).all())
+        if (requirement.broken.find(launcher.workspace.name) == std::string::npos)
+          if (std::ranges::find(all.back(), requirement.broken) == all.back().end()) {
+            all.back().push_back(requirement.broken);
+            ++count[requirement.broken];
+          }
+    }
+    for (std::vector<std::string> &conditions : all)
+      std::erase_if(conditions,
+                    [&](const std::string &condition) { return count[condition] == file_.plans.size(); });
+    return all;
+  }
+
+  std::vector<Parameter> choosing() const {
+    std::vector<Parameter> list = launcher_.pointers;
+    list.insert(list.end(), launcher_.sizes.begin(), launcher_.sizes.end());
+    return list;
+  }
+
+  /// NAME_kernel.
+  void choice() {
+    out_.verbatim("/// The number of the kernels for these arguments: those with the least predicted time.\n");
+    out_.call("static int " + choice_, declarations(choosing()), " {");
+    out_.indent();
+    out_.line(fmt::format("using namespace {}_choice;", plan_.name));
+    out_.line(fmt::format("int serves[{}], vectors = 0, best = 0;", file_.plans.size()));
+    std::vector<std::vector<std::string>> conditions = own_conditions();
+    for (std::size_t n = 0; n < file_.plans.size(); ++n) {
+      std::string broken;
+      for (const std::string &condition : conditions[n])
+        broken += fmt::format("{}({})", broken.empty() ? "" : " || ", condition);
+      out_.line(fmt::format("serves[{}] = {};", n, broken.empty() ? "1" : "!(" + broken + ")"));
+    }
+    out_.line(fmt::format("Candidate list[{} * most_candidates_of_kernel];", file_.plans.size()));
+    out_.line(fmt::format("for (int n = 0; n < {}; ++n)", file_.plans.size()));
+    out_.line("  vectors = vectors || (serves[n] && kernels[n].vectors.known);");
+    out_.line("const int width = vectors ? machine.elements : 1;");
+    out_.line(fmt::format("const Size size = {{{{{}, {}, {}}}, width, width}};", launcher_.sizes[0].name,
+                          launcher_.sizes[1].name, launcher_.sizes[2].name));
+    out_.line(fmt::format("const int found = candidates(kernels, {}, serves, &size, &machine, list);",
+                          file_.plans.size()));
+    out_.line("if (found == 0)");
+    out_.line(fmt::format("  return {};", file_.plans.size() - 1), "it says which requirement is not met");
+    out_.line("for (int n = 1; n < found; ++n)");
+    out_.line("  if (list[n].ms < list[best].ms)");
+    out_.line("    best = n;");
+    out_.line("return list[best].kernel;");
+    out_.close();
+    out_.blank();
+  }
+
+  void workspace_bytes() {
+    out_.verbatim(
+        "/// The bytes of workspace for a launch of these sizes, for every alignment of the arrays.\n");
+    out_.call("extern \"C\" size_t " + launcher_.workspace_function, declarations(launcher_.sizes), " {");
+    out_.indent();
+    out_.line("size_t most = 0;");
+    out_.open(fmt::format("for (int aligned = 0; aligned < {}; ++aligned)", 1 << launcher_.pointers.size()));
+    out_.line("size_t bytes = 0;");
+    std::vector<std::string> arguments;
+    for (std::size_t n = 0; n < launcher_.pointers.size(); ++n) {
+      const std::int64_t bytes = byte_size(plan_.params[n]->dtype);
+      arguments.push_back(fmt::format("({})(size_t)(aligned & {} ? 256 : {})", launcher_.pointers[n].type,
+                                      1 << n, 256 + bytes));
+    }
+    arguments.push_back(joined_names(launcher_.sizes));
+    out_.open(fmt::format("switch ({}({}))", choice_, fmt::join(arguments, ", ")));
+    for (std::size_t n = 0; n < file_.plans.size(); ++n)
+      if (!file_.plans[n].plan.workspaces.empty()) {
+        const Launcher launcher(file_.plans[n].info, file_.plans[n].plan);
+        out_.line(fmt::format("case {}:", n));
+        out_.line(fmt::format("  bytes = {};", launcher.spell(file_.plans[n].plan.workspace_bytes)));
+        out_.line("  break;");
+      }
+    out_.line("default:");
+    out_.line("  break;");
+    out_.close();
+    out_.line("most = bytes > most ? bytes : most;");
+    out_.close();
+    out_.line("return most;");
+    out_.close();
+    out_.blank();
+  }
+
+  std::string arguments(const ChoicePlan &part, bool launch) const {
+    std::string list = joined_names(choosing());
+    auto add = [&](const std::string &more) { list += more.empty() ? "" : ", " + more; };
+    if (launch)
+      add(joined_names(launcher_.scalars));
+    if (!part.plan.workspaces.empty())
+      add(joined_names({launcher_.workspace, launcher_.workspace_bytes}));
+    if (launch)
+      add("stream");
+    return list;
+  }
+
+  /// `switch` over the plans.
+  template <class F> void select(const F &result) {
+    out_.indent();
+    out_.open(fmt::format("switch ({}({}))", choice_, joined_names(choosing())));
+    for (std::size_t n = 0; n + 1 < file_.plans.size(); ++n) {
+      out_.line(fmt::format("case {}:", n), file_.plans[n].label);
+      out_.line(fmt::format("  return {};", result(file_.plans[n])));
+    }
+    out_.line("default:", file_.plans.back().label);
+    out_.line("  return " + result(file_.plans.back()) + ";");
+    out_.close();
+    out_.close();
+    out_.blank();
+  }
+
+  void requirement() {
+    out_.verbatim("/// Returns the first requirement that these arguments violate, as a sentence, or null if "
+                  "none.\n");
+    out_.call(fmt::format("extern \"C\" const char *{}", requirement_name(plan_)),
+              declarations(launcher_.checked()), " {");
+    select([&](const ChoicePlan &part) {
+      return fmt::format("{}({})", requirement_name(part.plan), arguments(part, false));
+    });
+  }
+
+  void launcher() {
+    out_.doc("",
+             fmt::format("Launches the kernels with the least predicted time on `stream` and does not wait for "
+                         "them. If a requirement is violated (see {}), it launches nothing and returns "
+                         "cudaErrorInvalidValue.",
+                         requirement_name(plan_)));
+    out_.call(fmt::format("extern \"C\" cudaError_t {}", launcher_name(plan_)), launcher_.parameters(), " {");
+    select([&](const ChoicePlan &part) {
+      return fmt::format("{}({})", launcher_name(part.plan), arguments(part, true));
+    });
+  }
+
+  const ChoiceFile &file_;
+  kernel::Plan plan_;
+  Launcher launcher_;
+  std::string choice_;
+  TextWriter out_;
+};
+
+} // namespace
+
+ChoiceFile named(ChoiceFile file) {
+  internal_check(!file.plans.empty(), "a file of a choice has a plan");
+  for (ChoicePlan &part : file.plans) {
+    internal_check(part.plan.sizes.size() >= 3, "a plan of a choice has the sizes M, N and K");
+    if (std::string own = signature(part), expected = signature(file.plans.front()); own != expected)
+      throw UserError(ExitCode::usage,
+                      fmt::format("the launcher of {} takes ({}), and that of {} takes ({}), so "
+                                  "they cannot be one launcher",
+                                  file.plans.front().label, expected, part.label, own));
+    part.plan = renamed(std::move(part.plan), file.name + "_" + part.label);
+    part.info.target.clear(); // the comment of the file names it
+    part.info.title = part.label + (part.note.empty() ? "" : ": " + part.note);
+  }
+  const std::string workspace_function = workspace_bytes_name(interface(file));
+  for (ChoicePlan &part : file.plans) {
+    part.info.workspace_function = workspace_function;
+    part.info.clears_counters = true;
+  }
+  return file;
+}
+
+kernel::Plan interface(const ChoiceFile &file) {
+  kernel::Plan plan = file.plans.back().plan;
+  plan.name = file.name;
+  plan.kernels.clear();
+  for (const ChoicePlan &part : file.plans) {
+    plan.kernels.insert(plan.kernels.end(), part.plan.kernels.begin(), part.plan.kernels.end());
+    if (plan.workspaces.empty())
+      plan.workspaces = part.plan.workspaces;
+  }
+  return plan;
+}
+
+std::string choice_name(const ChoiceFile &file) { return function_name(interface(file), "_kernel"); }
+
+std::string emit(const ChoiceFile &file) {
+  const kernel::Plan plan = interface(file);
+  TextWriter out;
+  out.comment(file.info.title.empty() ? linked_identifier(plan.name) : file.info.title);
+  out.comment("");
+  for (const std::string &note : file.notes)
+    out.comment(note);
+  if (!file.info.target.empty())
+    out.comment("Target: " + file.info.target);
+  out.blank();
+  out.verbatim(fmt::format("#ifndef __CUDACC_RTC__\n{}#include <cuda_runtime.h>\n#include <math.h>\n#endif\n\n",
+                           file.info.header.empty() ? "" : fmt::format("#include \"{}\"\n", file.info.header)));
+  return out.take() + cuda_helpers(plan.kernels) + ChoiceWriter(file).write();
+}
+
+std::string emit_header(const ChoiceFile &file) {
+  kernel::Plan plan = file.plans.back().plan; // its requirements are those of every launch
+  plan.name = file.name;
+  plan.workspaces = interface(file).workspaces;
+  EmitInfo info = file.info;
+  info.clears_counters = true;
+  return emit_header(info, plan);
+}
+
+} // namespace nestsmith

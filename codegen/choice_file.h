@@ -1,0 +1,50 @@
+#pragma once
+/// A .cu file with kernels for all shapes and one launcher, which chooses by the times that a formula predicts.
+
+#include "codegen/emit.h"
+
+#include <string>
+#include <vector>
+
+namespace nestsmith {
+
+/// A plan with sizes, of which the launcher may take the kernels.
+struct ChoicePlan {
+  std::string label; ///< ends the name of its kernels: "128x64x16_vectors"
+  std::string note;  ///< its knobs
+  EmitInfo info;
+  kernel::Plan plan;
+};
+
+/// The contents of the file. Its functions have the names and parameters of the functions of `emit`
+/// (codegen/emit.h), with these differences:
+///
+/// - The launcher takes the plan with the least predicted time of those that serve the arguments. A plan serves
+///   them if they meet its requirements that other plans do not have, such as multiples and alignments. If none
+///   serves, the last plan says which requirement is not met.
+/// - NAME_workspace_bytes takes all sizes, and returns enough for every alignment of the arrays.
+/// - The launcher sets counters of arrivals to zero, on the stream.
+///
+/// The host functions are left out if NVRTC compiles the file.
+struct ChoiceFile {
+  std::string name;               ///< of the functions
+  EmitInfo info;                  ///< title, target, and the name of the header
+  std::vector<std::string> notes; ///< comment lines about the choice
+  /// The plans have the same parameters, and three sizes M, N and K before the leading dimensions. At least
+  /// one.
+  std::vector<ChoicePlan> plans;
+  std::string formula; ///< kernel_choice.inc
+  std::string data;    ///< `kernels`, in the order of the plans, and `machine`
+};
+
+/// The plans get the name of the file and their labels. Throws UserError (usage) if their parameters differ.
+ChoiceFile named(ChoiceFile file);
+/// A plan with the parameters and the names of the public functions, and all kernels. It cannot be executed.
+kernel::Plan interface(const ChoiceFile &file);
+/// "NAME_kernel": the function that returns the position of the plan.
+std::string choice_name(const ChoiceFile &file);
+
+std::string emit(const ChoiceFile &file);
+std::string emit_header(const ChoiceFile &file);
+
+} // namespace nestsmith

@@ -1,0 +1,48 @@
+#pragma once
+/// Chooses few kernels of a table that serve all sizes, each as one kernel whose sizes are known at launch.
+
+#include "runtime/records/kernel_model.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace nestsmith::records {
+
+/// A kernel for all sizes.
+struct AnySizeKernel {
+  std::size_t point = 0;          ///< of the table
+  bool vectors = true;            ///< N, K and the rows allow whole vectors
+  std::int64_t tiles_of_part = 0; ///< of k, for each of the blocks that share a tile; 0: none share one
+  bool wide = false;              ///< for extents of which 32 bits do not hold the products
+};
+
+/// The greatest extent, and leading dimension, of a kernel that is not `wide`: offsets in an array have 32
+/// bits.
+inline constexpr std::int64_t most_of_narrow = std::int64_t{1} << 15;
+
+struct KernelSelection {
+  std::vector<AnySizeKernel> kernels;
+  /// Over the sample, the ratio of the predicted time of the best of `kernels` to that of the best point with
+  /// the best number of parts: geometric mean, and the worst.
+  double mean = 1, worst = 1;
+};
+
+/// The sizes over which a selection loses little: 400, drawn by a generator that is stated here. The extents
+/// are log-uniform from 48 to 8192, and multiples of 1, 4, 8 or 64, one of them for each size. A size has from
+/// 2e8 to 2e11 operations.
+std::vector<Extents> sample_of_sizes();
+
+/// Selects at most `most` kernels, one after the other: the next one is that with which the geometric mean over
+/// the sample falls most. The first two are a wide kernel with vectors and a wide one without, which serve
+/// every size. `legal` says whether a kernel exists; it is asked for selected ones only. Empty if no kernel
+/// without vectors, or one with them, is legal.
+KernelSelection select_kernels(const KernelModel &model, std::int64_t sms, std::size_t most,
+                               const std::vector<std::int64_t> &tiles_of_parts,
+                               const std::function<bool(const AnySizeKernel &)> &legal);
+
+/// The kernel for the formula of the choice.
+choice::Kernel kernel_for_choice(const KernelModel &model, const AnySizeKernel &kernel);
+
+} // namespace nestsmith::records

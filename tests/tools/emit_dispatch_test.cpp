@@ -1,0 +1,196 @@
+/// Tests `emit --dispatch`, which writes one file that serves every shape.
+
+#include "dsl/expr/error.h"
+#include "schedules/kernels.h"
+#include "tests/codegen/host_text.h"
+#include "tests/codegen/scratch.h"
+#include "tests/tools/call_main.h"
+#include "tests/tools/run_binary.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+namespace nestsmith {
+namespace {
+
+using test::contains;
+using test::nestsmith;
+using test::parsed;
+using test::Ran;
+using testing::HasSubstr;
+
+/// Compares products with a plain sum, for rows with gaps and for arrays that are not aligned.
+constexpr const char *checks = R"cpp(
+#include <vector>
+typedef long long Int;
+/// Returns the number of the kernels that were launched; -1: refused, -2: wrong, -3: overwrote a gap, -4: the
+/// requirement and the launch disagree, -5: it needs more than the workspace has.
+static int check(Int M, Int N, Int K, Int gap, Int off) {
+  const Int lda = K + gap, ldb = N + gap, ldc = N + gap;
+  std::vector<float> a((M ? M : 1) * lda + 64), b((K ? K : 1) * ldb + 64), c((M ? M : 1) * ldc + 64, 3);
+  auto aligned = [&](std::vector<float> &v) { return v.data() + (16 - (size_t)v.data() % 16) % 16 / 4 + off; };
+  float *A = aligned(a), *B = aligned(b), *C = aligned(c);
+  for (Int i = 0; i < M; ++i)
+    for (Int k = 0; k < K; ++k)
+      A[i * lda + k] = (float)((i * 7 + k * 3) % 5 - 2);
+  for (Int k = 0; k < K; ++k)
+    for (Int j = 0; j < N; ++j)
+      B[k * ldb + j] = (float)((k * 5 + j * 11) % 7 - 3);
+  size_t bytes = product_workspace_bytes(M, N, K, lda, ldb, ldc);
+  void *workspace = nullptr;
+  if (cudaMalloc(&workspace, bytes + 256) != cudaSuccess)
+    return -5;
+  memset(workspace, 0x5a, bytes + 256);
+  const char *why = product_requirement(A, B, C, M, N, K, lda, ldb, ldc, workspace, bytes);
+  cudaError_t error = product_launch(A, B, C, M, N, K, lda, ldb, ldc, 2.0f, 1.0f, workspace, bytes, nullptr);
+  if ((why != nullptr) != (error == cudaErrorInvalidValue))
+    return -4;
+  for (size_t n = bytes; n < bytes + 256; ++n)
+    if (((unsigned char *)workspace)[n] != 0x5a)
+      return -5;
+  free(workspace);
+  if (why)
+    return -1;
+  for (Int i = 0; i < M; ++i)
+    for (Int j = 0; j < ldc; ++j) {
+      float sum = 0;
+      for (Int k = 0; j < N && k < K; ++k)
+        sum += A[i * lda + k] * B[k * ldb + j];
+      if (C[i * ldc + j] != (j < N ? 2 * sum + 3 : 3) && (j < N || i + 1 < M))
+        return j < N ? -2 : -3;
+    }
+  return product_kernel(A, B, C, M, N, K, lda, ldb, ldc);
+}
+)cpp";
+
+/// Calls each kernel by its own launcher, too, at a size with partial tiles and several parts of k.
+std::string calls_of_each_kernel(const llvm::json::Array &choices) {
+  std::string text = "static int each() {\n  const Int M = 37, N = 68, K = 1068;\n"
+                     "  std::vector<float> a(M * K, 1), b(K * N, 2), c(M * N, 3);\n"
+                     "  void *workspace = nullptr;\n  const size_t bytes = 64 << 20;\n"
+                     "  cudaMalloc(&workspace, bytes);\n  memset(workspace, 0x5a, bytes);\n  int bad = 0;\n";
+  for (const llvm::json::Value &choice : choices) {
+    const std::string name = choice.getAsObject()->getString("name")->str();
+    const bool parts = name.find("_by_") != std::string::npos;
+    text += fmt::format(
+        "  std::fill(c.begin(), c.end(), 3.0f);\n"
+        "  bad += {}_launch(a.data(), b.data(), c.data(), M, N, K, K, N, N, 2, 1, {}nullptr) != 0;\n"
+        "  for (float x : c) bad += x != 4 * K + 3;\n",
+        name, parts ? "workspace, bytes, " : "");
+  }
+  return text + "  free(workspace);\n  return bad;\n}\n";
+}
+
+TEST(EmitDispatch, IsRightForEdgeSizesGapsAndAlignments) {
+  Ran ran = nestsmith("emit fast/best --dispatch --gpu H100 --name product --json");
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const llvm::json::Object root = *parsed(ran).getAsObject();
+  const llvm::json::Array &choices = *root.getArray("choices");
+  EXPECT_LE(choices.size(), 12U);
+  EXPECT_EQ(choices.size(), root.getArray("kernels")->size()) << "each choice is one kernel";
+  EXPECT_LT(*root.getNumber("predicted_loss_mean"), 1.1);
+  EXPECT_THAT(root.getString("source")->str(), HasSubstr("Predicted over a sample of shapes, they take "));
+  std::string output;
+  std::string text = "#include <algorithm>\n#include <cstdio>\n#include <cstring>\n" +
+                     root.getString("source")->str() + checks + calls_of_each_kernel(choices) + R"cpp(
+int main() {
+  const Int sizes[][3] = {{1, 1, 1}, {1, 1, 521}, {97, 1, 3}, {1, 101, 2}, {65, 68, 20}, {31, 36, 1100},
+                          {13, 127, 61}, {0, 4, 4}, {4, 0, 4}};
+  int bad = 0;
+  for (const auto &size : sizes)
+    for (Int gap : {0, 4, 3})
+      for (Int off : {0, 1}) {
+        int kernel = check(size[0], size[1], size[2], gap, off);
+        printf("%lld %lld %lld %lld %lld: %d\n", size[0], size[1], size[2], gap, off, kernel);
+        bad += kernel < 0;
+      }
+  bad += check(4, 4, 0, 0, 0) != -1; // a sum without terms
+  // What no kernel serves is refused with the reason.
+  float x[4] = {};
+  const char *why = product_requirement(x, x + 1, x + 2, 1, 1, 1LL << 40, 1LL << 40, 1, 1, nullptr, 0);
+  bad += !why || !strstr(why, "K must be ");
+  why = product_requirement(x, x + 1, x + 2, 1, 1, 4, 1, 1, 1, nullptr, 0);
+  bad += !why || !strstr(why, "lda, the leading dimension of A, must be at least K");
+  // Extents whose products need 64 bits reach the wide kernels.
+  const float *A = (const float *)256;
+  const int of_narrow = product_kernel(A, A, (float *)A, 4096, 4096, 4096, 4096, 4096, 4096);
+  const int of_wide = product_kernel(A, A, (float *)A, 40000, 4096, 4096, 4096, 4096, 4096);
+  bad += of_narrow >= kernel_count - 2 || of_wide < kernel_count - 2;
+  return bad + each();
+}
+)cpp";
+  const std::size_t main = text.find("#include <vector>\ntypedef");
+  text.insert(main, fmt::format("static const int kernel_count = {};\n", choices.size()));
+  EXPECT_EQ(run_on_host(text, 1000000, &output), 0) << output;
+}
+
+TEST(EmitDispatch, OfMatrixUnitsHasOneFile) {
+  Ran ran = nestsmith("emit fast/best --dispatch --gpu H100 --dtype bf16 --name product");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("static int product_kernel(const __nv_bfloat16 *A"));
+  EXPECT_THAT(ran.out, HasSubstr("_scalars_wide("));
+  EXPECT_THAT(ran.err, HasSubstr("kernels of the kernel table of NVIDIA H100 80GB HBM3 serve every shape"));
+}
+
+TEST(EmitDispatch, WhatContradictsItIsRefused) {
+  struct Refused {
+    std::string arguments, why;
+  };
+  for (const auto &[arguments, why] : std::vector<Refused>{
+           {"fast/best --dispatch --shape 8x8x8",
+            "--shape contradicts it: the file has kernels for every shape"},
+           {"fast/best --dispatch --shapes 64", "--shapes contradicts it"},
+           {"fast/best --dispatch --symbolic", "--symbolic contradicts it: all of its kernels are symbolic"},
+           {"fast/best --dispatch --set bk=16", "--set contradicts it"},
+           {"fast/best --dispatch --standalone", "--standalone contradicts it"},
+           {"fast/best --dispatch --gpu XYZ", "XYZ"},
+           {"fast/best --dispatch --dtype f64",
+            "'fast/best' has no kernel table for f64, by which the file chooses its kernels"},
+           {"ladder/naive --dispatch", "'ladder/naive' has no kernel table for f32"}}) {
+    Ran ran = nestsmith("emit " + arguments);
+    EXPECT_EQ(ran.code, 2) << arguments;
+    EXPECT_TRUE(contains(ran.err, why));
+    EXPECT_EQ(ran.out, "");
+  }
+}
+
+/// A product that exists for one shape only, with the kernel table of another rung.
+Schedule constant_product(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
+  if (shape.stated)
+    throw UserError(ExitCode::usage, "only constant shapes");
+  return builtin_rungs().front().build(shape, dtype, target, knobs);
+}
+
+TEST(EmitDispatch, ARungWithoutSymbolicKernelsIsRefused) {
+  Rung rung{"", "mine", "one shape only", constant_product};
+  rung.kernel_tables = kernel_tables();
+  test::Called ran = test::call_main({"emit", "mine", "--dispatch", "--gpu", "H100"}, {rung});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err,
+              HasSubstr("'mine' has no symbolic kernel at the points of its kernel table of NVIDIA H100 80GB "
+                        "HBM3, so no file serves every shape"));
+}
+
+/// C and C++ call the launcher through its header.
+TEST(EmitDispatch, IsCalledFromCAndFromCpp) {
+  Scratch scratch;
+  Ran ran = nestsmith(fmt::format("emit fast/best --dispatch --gpu H100 --name product -o {} --header {}",
+                                  scratch.path("product.cu"), scratch.path("product.h")));
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  scratch.write("main.c", "#include \"product.h\"\n"
+                          "size_t bytes(void) { return product_workspace_bytes(64, 64, 64, 64, 64, 64); }\n"
+                          "const char *why(void) {\n"
+                          "  return product_requirement(0, 0, 0, 64, 64, 64, 64, 64, 64, 0, 0);\n}\n"
+                          "cudaError_t launch(void) {\n"
+                          "  return product_launch(0, 0, 0, 64, 64, 64, 64, 64, 64, 1, 0, 0, 0, 0);\n}\n");
+  scratch.write("main.cpp", scratch.read("main.c"));
+  scratch.write("cuda_runtime_api.h", "#include <stddef.h>\ntypedef enum { cudaSuccess } cudaError_t;\n"
+                                      "typedef struct CUstream_st *cudaStream_t;\n");
+  Finished done = scratch.run("flags=\"-I. -Wall -Wextra -Werror -pedantic -c\"\n"
+                              "cc -std=c11 $flags main.c -o c.o && c++ -std=c++11 $flags main.cpp -o cpp.o",
+                              "compile");
+  EXPECT_EQ(done.status, 0) << done.output;
+}
+
+} // namespace
+} // namespace nestsmith

@@ -1,0 +1,161 @@
+#include "tools/commands/emit_dispatch.h"
+
+#include "dsl/expr/error.h"
+#include "runtime/model/gpus.h"
+#include "tools/commands/emit_info.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+#include <optional>
+#include <tuple>
+
+namespace nestsmith::cli {
+
+namespace {
+
+constexpr std::size_t most_kernels = 12;
+/// Tiles of k of a block, if several share a tile of the result. 0: none do.
+const std::vector<std::int64_t> tiles_of_parts = {0, 8, 16, 32, 64};
+
+[[noreturn]] void refuse_dispatch(const std::string &message) { throw UserError(ExitCode::usage, message); }
+
+void check_options(const Context &context, const ChosenRung &choice) {
+  for (const auto &[option, why] :
+       std::map<std::string, std::string>{{"shape", "the file has kernels for every shape"},
+                                          {"shapes", "the file has kernels for every shape"},
+                                          {"symbolic", "all of its kernels are symbolic"},
+                                          {"multiple-of", "it has kernels for rows of every alignment"},
+                                          {"set", "the kernel table has the knobs of its kernels"},
+                                          {"standalone", "its launcher is called by a program of yours"}})
+    if (context.arguments.has(option))
+      refuse_dispatch(
+          fmt::format("--dispatch emits one file for every shape, and --{} contradicts it: {}; leave --{} out",
+                      option, why, option));
+  if (choice.fixed_shape)
+    refuse_dispatch(
+        fmt::format("'{}' is a trace file, which contains the schedule for one shape; --dispatch needs a rung "
+                    "with a kernel table",
+                    choice.name));
+}
+
+/// The shape with the limits of a kernel. Rows along N and K have whole vectors, or any length.
+Shape shape_of(const records::AnySizeKernel &kernel, std::int64_t elements) {
+  const std::int64_t multiple = kernel.vectors ? elements : 1, largest = 64;
+  Shape shape = {largest, largest, largest};
+  shape.stated = Size{.max = kernel.wide ? Size{}.max : records::most_of_narrow};
+  if (kernel.vectors)
+    shape.multiples = {1, multiple, multiple};
+  return shape;
+}
+
+/// The knobs of a point that a kernel for all sizes takes. Its blocks are in the plain order, because the
+/// arithmetic for groups of tiles takes registers in each step of k.
+KnobValues knobs_of(const records::KernelTable &table, const records::AnySizeKernel &kernel) {
+  KnobValues knobs = table.points[kernel.point].knobs;
+  knobs["group"] = "1";
+  if (kernel.tiles_of_part > 0)
+    knobs["tiles_of_part"] = std::to_string(kernel.tiles_of_part);
+  return knobs;
+}
+
+/// The schedule of a kernel. None: it is not legal, or lacks a knob.
+std::optional<ChosenKnobs> schedule_for(const ChosenRung &rung, const records::KernelTable &table,
+                                        const records::AnySizeKernel &kernel, DType dtype,
+                                        const Target &target) {
+  const KnobValues preferred = knobs_of(table, kernel);
+  Knobs knobs;
+  knobs.prefer(preferred);
+  try {
+    Schedule schedule = rung.build(shape_of(kernel, table.elements), dtype, target, knobs);
+    const KnobValues chosen = knobs.chosen();
+    for (const auto &[name, value] : preferred)
+      if (auto found = chosen.find(name); found == chosen.end() || found->second != value)
+        if (name != "blocks" && name != "group")
+          return std::nullopt;
+    if (schedule.source().sizes.size() < 3 || !schedule.obligations().empty())
+      return std::nullopt;
+    return ChosenKnobs{std::move(schedule), chosen};
+  } catch (const UserError &) { // other points may be legal
+    return std::nullopt;
+  }
+}
+
+std::string label_of(const records::KernelTable &table, const records::AnySizeKernel &kernel,
+                     std::size_t number) {
+  const records::Extents &tile = table.points[kernel.point].tile;
+  return fmt::format("{}_{}x{}x{}{}{}{}", number, tile[0], tile[1], tile[2],
+                     kernel.tiles_of_part > 0 ? fmt::format("_by_{}", kernel.tiles_of_part) : "",
+                     kernel.vectors ? "" : "_scalars", kernel.wide ? "_wide" : "");
+}
+
+} // namespace
+
+EmittedDispatch emitted_dispatch(const Context &context, const ChosenRung &choice, const Target &target,
+                                 const std::string &header) {
+  check_options(context, choice);
+  const DType dtype = chosen_dtype(context, choice);
+  const records::KernelModel *model = serving_model(choice, dtype, target);
+  if (!model)
+    refuse_dispatch(
+        fmt::format("'{}' has no kernel table for {}, by which the file chooses its kernels; take a rung with "
+                    "one, such as fast/best, or make one with tune --table",
+                    choice.name, name(dtype)));
+  const records::KernelTable &table = model->table();
+  const Gpu *gpu = known_gpu(target.gpu);
+  const std::int64_t sms = gpu ? gpu->sms : table.sms;
+  auto key = [](const records::AnySizeKernel &kernel) {
+    return std::tuple(kernel.point, kernel.vectors, kernel.tiles_of_part, kernel.wide);
+  };
+  std::map<decltype(key({})), std::optional<ChosenKnobs>> schedules;
+  auto schedule = [&](const records::AnySizeKernel &kernel) -> std::optional<ChosenKnobs> & {
+    auto [at, added] = schedules.try_emplace(key(kernel));
+    if (added)
+      at->second = schedule_for(choice, table, kernel, dtype, target);
+    return at->second;
+  };
+  EmittedDispatch result;
+  result.gpu = table.gpu;
+  result.selection = records::select_kernels(*model, sms, most_kernels, tiles_of_parts,
+                                             [&](const auto &kernel) { return schedule(kernel).has_value(); });
+  if (result.selection.kernels.empty())
+    refuse_dispatch(fmt::format(
+        "'{}' has no symbolic kernel at the points of its kernel table of {}, so no file serves every "
+        "shape; emit kernels for one shape each",
+        choice.name, table.gpu));
+  // The last plan serves all sizes: the wide kernels are selected first.
+  std::ranges::reverse(result.selection.kernels);
+  ChoiceFile &file = result.file;
+  std::vector<records::choice::Kernel> kernels;
+  for (const records::AnySizeKernel &kernel : result.selection.kernels) {
+    ChosenKnobs &chosen = *schedule(kernel);
+    Scheduled scheduled = schedule_at(choice, shape_of(kernel, table.elements), dtype, chosen);
+    ChoicePlan part{label_of(table, kernel, file.plans.size()), to_string(chosen.values),
+                    info_of(scheduled, target.arch), lower(scheduled.schedule)};
+    part.info.trace.clear(); // the file has many schedules
+    if (context.arguments.has("line-info"))
+      part.info.source_lines = source_lines(scheduled.schedule);
+    kernels.push_back(records::kernel_for_choice(*model, kernel));
+    result.knobs.push_back(chosen.values);
+    file.plans.push_back(std::move(part));
+  }
+  file.name = context.arguments.value("name").value_or(file.plans.back().plan.name);
+  if (context.arguments.has("name"))
+    check_name(file.name, file.plans.back().plan);
+  file.info.title = fmt::format("{}: {}", choice.name, choice.summary);
+  file.info.target = to_string(target.arch);
+  file.info.header = header;
+  file.notes = {
+      fmt::format("{} kernels for every shape. The launcher takes those with the least time, as the kernel "
+                  "table of {} predicts it for {} multiprocessors.",
+                  file.plans.size(), table.gpu, sms),
+      fmt::format("Predicted over a sample of shapes, they take {:.3f} of the time of the best points of "
+                  "the table in the geometric mean, and {:.3f} at worst.",
+                  result.selection.mean, result.selection.worst)};
+  file.formula = records::kernel_choice_text;
+  file.data = records::kernel_choice_data(kernels, model->machine(sms));
+  file = named(std::move(file));
+  return result;
+}
+
+} // namespace nestsmith::cli

@@ -1,0 +1,22 @@
+#pragma once
+/// `emit --dispatch`: one file with a few kernels that serve every shape, and the choice among them.
+
+#include "codegen/choice_file.h"
+#include "runtime/records/kernel_selection.h"
+#include "tools/options/scheduled.h"
+
+namespace nestsmith::cli {
+
+struct EmittedDispatch {
+  ChoiceFile file;
+  std::string gpu; ///< of the kernel table
+  records::KernelSelection selection;
+  std::vector<KnobValues> knobs; ///< of each plan of the file
+};
+
+/// Throws UserError (usage) if the rung has no kernel table for the target and the dtype, or if another option
+/// contradicts --dispatch. `header` is the name of the header that the file includes, or empty.
+EmittedDispatch emitted_dispatch(const Context &context, const ChosenRung &choice, const Target &target,
+                                 const std::string &header);
+
+} // namespace nestsmith::cli
