@@ -27,7 +27,7 @@ endforeach()
 list(REMOVE_DUPLICATES nestsmith_system_folders)
 
 configure_package_config_file(cmake/nestsmithConfig.cmake.in ${PROJECT_BINARY_DIR}/nestsmithConfig.cmake
-  INSTALL_DESTINATION ${config})
+  INSTALL_DESTINATION ${config} PATH_VARS CMAKE_INSTALL_BINDIR)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/nestsmithConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/nestsmithConfig.cmake ${PROJECT_BINARY_DIR}/nestsmithConfigVersion.cmake
-              DESTINATION ${config})
+              cmake/nestsmith_emit.cmake DESTINATION ${config})

@@ -12,6 +12,7 @@ set(long_tests
   "^All/Architecture\\.TakesMoreRungsWithoutSpills/"
   "^Others/"
   "^BitsOfAKernel\\."
+  "^EmitDispatch\\.IsRightForEdgeSizesGapsAndAlignments$"
   "^EmitStandalone\\.NvccBuildsAProgramWithoutAWarning$"
   "^Types\\.NvccTakesStandaloneFilesOfNarrowTypes$"
 )

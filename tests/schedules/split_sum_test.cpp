@@ -3,6 +3,7 @@
 #include "lowering/lower.h"
 #include "runtime/check/check.h"
 #include "runtime/check/sim_executor.h"
+#include "runtime/check/stored_array.h"
 #include "schedules/library/product.h"
 #include "schedules/tensor/tiles.h"
 #include "schedules/workloads.h"
@@ -10,6 +11,7 @@
 #include "tests/dsl/support.h"
 #include "tests/schedules/rung.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -177,6 +179,60 @@ TEST(SplitSumsRefuse, NumbersOfPartsThatNoGridHas) {
       EXPECT_EQ(std::string(error.what()), message);
     }
     EXPECT_TRUE(s.trace().empty() && units.trace().empty());
+  }
+}
+
+/// K is known only at launch, and sets the number of parts.
+TEST(PartsOfTiles, AreRightForSizesThatAreKnownAtLaunch) {
+  Shape any = {1, 1, 1};
+  any.stated = Size{};
+  MatrixTiles units = small;
+  units.tiles_of_part = 2;
+  Schedule registers(nestsmith::gemm(any, DType::u32));
+  library::product(registers, registers.block("AB"),
+                   RegisterTiles{.warps = {1, 1}, .results = {4, 4}, .k = 8, .tiles_of_part = 2});
+  for (const Schedule &s : {tensor::product(any, DType::f16, {}, units), registers}) {
+    ASSERT_TRUE(s.obligations().empty()) << s.obligations().front().message;
+    kernel::Plan plan = lower(s);
+    EXPECT_EQ(plan.kernels.size(), 1U);
+    for (const Shape &shape : {Shape{1, 1, 1}, Shape{17, 33, 70}, Shape{20, 5, 64}, Shape{3, 40, 33}})
+      for (std::uint64_t order : {0, 1}) {
+        SimExecutor simulator({.order = order});
+        CheckResult result = check(s, with_sizes(plan, sizes_for(s.source(), shape, 3)), simulator);
+        EXPECT_TRUE(result.passed) << to_string(shape) << "\n"
+                                   << (result.passed ? "" : result.messages().front());
+      }
+  }
+}
+
+TEST(PartsOfTiles, AreOneOfTwoWaysToSplitASum) {
+  for (auto [tiles_of_part, split_k] : {std::pair{-1, 1}, {2, 2}}) {
+    MatrixTiles tiles = small;
+    tiles.tiles_of_part = tiles_of_part, tiles.split_k = split_k;
+    test::expect_user_error(
+        [&] {
+          tensor::product({32, 32, 64}, DType::f16, {}, tiles);
+        },
+        ExitCode::illegal_schedule,
+        fmt::format("library::product: block AB: got tiles_of_part = {} and split_k = {}, expected 0 or more "
+                    "tiles, and one of the two",
+                    tiles_of_part, split_k));
+  }
+}
+
+/// Rows along N and K may be multiples of 4 while M is any number: vectors, and no guard on them.
+TEST(MultiplesOfEachExtent, AllowVectorsForAnyNumberOfRows) {
+  Shape any = {1, 4, 4};
+  any.stated = Size{.max = 1 << 15};
+  any.multiples = {1, 4, 4};
+  Schedule s(nestsmith::gemm(any, DType::u32));
+  library::product(s, s.block("AB"), RegisterTiles{.warps = {1, 1}, .results = {4, 4}, .k = 8});
+  kernel::Plan plan = lower(s);
+  EXPECT_TRUE(std::ranges::any_of(plan.only().aligned, [](const auto &entry) { return entry.second == 16; }));
+  for (const Shape &shape : {Shape{1, 4, 4}, Shape{17, 36, 28}}) {
+    SimExecutor simulator;
+    CheckResult result = check(s, with_sizes(plan, sizes_for(s.source(), shape, 4)), simulator);
+    EXPECT_TRUE(result.passed) << to_string(shape) << "\n" << (result.passed ? "" : result.messages().front());
   }
 }
 
