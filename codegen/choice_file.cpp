@@ -91,9 +91,17 @@ private:
     }
     out_.line(fmt::format("Candidate list[{} * most_candidates_of_kernel];", file_.plans.size()));
     out_.line(fmt::format("for (int n = 0; n < {}; ++n)", file_.plans.size()));
-    out_.line("  vectors = vectors || (serves[n] && kernels[n].vectors.known);");
-    out_.line("const int width = vectors ? machine.elements : 1;");
-    out_.line(fmt::format("const Size size = {{{{{}, {}, {}}}, width, width}};", launcher_.sizes[0].name,
+    out_.line("  vectors = vectors || (serves[n] && kernels[n].form[rows_at_vectors].known);");
+    // All rows begin at multiples of this number of elements: those along N and K, with their leading
+    // dimensions.
+    out_.line("int along = 8 * machine.elements;", "a line");
+    for (std::size_t n = 1; n < launcher_.sizes.size(); ++n)
+      out_.line(fmt::format("along = multiple_of_row({}, along);", launcher_.sizes[n].name));
+    out_.line("if (!vectors)");
+    out_.line("  along = 1;");
+    out_.line("else if (along < machine.elements)");
+    out_.line("  along = machine.elements;", "the rows that are read are whole");
+    out_.line(fmt::format("const Size size = {{{{{}, {}, {}}}, along, along}};", launcher_.sizes[0].name,
                           launcher_.sizes[1].name, launcher_.sizes[2].name));
     out_.line(fmt::format("const int found = candidates(kernels, {}, serves, &size, &machine, list);",
                           file_.plans.size()));

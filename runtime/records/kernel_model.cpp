@@ -10,7 +10,6 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <map>
-#include <numeric>
 #include <set>
 
 namespace nestsmith::records {
@@ -37,12 +36,6 @@ std::array<std::int64_t, 2> grid_of(std::int64_t tiles, const Extents &tile) {
     if (std::array grid = {rows, tiles / rows}; tiles % rows == 0 && skew(grid) < skew(best))
       best = grid;
   return best;
-}
-
-/// The largest power of two, at most `most`, of which the extent is a multiple.
-int power_of_two(std::int64_t extent, std::int64_t most) {
-  return static_cast<int>(
-      std::gcd(extent, static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(most)))));
 }
 
 using Tile = std::array<long long, 3>;
@@ -118,9 +111,11 @@ choice::Machine KernelModel::machine(std::int64_t sms) const {
 }
 
 choice::Size KernelModel::size(const Extents &extents) const {
+  const int line =
+      static_cast<int>(vectors_of_line * std::bit_floor(static_cast<std::uint64_t>(table_.elements)));
   return {{extents[0], extents[1], extents[2]},
-          power_of_two(extents[1], vectors_of_line * table_.elements),
-          power_of_two(extents[2], vectors_of_line * table_.elements)};
+          choice::multiple_of_row(extents[1], line),
+          choice::multiple_of_row(extents[2], line)};
 }
 
 /// Fits the coefficients of a form; it is not known if the point has no times of it.

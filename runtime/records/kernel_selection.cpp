@@ -23,7 +23,7 @@ constexpr double never = std::numeric_limits<double>::infinity();
 /// The predicted time of one kernel at a size; `never` if it does not serve it.
 double ms_at(const choice::Kernel &kernel, const choice::Size &size, const choice::Machine &machine) {
   const bool whole = size.along_n >= machine.elements && size.along_k >= machine.elements;
-  if (kernel.vectors.known && !whole)
+  if (!kernel.form[choice::rows_anywhere].known && !whole)
     return never;
   std::array<choice::Candidate, choice::most_candidates_of_kernel> list;
   return choice::candidates(&kernel, 1, nullptr, &size, &machine, list.data()) == 0 ? never : list.front().ms;
@@ -54,7 +54,10 @@ std::vector<Extents> sample_of_sizes() {
 
 choice::Kernel kernel_for_choice(const KernelModel &model, const AnySizeKernel &kernel) {
   choice::Kernel result = model.kernels()[kernel.point];
-  (kernel.vectors ? result.scalars : result.vectors) = {};
+  if (kernel.vectors)
+    result.form[choice::rows_anywhere] = {};
+  else
+    result.form[choice::rows_at_vectors] = result.form[choice::rows_at_lines] = {};
   result.depth = kernel.tiles_of_part > 0 ? kernel.tiles_of_part : -1;
   return result;
 }
@@ -74,7 +77,7 @@ KernelSelection select_kernels(const KernelModel &model, std::int64_t sms, std::
       for (std::int64_t tiles : tiles_of_parts) {
         const AnySizeKernel kernel{point, vectors, tiles, false};
         const choice::Kernel of_choice = kernel_for_choice(model, kernel);
-        const choice::Form &form = vectors ? of_choice.vectors : of_choice.scalars;
+        const choice::Form &form = of_choice.form[vectors ? choice::rows_at_vectors : choice::rows_anywhere];
         // The sum of parts by the last block is the first of the ways.
         if (!form.known || (tiles > 0 && (!form.way[0].known || form.way[0].of_all_tiles)))
           continue;
