@@ -64,6 +64,7 @@ private:
     statement(stmt);
   }
   void loop(const kernel::Loop &loop);
+  std::string sync_text(const kernel::Sync &sync);
   void close() {
     mark(nullptr);
     out_.close();
@@ -322,20 +323,25 @@ void KernelWriter::statement(const kernel::Stmt &stmt) {
                            },
                            [&](const kernel::Store &node) { store(node, note_of(stmt)); },
                            [&](const kernel::Call &node) { call(node); },
-                           [&](const kernel::Barrier &barrier) {
-                             bool block = barrier.scope == kernel::SyncScope::block;
-                             out_.line(block ? "__syncthreads();" : "__syncwarp();", note_of(stmt));
-                           },
-                           [&](const kernel::Commit &) { out_.line("commit_copies();", note_of(stmt)); },
-                           [&](const kernel::Wait &wait) {
-                             out_.line(fmt::format("wait_copies<{}>();", wait.pending), note_of(stmt));
-                           },
-                           [&](const kernel::Arrive &arrive) {
-                             std::string counter = access(arrive.counters, {arrive.index});
-                             std::string arrivals = spell(arrive.arrivals);
-                             out_.line(fmt::format("const bool {} = arrives_last(&{}, {});",
-                                                   names_.declare(arrive.last), counter, arrivals));
-                           }});
+                           [&](const kernel::Sync &sync) { out_.line(sync_text(sync), note_of(stmt)); }});
+}
+
+std::string KernelWriter::sync_text(const kernel::Sync &sync) {
+  return kernel::visit(
+      sync, Overloaded{
+                [](const kernel::Barrier &barrier) {
+                  return std::string(barrier.scope == kernel::SyncScope::block ? "__syncthreads();"
+                                                                               : "__syncwarp();");
+                },
+                [](const kernel::Commit &) { return std::string("commit_copies();"); },
+                [](const kernel::Wait &wait) { return fmt::format("wait_copies<{}>();", wait.pending); },
+                [&](const kernel::Arrive &arrive) {
+                  std::string counter = access(arrive.counters, {arrive.index});
+                  std::string arrivals = spell(arrive.arrivals);
+                  return fmt::format("const bool {} = arrives_last(&{}, {});", names_.declare(arrive.last),
+                                     counter, arrivals);
+                },
+            });
 }
 
 std::string KernelWriter::write() {
@@ -356,8 +362,8 @@ bool is_written(const kernel::Plan &plan, const Buffer &buffer) {
   for (const kernel::Kernel &kernel : plan.kernels)
     kernel::walk(kernel.body, [&](const kernel::Stmt &stmt) {
       const auto *store = kernel::as<kernel::Store>(stmt);
-      const auto *arrive = kernel::as<kernel::Arrive>(stmt);
-      written |= (store && store->buffer == buffer) || (arrive && arrive->counters == buffer);
+      const auto *sync = kernel::as<kernel::Sync>(stmt);
+      written |= (store && store->buffer == buffer) || (sync && sync->updates() == buffer);
     });
   return written;
 }

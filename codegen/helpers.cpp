@@ -109,7 +109,8 @@ public:
         note(stmt);
         if (const auto *call = kernel::as<kernel::Call>(stmt))
           note_intrinsic(call->intrinsic.get().name, call->intrinsic.get().prelude);
-        groups_ |= kernel::as<kernel::Commit>(stmt) || kernel::as<kernel::Wait>(stmt);
+        if (const auto *sync = kernel::as<kernel::Sync>(stmt))
+          groups_ |= sync->counts_groups();
       });
       arrives_ |= !kernel::counters_of(kernel).empty();
     }

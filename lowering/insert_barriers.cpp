@@ -85,22 +85,21 @@ private:
                              return Segment{stmt, all, all};
                            },
                            [&](const Call &) -> Segment { internal_error("a call before the pass flatten"); },
-                           [&](const Barrier &) { return barrier(stmt); },
-                           [&](const Commit &) {
-                             return Segment{stmt, {}, {}};
+                           [&](const Sync &sync) {
+                             if (sync.orders())
+                               return barrier(stmt);
+                             return sync.completes() ? rewrite_wait(stmt, sync) : Segment{stmt, {}, {}};
                            },
-                           [&](const Wait &wait) { return rewrite_wait(stmt, wait); },
-                           [&](const Arrive &) { return barrier(stmt); },
                        });
   }
 
   static Segment barrier(const Stmt &stmt) { return {stmt, {}, {}, true, {{stmt, {}}}, {{stmt, {}}}}; }
   Segment new_barrier() const { return barrier(make(Barrier{scope_})); }
 
-  Segment rewrite_wait(const Stmt &stmt, const Wait &wait) {
+  Segment rewrite_wait(const Stmt &stmt, const Sync &wait) {
     Accesses landing;
     bool read_by_others = false;
-    for (const Hazard &hazard : wait.hazards)
+    for (const Hazard &hazard : wait.hazards())
       for (const auto &[buffer, count] : slots_)
         if (of_program_(buffer) == hazard.buffer) {
           Accesses::add(landing.writes, {buffer, std::nullopt, nullptr, std::nullopt, true});

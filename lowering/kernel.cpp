@@ -66,8 +66,7 @@ Stmt map_children(const Stmt &stmt, FunctionRef<Stmt(const Stmt &)> f) {
                             return changed ? make_seq(std::move(stmts)) : stmt;
                           },
                           [&](const Store &) { return stmt; }, [&](const Call &) { return stmt; },
-                          [&](const Barrier &) { return stmt; }, [&](const Commit &) { return stmt; },
-                          [&](const Wait &) { return stmt; }, [&](const Arrive &) { return stmt; }});
+                          [&](const Sync &) { return stmt; }});
 }
 
 Stmt map_exprs(const Stmt &stmt, FunctionRef<Expr(const Expr &)> f) {
@@ -104,14 +103,14 @@ Stmt map_exprs(const Stmt &stmt, FunctionRef<Expr(const Expr &)> f) {
                                   }
                                   return changed ? make(std::move(copy), stmt->origin) : stmt;
                                 },
-                                [&](const Barrier &) { return stmt; }, [&](const Commit &) { return stmt; },
-                                [&](const Wait &) { return stmt; },
-                                [&](const Arrive &arrive) {
-                                  Arrive copy = arrive;
-                                  copy.index = f(arrive.index);
-                                  copy.arrivals = f(arrive.arrivals);
-                                  bool changed = copy.index.get() != arrive.index.get() ||
-                                                 copy.arrivals.get() != arrive.arrivals.get();
+                                [&](const Sync &sync) {
+                                  Sync copy = sync;
+                                  bool changed = false;
+                                  for (Expr *operand : copy.uses()) {
+                                    Expr old = *operand;
+                                    *operand = f(old);
+                                    changed |= operand->get() != old.get();
+                                  }
                                   return changed ? make(std::move(copy), stmt->origin) : stmt;
                                 }});
 }
@@ -128,8 +127,7 @@ void walk(const Stmt &stmt, FunctionRef<void(const Stmt &)> f) {
                            for (const Stmt &child : seq.stmts)
                              walk(child, f);
                          },
-                         [](const Store &) {}, [](const Call &) {}, [](const Barrier &) {},
-                         [](const Commit &) {}, [](const Wait &) {}, [](const Arrive &) {}});
+                         [](const Store &) {}, [](const Call &) {}, [](const Sync &) {}});
 }
 
 void each_expr(const Stmt &stmt, FunctionRef<void(const Expr &)> f) {
@@ -145,10 +143,9 @@ void each_expr(const Stmt &stmt, FunctionRef<void(const Expr &)> f) {
                      for (const OperandAddress &place : call.places)
                        f(place.offset);
                    },
-                   [](const Barrier &) {}, [](const Commit &) {}, [](const Wait &) {},
-                   [&](const Arrive &arrive) {
-                     f(arrive.index);
-                     f(arrive.arrivals);
+                   [&](const Sync &sync) {
+                     for (const Expr *operand : sync.uses())
+                       f(*operand);
                    }});
 }
 
@@ -263,9 +260,9 @@ Stmt specialised(Specialiser &specialiser, const Stmt &stmt) {
     copy.buffer = specialiser(store->buffer);
     return make(std::move(copy), stmt->origin);
   }
-  if (const auto *arrive = as<Arrive>(result)) {
-    Arrive copy = *arrive;
-    copy.counters = specialiser(arrive->counters);
+  if (const Sync *sync = as<Sync>(result); sync && sync->updates()) {
+    Sync copy = *sync;
+    copy.set_updated(specialiser(sync->updates()));
     return make(std::move(copy), stmt->origin);
   }
   return map_children(result, [&](const Stmt &child) { return specialised(specialiser, child); });

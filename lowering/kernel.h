@@ -1,7 +1,8 @@
 #pragma once
 /// The kernel: the code of one thread. Codegen prints it and the simulator executes it.
 ///
-///   stmt := declare | loop | if | seq | store | call | barrier | commit | wait | arrive
+///   stmt := declare | loop | if | seq | store | call | sync
+///   sync := barrier | commit | wait | arrive                    (lowering/sync.h)
 ///
 /// Expressions are defined in dsl/expr/expr.h. After lowering, every Load and every Store has exactly one
 /// index: an offset in elements from the start of its buffer. Index arithmetic is i32 or i64. logical_and and
@@ -14,6 +15,7 @@
 #include "dsl/ir/reducer.h"
 #include "dsl/ir/specialise.h"
 #include "dsl/ir/tenancy.h"
+#include "lowering/sync.h"
 
 #include <array>
 #include <functional>
@@ -124,71 +126,8 @@ struct Call {
 
 std::string to_string(const Call &call); ///< "mma_m16n8k16(C[8], A[0], B[4])"
 
-/// The threads that a barrier synchronises: all threads of the block (`__syncthreads`) or of the warp
-/// (`__syncwarp`).
-enum class SyncScope : std::uint8_t { block, warp };
-
-/// Two accesses to shared memory by different threads that must execute in program order. The buffers and the
-/// loop are those of the program, like origins, so that no pass needs to rewrite them.
-///
-/// Example: the certificates of the two barriers of a tile, as hazards.
-///
-///     for k_outer < 11:
-///       A_shared[tid] = …
-///       barrier              // {read_after_write, A_shared, reader AB}
-///       AB += A_shared[…]
-///       barrier              // {write_after_read, A_shared, reader AB, loop k_outer, distance 1}
-///
-/// The first barrier orders the store of one thread before the loads of the others. The second orders these
-/// loads before the store of the next iteration. With one iteration of k_outer, no store would follow the
-/// loads, so there would be no second barrier. If a barrier is removed, the simulator reports its hazards.
-struct Hazard {
-  enum class Kind : std::uint8_t { read_after_write, write_after_read, write_after_write };
-  Kind kind = Kind::read_after_write;
-  Buffer buffer = {};
-  /// Destination of the statement that reads; null if there is none or if it is not a store.
-  Buffer reader = {};
-  Var loop = {};             ///< the loop that carries the dependence; null: a dependence within one iteration
-  std::int64_t distance = 0; ///< dependence distance in iterations of `loop`
-  /// The array of the earlier access, if it is another one that shares memory with `buffer`; otherwise null.
-  Buffer tenant = {};
-  bool operator==(const Hazard &) const = default;
-};
-
-struct Barrier {
-  SyncScope scope = SyncScope::block;
-  std::vector<Hazard> hazards = {}; ///< certificate: exactly the hazards that this barrier prevents
-};
-
-/// Ends a group: the asynchronous copies that the thread has issued since its previous commit. A group may be
-/// empty.
-struct Commit {
-  std::vector<Buffer> tiles = {}; ///< of the program, to which the group copies
-};
-
-/// Waits until at most `pending` of the thread's latest groups are in flight. Groups complete in order, so all
-/// older groups of the thread are then in shared memory. Other threads see their data only after a barrier.
-struct Wait {
-  std::int64_t pending = 0;
-  std::vector<Hazard> hazards = {}; ///< certificate: exactly the reads for which the data must be there
-};
-
-/// `const bool last = …;`: the thread block arrives at `counters[index]`. `last` is true in all threads of the
-/// block that arrives as number `arrivals`, and false in all other blocks. It is visible like a declared
-/// variable. The counter returns to 0 with the last arrival.
-///
-/// All accesses of a block before its arrival happen before all accesses of the last block after its arrival.
-/// The statement is also a barrier of the block.
-struct Arrive {
-  Var last;
-  Buffer counters; ///< u32, a parameter; each element is 0 before and after a launch
-  Expr index;      ///< uniform over the thread block
-  Expr arrivals;
-  Axis axis; ///< the thread blocks along this axis share a counter
-};
-
 struct StmtNode {
-  std::variant<Declare, Loop, If, Seq, Store, Call, Barrier, Commit, Wait, Arrive> kind;
+  std::variant<Declare, Loop, If, Seq, Store, Call, Sync> kind;
   /// Where the statement comes from: a loop from a loop, a store from a block, a guard and a declaration from
   /// the block that needs them. A pass that rewrites a statement keeps the origin. Barriers and sequences have
   /// none.
@@ -196,11 +135,24 @@ struct StmtNode {
 };
 
 template <class T> Stmt make(T node, Origin origin = nullptr) {
-  return std::make_shared<const StmtNode>(StmtNode{std::move(node), std::move(origin)});
+  if constexpr (SyncKind<T>)
+    return make(Sync{std::move(node)}, std::move(origin));
+  else
+    return std::make_shared<const StmtNode>(StmtNode{std::move(node), std::move(origin)});
 }
 Stmt make_seq(std::vector<Stmt> stmts); ///< flattens nested sequences; a single statement is returned as it is
 
-template <class T> const T *as(const Stmt &stmt) { return std::get_if<T>(&stmt->kind); }
+/// Also of a kind of synchronisation: `as<Wait>(stmt)`.
+template <class T> const T *as(const Stmt &stmt) {
+  if constexpr (SyncKind<T>) {
+    const auto *sync = std::get_if<Sync>(&stmt->kind);
+    return sync ? std::get_if<T>(&sync->kind) : nullptr;
+  } else {
+    return std::get_if<T>(&stmt->kind);
+  }
+}
+/// A case for `Sync` sees all kinds of synchronisation, and asks for their properties. `visit(sync, cases)` has
+/// a case for each.
 template <class Cases> decltype(auto) visit(const Stmt &stmt, Cases &&cases) {
   return visit_kind(cases, stmt->kind);
 }

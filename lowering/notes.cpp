@@ -29,7 +29,7 @@ namespace {
 /// Text for the hazards between two arrays that share memory, one for each pair of arrays: "C_shared: takes the
 /// memory of A_shared, read above by AB". Hazards after reads come first, because the other ones follow from
 /// them.
-std::string describe_tenants(const std::vector<Hazard> &hazards, std::string_view written) {
+std::string describe_tenants(std::span<const Hazard> hazards, std::string_view written) {
   struct Change {
     std::string when;
     std::vector<std::string> readers;
@@ -62,7 +62,7 @@ std::string describe_tenants(const std::vector<Hazard> &hazards, std::string_vie
 /// "A_shared, B_shared: written above, read below by AB". Omits a reader if its name begins with the name of
 /// the buffer, for example the registers to which a thread copies elements of the buffer. `written` is the word
 /// for a write.
-std::string describe(const std::vector<Hazard> &hazards, std::string_view written) {
+std::string describe(std::span<const Hazard> hazards, std::string_view written) {
   struct Names {
     std::vector<std::string> buffers, readers;
   };
@@ -147,14 +147,16 @@ std::string names_of(const std::vector<Buffer> &buffers) {
 
 std::string note_of(const Stmt &stmt) {
   return visit(stmt, Overloaded{[](const If &branch) { return note_on(branch.purpose); },
-                                [](const Barrier &barrier) { return describe(barrier.hazards, "written"); },
                                 [](const Store &store) {
                                   bool rounds =
                                       store.atomic && depends_on_order(*store.atomic, store.buffer->dtype);
                                   return std::string(rounds ? "not deterministic: in any order" : "");
                                 },
-                                [](const Commit &commit) { return names_of(commit.tiles); },
-                                [](const Wait &wait) { return describe(wait.hazards, "copied"); },
+                                [](const Sync &sync) {
+                                  if (const auto *commit = std::get_if<Commit>(&sync.kind))
+                                    return names_of(commit->tiles);
+                                  return describe(sync.hazards(), sync.completes() ? "copied" : "written");
+                                },
                                 [](const auto &) { return std::string(); }});
 }
 

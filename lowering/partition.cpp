@@ -62,10 +62,7 @@ public:
 private:
   static bool does_something(const Stmt &stmt) {
     bool found = false;
-    walk(stmt, [&](const Stmt &child) {
-      found = found || as<Store>(child) || as<Barrier>(child) || as<Commit>(child) || as<Wait>(child) ||
-              as<Arrive>(child);
-    });
+    walk(stmt, [&](const Stmt &child) { found = found || as<Store>(child) || as<Sync>(child); });
     return found;
   }
 
@@ -98,15 +95,12 @@ private:
                      },
                      [&](const Store &) { return map_exprs(stmt, [&](const Expr &e) { return rewrite(e); }); },
                      [&](const Call &) -> Stmt { internal_error("a call before the pass flatten"); },
-                     [&](const Barrier &) -> Stmt { return stmt; },
-                     // Each part has statements of its own.
-                     [&](const Commit &x) { return make(x, stmt->origin); },
-                     [&](const Wait &x) { return make(x, stmt->origin); },
-                     [&](const Arrive &x) -> Stmt {
-                       Arrive copy = x;
-                       copy.last = fresh(x.last);
-                       copy.index = rewrite(x.index);
-                       copy.arrivals = rewrite(x.arrivals);
+                     [&](const Sync &x) -> Stmt { // each part has statements of its own
+                       Sync copy = x;
+                       if (Var declared = x.declares())
+                         copy.set_declared(fresh(declared));
+                       for (Expr *operand : copy.uses())
+                         *operand = rewrite(*operand);
                        return make(std::move(copy), stmt->origin);
                      },
                  });
@@ -383,7 +377,10 @@ private:
   Edges edges_of(const Loop &loop) const {
     Edges best{0, 1};
     bool fixed = !masks_; // or each step waits for the asynchronous copies of another step
-    walk(loop.body, [&](const Stmt &stmt) { fixed = fixed || as<Commit>(stmt) || as<Wait>(stmt); });
+    walk(loop.body, [&](const Stmt &stmt) {
+      const Sync *sync = as<Sync>(stmt);
+      fixed = fixed || (sync && sync->counts_groups());
+    });
     std::int64_t fewest = fixed ? 0 : inside(loop, best).conditions;
     for (std::int64_t first = 1; first <= widest && fewest > 0; ++first)
       if (std::int64_t found = inside(loop, {first, 1}).conditions; found < fewest) {

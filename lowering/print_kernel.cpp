@@ -34,6 +34,7 @@ private:
     return to_string(substitute(e, [this](const Var &var) { return Expr(distinct(var)); }));
   }
 
+  std::string text(const Sync &sync);
   static std::string text(const LoopForm &form) {
     return std::visit(Overloaded{
                           [](const Serial &x) {
@@ -133,21 +134,23 @@ void Printer::stmt(const Stmt &s, int depth) {
                 list += (list.empty() ? "" : ", ") + access(place.buffer, {place.offset});
               line(depth, fmt::format("{}({})", call.intrinsic.get().name, list), s->origin);
             },
-            [&](const Barrier &barrier) {
-              line(depth, barrier.scope == SyncScope::block ? "sync block" : "sync warp", s->origin,
-                   note_of(s));
-            },
-            [&](const Commit &) { line(depth, "commit copies", s->origin, note_of(s)); },
-            [&](const Wait &wait) {
-              line(depth, fmt::format("wait for copies, {} pending", wait.pending), s->origin, note_of(s));
-            },
-            [&](const Arrive &arrive) {
-              line(depth,
-                   fmt::format("let {}: bool = arrives as number {} at {}", distinct(arrive.last)->name,
-                               text(arrive.arrivals), access(arrive.counters, {arrive.index})),
-                   s->origin);
-            },
+            [&](const Sync &sync) { line(depth, text(sync), s->origin, note_of(s)); },
         });
+}
+
+std::string Printer::text(const Sync &sync) {
+  return visit(sync, Overloaded{
+                         [](const Barrier &x) {
+                           return fmt::format("sync {}", x.scope == SyncScope::block ? "block" : "warp");
+                         },
+                         [](const Commit &) { return std::string("commit copies"); },
+                         [](const Wait &x) { return fmt::format("wait for copies, {} pending", x.pending); },
+                         [&](const Arrive &x) {
+                           std::string last = distinct(x.last)->name, arrivals = text(x.arrivals);
+                           return fmt::format("let {}: bool = arrives as number {} at {}", last, arrivals,
+                                              access(x.counters, {x.index}));
+                         },
+                     });
 }
 
 TracedText Printer::kernel(const Kernel &k) {

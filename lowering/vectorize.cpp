@@ -49,10 +49,9 @@ private:
                              return form ? call_for(form->intrinsic, x) : store(x);
                            },
                            [&](const Call &) -> Stmt { internal_error("a call between lanes"); },
-                           [&](const Barrier &) -> Stmt { internal_error("a barrier between lanes"); },
-                           [&](const Commit &) -> Stmt { internal_error("a commit between lanes"); },
-                           [&](const Wait &) -> Stmt { internal_error("a wait between lanes"); },
-                           [&](const Arrive &) -> Stmt { internal_error("an arrival between lanes"); },
+                           [&](const Sync &x) -> Stmt {
+                             internal_error(fmt::format("synchronisation between lanes: {}", x.name()));
+                           },
                        });
   }
 

@@ -393,23 +393,22 @@ private:
       check_atomic(x);
   }
 
-  void check_wait(const Wait &x, Divergence divergent) {
-    check_reached("a wait", divergent);
-    if (x.pending < 0)
-      fail("a wait leaves {} groups pending", x.pending);
-  }
-
-  void check_arrival(const Arrive &x, Divergence divergent) {
-    check_reached("an arrival", divergent);
-    for (const Expr &e : {x.index, x.arrivals}) {
-      check(e);
-      check_width(e);
-      if (!uniform_.uniform(e))
-        fail("the arrival at {} differs between the threads of a block", x.counters->name);
+  void check_sync(const Sync &x, Divergence divergent) {
+    check_reached(fmt::format("{} {}", x.name().starts_with('a') ? "an" : "a", x.name()), divergent);
+    if (x.completes().value_or(0) < 0)
+      fail("a {} leaves {} groups pending", x.name(), *x.completes());
+    Buffer updated = x.updates();
+    for (const Expr *operand : x.uses()) {
+      check(*operand);
+      check_width(*operand);
+      if (!uniform_.uniform(*operand))
+        fail("the {}{} differs between the threads of a block", x.name(),
+             updated ? " at " + updated->name : "");
     }
-    if (!buffers_.count(x.counters) || x.counters->dtype != DType::u32)
-      fail("{} is not a parameter of u32 counters", x.counters->name);
-    define(x.last);
+    if (updated && (!buffers_.count(updated) || updated->dtype != DType::u32))
+      fail("{} is not a parameter of u32 counters", updated->name);
+    if (x.declares())
+      define(x.declares());
   }
 
   void check(const Stmt &stmt, Divergence divergent) {
@@ -423,10 +422,7 @@ private:
                     },
                     [&](const Store &x) { check_store(x); },
                     [&](const Call &x) { check_call(x, divergent); },
-                    [&](const Barrier &) { check_reached("a barrier", divergent); },
-                    [&](const Commit &) { check_reached("a commit", divergent); },
-                    [&](const Wait &x) { check_wait(x, divergent); },
-                    [&](const Arrive &x) { check_arrival(x, divergent); },
+                    [&](const Sync &x) { check_sync(x, divergent); },
                 });
   }
 

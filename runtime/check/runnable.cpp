@@ -35,10 +35,7 @@ public:
                            [&](const Seq &) { return map_children(stmt, into()); },
                            [&](const Store &) { return followed(stmt); },
                            [&](const Call &) { return stmt; }, // a kernel of the form `threads` has none
-                           [&](const Barrier &) { return stmt; },
-                           [&](const Commit &) { return stmt; },
-                           [&](const Wait &) { return barrier_after(stmt); },
-                           [&](const Arrive &) { return stmt; },
+                           [&](const Sync &x) { return x.completes() ? barrier_after(stmt) : stmt; },
                        });
   }
 

@@ -128,8 +128,9 @@ std::string lanes_text(const PlanAnalysis &before, const PlanAnalysis &after, La
 double groups_in_flight(const KernelAnalysis &analysis) {
   std::int64_t most = 0;
   kernel::walk(analysis.kernel.body, [&](const kernel::Stmt &stmt) {
-    if (const auto *wait = kernel::as<kernel::Wait>(stmt))
-      most = std::max(most, wait->pending + 1);
+    const auto *sync = kernel::as<kernel::Sync>(stmt);
+    if (auto pending = sync ? sync->completes() : std::nullopt)
+      most = std::max(most, *pending + 1);
   });
   return static_cast<double>(most);
 }

@@ -23,10 +23,7 @@ std::int64_t unrolled_size(const kernel::Stmt &stmt) {
                 [](const kernel::Declare &) { return std::int64_t{1}; },
                 [](const kernel::Store &) { return std::int64_t{1}; },
                 [](const kernel::Call &) { return std::int64_t{1}; },
-                [](const kernel::Barrier &) { return std::int64_t{1}; },
-                [](const kernel::Commit &) { return std::int64_t{1}; },
-                [](const kernel::Wait &) { return std::int64_t{1}; },
-                [](const kernel::Arrive &) { return std::int64_t{1}; },
+                [](const kernel::Sync &) { return std::int64_t{1}; },
                 [](const kernel::If &s) {
                   return 1 + unrolled_size(s.body) + (s.otherwise ? 1 + unrolled_size(s.otherwise) : 0);
                 },
@@ -186,6 +183,15 @@ std::set<std::pair<Buffer, std::int64_t>> Decoder::guarded(ValueId condition, co
   std::vector<Instr> &body = values_.scopes.back().body;
   body[at].imm = static_cast<std::int64_t>(body.size() - at);
   return written;
+}
+
+void Decoder::sync(const kernel::Sync &node) {
+  kernel::visit(node, Overloaded{
+                          [&](const kernel::Barrier &x) { barrier(x); },
+                          [&](const kernel::Commit &) { commit(); },
+                          [&](const kernel::Wait &x) { wait(x); },
+                          [&](const kernel::Arrive &x) { arrive(x); },
+                      });
 }
 
 void Decoder::barrier(const kernel::Barrier &node) {

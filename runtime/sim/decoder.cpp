@@ -121,8 +121,8 @@ void Decoder::find_uses() {
       decoded_.rounds_in_any_order |=
           options_.arithmetic == Arithmetic::floating && depends_on_order(*node->atomic, node->buffer->dtype);
     }
-    if (const auto *arrive = kernel::as<kernel::Arrive>(s))
-      decoded_.stored[slot(arrive->counters)] = true;
+    if (const auto *sync = kernel::as<kernel::Sync>(s); sync && sync->updates())
+      decoded_.stored[slot(sync->updates())] = true;
   });
   walk_exprs(kernel_.body, [&](const Expr &e) {
     const Load *node = e.as<Load>();
@@ -162,16 +162,14 @@ void Decoder::stmt(const kernel::Stmt &s) {
                        },
                        [&](const kernel::Store &node) { store(node); },
                        [&](const kernel::Call &node) { call(node); },
-                       [&](const kernel::Barrier &node) { barrier(node); },
-                       [&](const kernel::Commit &) { commit(); },
-                       [&](const kernel::Wait &node) { wait(node); },
-                       [&](const kernel::Arrive &node) { arrive(node); },
+                       [&](const kernel::Sync &node) { sync(node); },
                    });
   if (options_.observer && !kernel::as<kernel::Loop>(s) && !kernel::as<kernel::If>(s) &&
       !kernel::as<kernel::Seq>(s))
     options_.observer->statement_decoded({s, loops_}, values_);
   // A declared value lives until the end of the sequence that contains it.
-  if (!kernel::as<kernel::Declare>(s) && !kernel::as<kernel::Arrive>(s))
+  const auto *sync = kernel::as<kernel::Sync>(s);
+  if (!kernel::as<kernel::Declare>(s) && !(sync && sync->declares()))
     values_.release(mark);
 }
 

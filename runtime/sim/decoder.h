@@ -49,6 +49,7 @@ private:
   void branch(const kernel::If &node);
   std::set<std::pair<Buffer, std::int64_t>> guarded(ValueId condition, const kernel::Stmt &body,
                                                     bool is_else = false);
+  void sync(const kernel::Sync &node);
   void barrier(const kernel::Barrier &node);
   void arrive(const kernel::Arrive &node);
 

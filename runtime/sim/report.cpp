@@ -39,6 +39,21 @@ const char *verb_of_access(const Access &access) {
   return access.atomic ? "updates" : access.is_store ? "stores" : "loads";
 }
 
+std::string sync_text(const kernel::Sync &sync, const std::string &note) {
+  return kernel::visit(
+      sync, Overloaded{
+                [&](const kernel::Barrier &s) {
+                  std::string call = s.scope == kernel::SyncScope::block ? "__syncthreads()" : "__syncwarp()";
+                  return note.empty() ? call : call + " (" + note + ")";
+                },
+                [](const kernel::Commit &) { return std::string("commit copies"); },
+                [](const kernel::Wait &s) { return fmt::format("wait for copies, {} pending", s.pending); },
+                [](const kernel::Arrive &s) {
+                  return fmt::format("arrival at {}[{}]", s.counters->name, to_string(s.index));
+                },
+            });
+}
+
 std::string statement_text(const kernel::Stmt &stmt) {
   return kernel::visit(
       stmt, Overloaded{
@@ -48,16 +63,7 @@ std::string statement_text(const kernel::Stmt &stmt) {
                 [](const kernel::Seq &) { return std::string(); },
                 [](const kernel::Store &s) { return store_text(s); },
                 [](const kernel::Call &s) { return kernel::to_string(s); },
-                [&](const kernel::Barrier &s) {
-                  std::string call = s.scope == kernel::SyncScope::block ? "__syncthreads()" : "__syncwarp()";
-                  std::string note = note_of(stmt);
-                  return note.empty() ? call : call + " (" + note + ")";
-                },
-                [](const kernel::Commit &) { return std::string("commit copies"); },
-                [](const kernel::Wait &s) { return fmt::format("wait for copies, {} pending", s.pending); },
-                [](const kernel::Arrive &s) {
-                  return fmt::format("arrival at {}[{}]", s.counters->name, to_string(s.index));
-                },
+                [&](const kernel::Sync &s) { return sync_text(s, note_of(stmt)); },
             });
 }
 

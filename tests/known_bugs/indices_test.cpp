@@ -89,10 +89,7 @@ private:
                                 note(store.indices[0], store.lanes);
                             },
                             [](const kernel::Call &) {},
-                            [](const kernel::Barrier &) {},
-                            [](const kernel::Commit &) {},
-                            [](const kernel::Wait &) {},
-                            [](const kernel::Arrive &) {},
+                            [](const kernel::Sync &) {},
                         });
   }
 

@@ -42,39 +42,37 @@ private:
     });
   }
   void visit(const kernel::Stmt &stmt) {
-    kernel::visit(stmt, Overloaded{
-                            [&](const kernel::Declare &declare) {
-                              read(declare.value);
-                              if (is_index(declare.var->dtype))
-                                point_[declare.var] = evaluate(declare.value, point_);
-                            },
-                            [&](const kernel::Loop &loop) {
-                              for (std::int64_t n = 0; n < as_int(loop.extent).value(); ++n) {
-                                set(loop.var, n);
-                                visit(loop.body);
-                              }
-                            },
-                            [&](const kernel::If &branch) {
-                              if (evaluate(branch.condition, point_).bits)
-                                visit(branch.body);
-                              else if (branch.otherwise)
-                                visit(branch.otherwise);
-                            },
-                            [&](const kernel::Seq &seq) {
-                              for (const kernel::Stmt &child : seq.stmts)
-                                visit(child);
-                            },
-                            [&](const kernel::Store &store) {
-                              read(store.value);
-                              if (store.buffer == tile_)
-                                fills.push_back(access(store.indices[0]));
-                            },
-                            [](const kernel::Call &) {},
-                            [&](const kernel::Barrier &) { ++barriers_; },
-                            [](const kernel::Commit &) {},
-                            [](const kernel::Wait &) {},
-                            [](const kernel::Arrive &) {},
-                        });
+    kernel::visit(
+        stmt, Overloaded{
+                  [&](const kernel::Declare &declare) {
+                    read(declare.value);
+                    if (is_index(declare.var->dtype))
+                      point_[declare.var] = evaluate(declare.value, point_);
+                  },
+                  [&](const kernel::Loop &loop) {
+                    for (std::int64_t n = 0; n < as_int(loop.extent).value(); ++n) {
+                      set(loop.var, n);
+                      visit(loop.body);
+                    }
+                  },
+                  [&](const kernel::If &branch) {
+                    if (evaluate(branch.condition, point_).bits)
+                      visit(branch.body);
+                    else if (branch.otherwise)
+                      visit(branch.otherwise);
+                  },
+                  [&](const kernel::Seq &seq) {
+                    for (const kernel::Stmt &child : seq.stmts)
+                      visit(child);
+                  },
+                  [&](const kernel::Store &store) {
+                    read(store.value);
+                    if (store.buffer == tile_)
+                      fills.push_back(access(store.indices[0]));
+                  },
+                  [](const kernel::Call &) {},
+                  [&](const kernel::Sync &x) { barriers_ += std::holds_alternative<kernel::Barrier>(x.kind); },
+              });
   }
 
   Buffer tile_;

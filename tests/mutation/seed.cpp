@@ -193,6 +193,19 @@ bool touches_shared(const Stmt &stmt) {
   return found;
 }
 
+static std::string brief(const kernel::Sync &sync, const std::string &note) {
+  return kernel::visit(
+      sync, Overloaded{
+                [&](const kernel::Barrier &) { return "barrier (" + note + ")"; },
+                [&](const kernel::Commit &) { return "commit (" + note + ")"; },
+                [&](const kernel::Wait &x) { return fmt::format("wait, {} pending ({})", x.pending, note); },
+                [](const kernel::Arrive &x) {
+                  return fmt::format("arrival {} at {}[{}]", to_string(x.arrivals), x.counters->name,
+                                     to_string(x.index));
+                },
+            });
+}
+
 std::string brief(const Stmt &stmt) {
   return kernel::visit(
       stmt,
@@ -208,13 +221,7 @@ std::string brief(const Stmt &stmt) {
                                to_string(x.indices[0]), to_string(x.value));
           },
           [](const kernel::Call &x) { return kernel::to_string(x); },
-          [&](const kernel::Barrier &) { return "barrier (" + note_of(stmt) + ")"; },
-          [&](const kernel::Commit &) { return "commit (" + note_of(stmt) + ")"; },
-          [&](const kernel::Wait &x) { return fmt::format("wait, {} pending ({})", x.pending, note_of(stmt)); },
-          [](const kernel::Arrive &x) {
-            return fmt::format("arrival {} at {}[{}]", to_string(x.arrivals), x.counters->name,
-                               to_string(x.index));
-          },
+          [&](const kernel::Sync &x) { return brief(x, note_of(stmt)); },
       });
 }
 

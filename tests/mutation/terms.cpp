@@ -103,17 +103,19 @@ private:
                             },
                             [&](const kernel::Store &x) { store(x, mask); },
                             [&](const kernel::Call &x) { call(x, mask); },
-                            [&](const kernel::Barrier &) {},
-                            [&](const kernel::Commit &) {},
-                            [&](const kernel::Wait &) {},
-                            [&](const kernel::Arrive &x) {
-                              auto at = static_cast<std::size_t>(value(x.index, mask)[0]);
-                              auto most = static_cast<std::uint64_t>(value(x.arrivals, mask)[0]) - 1;
-                              std::uint64_t &count = memory(x.counters).at(at);
-                              vars_[x.last] = Lanes(threads_, count == most);
-                              count = count >= most ? 0 : count + 1;
+                            [&](const kernel::Sync &) {
+                              if (const auto *x = kernel::as<kernel::Arrive>(stmt))
+                                arrive(*x, mask);
                             },
                         });
+  }
+
+  void arrive(const kernel::Arrive &x, const Mask &mask) {
+    auto at = static_cast<std::size_t>(value(x.index, mask)[0]);
+    auto most = static_cast<std::uint64_t>(value(x.arrivals, mask)[0]) - 1;
+    std::uint64_t &count = memory(x.counters).at(at);
+    vars_[x.last] = Lanes(threads_, count == most);
+    count = count >= most ? 0 : count + 1;
   }
 
   static Mask both(const Mask &mask, const Lanes &condition, bool wanted) {

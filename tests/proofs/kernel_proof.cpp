@@ -15,9 +15,8 @@ namespace nestsmith::proofs {
 
 namespace {
 
-using kernel::Allocation, kernel::Arrive, kernel::Assumption, kernel::Barrier, kernel::Commit, kernel::Declare,
-    kernel::If, kernel::Kernel, kernel::Loop, kernel::Seq, kernel::SizeParameter, kernel::Stmt, kernel::Store,
-    kernel::Wait, kernel::ThreadIndex;
+using kernel::Allocation, kernel::Arrive, kernel::Assumption, kernel::Declare, kernel::If, kernel::Kernel,
+    kernel::Loop, kernel::Seq, kernel::SizeParameter, kernel::Stmt, kernel::Store, kernel::ThreadIndex;
 
 template <class T> Formula fits_in(const Poly &p) {
   return all(
@@ -119,14 +118,13 @@ private:
                     check_access(buffer, {offset + int_imm(count - 1, offset.dtype())}, 1);
                 }
               },
-              [](const Barrier &) {},
-              [](const Commit &) {},
-              [](const Wait &) {},
-              [&](const Arrive &x) {
-                check(x.index);
-                check(x.arrivals);
-                check_access(x.counters, {x.index}, 1);
-                data_.insert(x.last);
+              [&](const kernel::Sync &x) {
+                for (const Expr *operand : x.uses())
+                  check(*operand);
+                if (const auto *arrive = kernel::as<Arrive>(stmt))
+                  check_access(arrive->counters, {arrive->index}, 1);
+                if (x.declares())
+                  data_.insert(x.declares());
               },
           });
   }

@@ -133,16 +133,19 @@ private:
     kernel::visit(now.stmt,
                   Overloaded{[&](const kernel::Store &store) { add_nest(now, store.async); },
                              [&](const kernel::Call &) { add_nest(now, false); },
-                             [&](const kernel::Barrier &it) { add_sync(now.stmt, false, it.hazards); },
-                             [&](const kernel::Wait &wait) {
-                               complete(wait.pending);
-                               add_sync(now.stmt, true, wait.hazards);
-                             },
-                             [&](const kernel::Commit &) {
-                               groups_.push_back(std::move(issued_));
-                               issued_.clear();
-                             },
-                             [](const auto &) {}});
+                             [&](const kernel::Sync &sync) { add(now.stmt, sync); }, [](const auto &) {}});
+  }
+
+  void add(const kernel::Stmt &stmt, const kernel::Sync &sync) {
+    if (std::holds_alternative<kernel::Commit>(sync.kind)) {
+      groups_.push_back(std::move(issued_));
+      issued_.clear();
+    } else if (auto pending = sync.completes()) {
+      complete(*pending);
+      add_sync(stmt, true, sync.hazards());
+    } else if (std::holds_alternative<kernel::Barrier>(sync.kind)) {
+      add_sync(stmt, false, sync.hazards());
+    }
   }
 
   /// Whether the next nest, barrier or wait is shown: it is in the prologue or in the loop. `partition` can
@@ -261,7 +264,7 @@ private:
     }
   }
 
-  void add_sync(const kernel::Stmt &stmt, bool wait, const std::vector<kernel::Hazard> &hazards) {
+  void add_sync(const kernel::Stmt &stmt, bool wait, std::span<const kernel::Hazard> hazards) {
     if (!is_shown())
       return;
     auto [known, added] = syncs_.try_emplace(stmt.get(), line_.syncs.size());

@@ -1,0 +1,121 @@
+#pragma once
+/// The statements of a kernel that synchronise threads, or wait for what a thread has started. They are the
+/// variants of one statement, `Sync`. Most code asks for the properties that it needs, and not for the variant.
+/// A new variant states its properties here, in the queries of `Sync`, and its form in the two texts
+/// (`print_kernel.cpp`, `codegen/cuda.cpp`), in the simulator (`decode_control.cpp`) and in its reports
+/// (`report.cpp`).
+
+#include "dsl/expr/axis.h"
+#include "dsl/expr/expr.h"
+#include "dsl/ir/origin.h"
+
+#include <concepts>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace nestsmith::kernel {
+
+/// The threads that a barrier synchronises: all threads of the block (`__syncthreads`) or of the warp
+/// (`__syncwarp`).
+enum class SyncScope : std::uint8_t { block, warp };
+
+/// Two accesses to shared memory by different threads that must execute in program order. The buffers and the
+/// loop are those of the program, like origins, so that no pass needs to rewrite them.
+///
+/// Example: the certificates of the two barriers of a tile, as hazards.
+///
+///     for k_outer < 11:
+///       A_shared[tid] = …
+///       barrier              // {read_after_write, A_shared, reader AB}
+///       AB += A_shared[…]
+///       barrier              // {write_after_read, A_shared, reader AB, loop k_outer, distance 1}
+///
+/// The first barrier orders the store of one thread before the loads of the others. The second orders these
+/// loads before the store of the next iteration. With one iteration of k_outer, no store would follow the
+/// loads, so there would be no second barrier. If a barrier is removed, the simulator reports its hazards.
+struct Hazard {
+  enum class Kind : std::uint8_t { read_after_write, write_after_read, write_after_write };
+  Kind kind = Kind::read_after_write;
+  Buffer buffer = {};
+  /// Destination of the statement that reads; null if there is none or if it is not a store.
+  Buffer reader = {};
+  Var loop = {};             ///< the loop that carries the dependence; null: a dependence within one iteration
+  std::int64_t distance = 0; ///< dependence distance in iterations of `loop`
+  /// The array of the earlier access, if it is another one that shares memory with `buffer`; otherwise null.
+  Buffer tenant = {};
+  bool operator==(const Hazard &) const = default;
+};
+
+struct Barrier {
+  SyncScope scope = SyncScope::block;
+  std::vector<Hazard> hazards = {}; ///< certificate: exactly the hazards that this barrier prevents
+};
+
+/// Ends a group: the asynchronous copies that the thread has issued since its previous commit. A group may be
+/// empty.
+struct Commit {
+  std::vector<Buffer> tiles = {}; ///< of the program, to which the group copies
+};
+
+/// Waits until at most `pending` of the thread's latest groups are in flight. Groups complete in order, so all
+/// older groups of the thread are then in shared memory. Other threads see their data only after a barrier.
+struct Wait {
+  std::int64_t pending = 0;
+  std::vector<Hazard> hazards = {}; ///< certificate: exactly the reads for which the data must be there
+};
+
+/// `const bool last = …;`: the thread block arrives at `counters[index]`. `last` is true in all threads of the
+/// block that arrives as number `arrivals`, and false in all other blocks. It is visible like a declared
+/// variable. The counter returns to 0 with the last arrival.
+///
+/// All accesses of a block before its arrival happen before all accesses of the last block after its arrival.
+/// The statement is also a barrier of the block.
+struct Arrive {
+  Var last;
+  Buffer counters; ///< u32, a parameter; each element is 0 before and after a launch
+  Expr index;      ///< uniform over the thread block
+  Expr arrivals;
+  Axis axis; ///< the thread blocks along this axis share a counter
+};
+
+template <class T>
+concept SyncKind =
+    std::same_as<T, Barrier> || std::same_as<T, Commit> || std::same_as<T, Wait> || std::same_as<T, Arrive>;
+
+struct Sync {
+  std::variant<Barrier, Commit, Wait, Arrive> kind;
+
+  /// The threads for which the statement is a barrier: all accesses of one before it happen before all accesses
+  /// of the others after it. None: it orders the accesses of no other thread.
+  std::optional<SyncScope> orders() const;
+  /// The number of the thread's latest groups of asynchronous copies that may still be in flight after the
+  /// statement, or none if it does not wait for groups.
+  std::optional<std::int64_t> completes() const;
+  /// Whether the statement ends groups of asynchronous copies or waits for them, so that its place among the
+  /// copies counts.
+  bool counts_groups() const;
+  /// The certificate: exactly the hazards that the statement prevents.
+  std::span<const Hazard> hazards() const;
+
+  /// The operands: the expressions that the statement evaluates, in order. They are uniform over the thread
+  /// block.
+  std::vector<const Expr *> uses() const;
+  std::vector<Expr *> uses();
+  /// The array in global memory that the statement updates, as a store does, or null.
+  Buffer updates() const;
+  void set_updated(Buffer buffer); ///< only if it updates one
+  /// The variable that the statement declares, or null. It is visible like that of `Declare`.
+  Var declares() const;
+  void set_declared(Var var); ///< only if it declares one
+
+  std::string_view name() const; ///< "barrier"
+};
+template <class Cases> decltype(auto) visit(const Sync &sync, Cases &&cases) {
+  return visit_kind(cases, sync.kind);
+}
+
+} // namespace nestsmith::kernel
