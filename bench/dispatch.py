@@ -27,6 +27,7 @@ from any_shape import quantile, shapes_of
 HOST = r"""
 #include <cstddef>
 #include <cstring>
+#include <initializer_list>
 #include <math.h>
 typedef int cudaError_t;
 typedef void *cudaStream_t;

@@ -66,6 +66,10 @@ private:
     for (std::vector<std::string> &conditions : all)
       std::erase_if(conditions,
                     [&](const std::string &condition) { return count[condition] == file_.plans.size(); });
+    for (std::size_t n = 0; n < file_.plans.size(); ++n) // last: the sizes are in their ranges
+      if (const kernel::Plan &plan = file_.plans[n].plan; !plan.workspaces.empty())
+        all[n].push_back(fmt::format("{} < {}", file_.most_workspace,
+                                     Launcher(file_.plans[n].info, plan).spell(plan.workspace_bytes)));
     return all;
   }
 

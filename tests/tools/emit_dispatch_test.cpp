@@ -125,6 +125,8 @@ int main() {
   const int of_narrow = product_kernel(A, A, (float *)A, 4096, 4096, 4096, 4096, 4096, 4096);
   const int of_wide = product_kernel(A, A, (float *)A, 40000, 4096, 4096, 4096, 4096, 4096);
   bad += of_narrow >= kernel_count - 2 || of_wide < kernel_count - 2;
+  bad += product_workspace_bytes(32768, 32768, 32768, 32768, 32768, 32768) > 64 << 20;
+  bad += product_workspace_bytes(64, 64, 32768, 32768, 64, 64) == 0;
   return bad + each();
 }
 )cpp";
