@@ -4,6 +4,7 @@
 #include "dsl/expr/simplify.h"
 #include "dsl/hardware/vector_access.h"
 #include "dsl/ir/atomics.h"
+#include "dsl/ir/parts.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -240,7 +241,11 @@ private:
       return;
     const Block &second = **std::find_if(next, writers_.end(), writes);
     bool init_and_update = others == 1 && !reads(first, buffer) && reads(second, buffer) && !second.init;
-    if (!init_and_update)
+    bool parts = std::all_of(next, writers_.end(), [&](const Block *block) {
+      return !writes(block) || whole_of(block->id) == whole_of(first.id);
+    });
+    bool begins = first.init || !reads(first, buffer) || is_param(buffer); // an earlier nest may begin it
+    if (!init_and_update && !(parts && begins))
       fail("{} has {} producers", buffer->name, others + 1);
   }
 

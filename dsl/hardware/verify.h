@@ -19,7 +19,10 @@ namespace nestsmith {
 ///     element use no reduction axis, and the term does not read the buffer. An init stores to the same element
 ///     a value that uses no reduction axis. A block without a reduction axis has no init.
 ///   - Bodies use their block's variables and the program's scalars and sizes only.
-///   - Each buffer is written by one block, or by two: an init and an update.
+///   - Each buffer is written by one block, or by two: an init and an update. Or all its writers are parts of
+///   one
+///     block (`BlockSymbol::part_of`), of which the first in the program begins the elements, unless the buffer
+///     is a parameter.
 ///   - A temporary that is not a parameter is written before it is read, in program order.
 ///
 /// `verified`, if not null, is a program that satisfies the invariants, and from which a directive made

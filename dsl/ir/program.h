@@ -27,7 +27,8 @@
 /// not past the end of an axis of the buffer, the block has a separate axis for it, which no index uses.
 /// - Bindings are quasi-affine in the loop variables.
 /// - Indices in a block body use block variables only.
-/// - Each buffer is written by one block, or by two: an init and an update.
+/// - Each buffer is written by one block, or by two: an init and an update. After `cut`, the parts of these
+/// blocks write it.
 ///
 /// The elements that a block accesses (dsl/ir/region.h) are computed when they are needed, and never stored.
 
@@ -55,6 +56,9 @@ struct BlockSymbol {
   std::string name;
   std::shared_ptr<const BlockSymbol> init_of = nullptr; ///< the block whose init lowering moved to this block
   Where where = {};                                     ///< the line that defines the stage; line 0: unknown
+  /// The block that `cut` or `decompose_reduction` took apart, if this is a part of it or its init. It is no
+  /// part itself.
+  std::shared_ptr<const BlockSymbol> part_of = nullptr;
 };
 using BlockId = std::shared_ptr<const BlockSymbol>;
 

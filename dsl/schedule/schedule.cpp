@@ -141,6 +141,16 @@ std::vector<Loop> Schedule::loops_below(BlockRef block, Loop loop) const {
   return {std::next(at), around.end()};
 }
 
+std::vector<BlockRef> Schedule::blocks_below(Loop handle) const {
+  const For *loop = handle.var ? find_loop(program().body, handle.var) : nullptr;
+  if (!loop)
+    refuse(*this, why_missing(handle));
+  std::vector<BlockRef> below;
+  for (const Block *block : blocks_of(loop->body))
+    below.push_back({block->id});
+  return below;
+}
+
 std::int64_t Schedule::extent(Loop handle) const {
   const For *loop = handle.var ? find_loop(program().body, handle.var) : nullptr;
   if (!loop)

@@ -64,6 +64,8 @@ public:
   }
   /// The loops around the block that are inside of `loop`.
   std::vector<Loop> loops_below(BlockRef block, Loop loop) const;
+  /// The blocks below the loop, in the order of the program.
+  std::vector<BlockRef> blocks_below(Loop loop) const;
   static std::string name(Loop loop);      ///< "(no loop)" for an empty handle
   static std::string name(BlockRef block); ///< "(no block)" for an empty handle
   /// The trip count. Throws if it depends on sizes.
@@ -77,6 +79,11 @@ public:
     return to_array<N>(split(loop, std::vector<std::int64_t>(factors, factors + N), std::move(caller)));
   }
   std::vector<Loop> split(Loop loop, std::vector<std::int64_t> factors, Caller caller = Where::current());
+  template <std::size_t N>
+  std::array<Loop, N + 1> cut(Loop loop, const std::int64_t (&points)[N], Caller caller = Where::current()) {
+    return to_array<N + 1>(cut(loop, std::vector<std::int64_t>(points, points + N), std::move(caller)));
+  }
+  std::vector<Loop> cut(Loop loop, std::vector<std::int64_t> points, Caller caller = Where::current());
   Loop fuse(Loop outer, Loop inner, Caller caller = Where::current());
   void reorder(std::vector<Loop> order, Caller caller = Where::current());
   std::array<Loop, 4> tile(Loop i, Loop j, const std::int64_t (&factors)[2], Caller caller = Where::current()) {

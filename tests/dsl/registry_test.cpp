@@ -24,6 +24,7 @@ TEST(Registry, HasTheParametersOfTheMethods) {
     return list;
   };
   EXPECT_EQ(kinds("split"), (std::vector{loop, factors}));
+  EXPECT_EQ(kinds("cut"), (std::vector{loop, points}));
   EXPECT_EQ(kinds("bind"), (std::vector{loop, axis}));
   EXPECT_EQ(kinds("fuse"), (std::vector{outer_loop, inner_loop}));
   EXPECT_EQ(kinds("reorder"), (std::vector{loops}));
@@ -32,7 +33,9 @@ TEST(Registry, HasTheParametersOfTheMethods) {
   EXPECT_EQ(kinds("pipeline"), (std::vector{loop_of_nests, stages}));
   EXPECT_EQ(kinds("transform_layout"), (std::vector{block, index_map}));
   for (const Primitive &primitive : all_primitives())
-    EXPECT_EQ(primitive.gives_list, primitive.name == "split" || primitive.name == "tile") << primitive.name;
+    EXPECT_EQ(primitive.gives_list,
+              std::set<std::string_view>({"cut", "split", "tile"}).contains(primitive.name))
+        << primitive.name;
 }
 
 TEST(Registry, NamesTheParametersThatAParameterRefersTo) {

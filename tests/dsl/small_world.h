@@ -93,6 +93,8 @@ inline std::vector<Argument> choices_of(const Schedule &schedule, const primitiv
     if (parameter.count == 2)
       return {Factors{2, 3}};
     return {Factors{infer, 2}, Factors{2, infer}, Factors{infer, 3}, Factors{3, infer}};
+  case ParameterKind::points:
+    return {Factors{1}};
   case ParameterKind::axis:
     return {Word{"threadIdx.x"}, Word{"threadIdx.y"}, Word{"blockIdx.x"}};
   case ParameterKind::scope:

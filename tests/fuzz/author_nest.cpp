@@ -56,6 +56,7 @@ void Author::schedule_nest(std::string name, bool elaborate) {
       fetch_ahead(name, operand, roles);
     else if (chance(70))
       fetch(name, operand, roles);
+  cut_some(roles);
   overlap(roles);
   annotate(name, roles);
 }

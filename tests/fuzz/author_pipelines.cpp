@@ -24,6 +24,21 @@ void Author::fetch_ahead(const std::string &reader, const std::string &operand, 
     }
 }
 
+void Author::cut_some(Roles &roles) {
+  std::vector<const For *> serial = all_loops(body());
+  std::erase_if(serial, [](const For *loop) { return !loop->is<Serial>() || as_int(loop->extent) == 1; });
+  if (serial.empty() || !chance(15))
+    return;
+  bool steps = !roles.k_outer.empty() && has_loop(roles.k_outer.front()) && chance(75);
+  std::string at = steps ? roles.k_outer.front() : random_.pick(serial)->var->name;
+  std::int64_t extent = as_int(find_loop(body(), s_.loop(at).var)->extent).value_or(8);
+  using Points = std::vector<std::int64_t>;
+  if (go("cut",
+         {LoopName{at}, random_.pick(std::vector{Points{-1}, Points{1}, Points{1, -1}, Points{extent / 2}})}) &&
+      steps)
+    roles.k_outer.front() = random_.pick(results());
+}
+
 void Author::overlap(const Roles &roles) {
   for (const std::string &loop : roles.k_outer) {
     if (!has_loop(loop) || !chance(ahead_ ? 95 : 75) || !as<Seq>(find_loop(body(), s_.loop(loop).var)->body))

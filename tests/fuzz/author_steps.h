@@ -130,6 +130,8 @@ private:
   void fetch_ahead(const std::string &reader, const std::string &operand, const Roles &roles);
   void overlap(const Roles &roles);
   bool join(const std::string &loop);
+  /// Cuts a loop, mostly that of the steps of the sum. Later directives take one of its parts.
+  void cut_some(Roles &roles);
   void annotate(const std::string &name, const Roles &roles);
   /// Reverses the innermost loop of a block in odd iterations of the loop around it.
   void snake(const std::string &name);

@@ -41,6 +41,17 @@ public:
       list[random_.chance(85) ? 0 : random_.below(list.size())] = infer;
     return list;
   }
+  /// Points in ascending order, mostly inside of the loop.
+  std::vector<std::int64_t> points(const For &loop) {
+    std::vector<std::int64_t> list;
+    auto extent = static_cast<std::size_t>(as_int(loop.extent).value_or(8));
+    for (std::size_t n = 1 + random_.below(3); n > 0; --n)
+      list.push_back(random_.chance(4) ? number() - 4 : static_cast<std::int64_t>(random_.below(extent + 1)));
+    std::ranges::sort(list);
+    if (random_.chance(30))
+      list.back() = -1 - static_cast<std::int64_t>(random_.below(2));
+    return list;
+  }
   /// Loops of one nest in a random order, or any.
   std::vector<LoopName> loops() {
     std::vector<const For *> around = loops_of(path_to(schedule_.program().body, any_block().id));
@@ -134,6 +145,8 @@ public:
       return parameter.below > 0 ? number() % parameter.below : number();
     case ParameterKind::factors:
       return factors(parameter.count);
+    case ParameterKind::points:
+      return points(loop_named(*of));
     case ParameterKind::axis:
       return axis();
     case ParameterKind::scope:

@@ -117,6 +117,7 @@ private:
     case ParameterKind::loops:
       return list([&] { return LoopName{word("a loop")}; });
     case ParameterKind::factors:
+    case ParameterKind::points:
       return list([&] { return integer(); });
     case ParameterKind::stages:
       return list([&] {

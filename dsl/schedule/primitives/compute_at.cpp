@@ -111,7 +111,7 @@ Region in_axis_order(const Schedule::Edit &edit, const Block &producer, const Re
 
 /// The part of the span inside of the array. A masked read may begin before the first element: if the loops fix
 /// the begin, the span begins at 0, otherwise a guard excludes the elements.
-Span cut(const Span &span, const Expr &shape, const Bounds &bounds) {
+Span clipped(const Span &span, const Expr &shape, const Bounds &bounds) {
   auto begin = range_of(span.min, bounds);
   auto extent = as_int(span.extent), size = as_int(shape);
   if (!begin || !extent || (begin->low < 0 && size && *extent >= *size))
@@ -163,7 +163,7 @@ void Schedule::compute_at(BlockRef handle, Loop at, Caller caller) {
   auto region = region_read(
       loop.body, buffer, [&](const Var &var) { return !fixed.count(var); }, bounds, &tiles);
   for (std::size_t d = 0; d < region->size(); ++d)
-    (*region)[d] = cut((*region)[d], buffer->shape[d], bounds);
+    (*region)[d] = clipped((*region)[d], buffer->shape[d], bounds);
   Stmt nest = nest_over(edit, producer, in_axis_order(edit, producer, *region), bounds);
   check_pieces(edit, producer, loop, nest, tiles);
   Stmt body = remove_block(edit.body(), producer.id);

@@ -89,6 +89,11 @@ Stmt primitives::decompose(const Stmt &root, const BlockId &id, const Var &at, c
   return with_stage_of(replace(root, at_stmt, make_seq({nest, updated})), id, init_id);
 }
 
+BlockId primitives::init_symbol(const BlockId &block, const std::string &name) {
+  return std::make_shared<const BlockSymbol>(
+      BlockSymbol{.name = name, .part_of = block->part_of ? block->part_of : block});
+}
+
 std::optional<Var> find_repeating_loop(const Block &block, const std::vector<const For *> &loops,
                                        const Bounds &bounds) {
   std::vector<Expr> bindings;
@@ -133,10 +138,9 @@ BlockRef Schedule::decompose_reduction(BlockRef handle, Loop at, Caller caller) 
                             "to the same elements again; decompose at a loop inside of {}",
                             block.id->name, (*again)->name, (*again)->name),
                 {(*again)->name, block.id->name});
-  auto init = std::make_shared<const BlockSymbol>(
-      BlockSymbol{edit.result_name(0, fmt::format("{}_init", block.id->name))});
+  BlockId init = primitives::init_symbol(block.id, edit.result_name(0, fmt::format("{}_init", block.id->name)));
   Stmt body = primitives::decompose(edit.body(), block.id, loop.var, init,
-                                    [&](const Var &copied) { return loop_of_init(edit, copied); });
+                                    [&](const Var &copied) { return copied_loop(edit, copied, "_init"); });
   require_kept_order(edit, "decompose_reduction.order", block.id, body, init, loop.var->name);
   edit.commit(body, {init->name});
   return {init};

@@ -24,6 +24,8 @@ extern const Primitive decompose_reduction;
 /// returns the variable for a copy of a loop.
 Stmt decompose(const Stmt &root, const BlockId &block, const Var &loop, const BlockId &init,
                FunctionRef<Var(const Var &)> copy_of);
+/// The identity of a block for the init of `block`.
+BlockId init_symbol(const BlockId &block, const std::string &name);
 
 } // namespace nestsmith::primitives
 

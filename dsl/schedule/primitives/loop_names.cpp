@@ -52,8 +52,8 @@ Var loop_of_axis(Schedule::Edit &edit, const std::string &axis, const std::strin
   return make_derived_var(edit.name("ax_" + axis + suffix), last_word(axis) + suffix);
 }
 
-Var loop_of_init(Schedule::Edit &edit, const Var &copied) {
-  return make_derived_var(edit.name(copied->name + "_init"), with_suffix(copied, "_init"));
+Var copied_loop(Schedule::Edit &edit, const Var &copied, const std::string &suffix) {
+  return make_derived_var(edit.name(copied->name + suffix), with_suffix(copied, suffix));
 }
 
 } // namespace nestsmith

@@ -18,7 +18,7 @@ Var fused_loop(Schedule::Edit &edit, const Var &outer, const Var &inner);
 /// A loop over an axis of a block. Its brief name is that of the axis without the names of buffers: i_0 for
 /// ax_A_shared_i_0.
 Var loop_of_axis(Schedule::Edit &edit, const std::string &axis, const std::string &suffix);
-/// A copy of a loop for an init.
-Var loop_of_init(Schedule::Edit &edit, const Var &copied);
+/// A copy of a loop: its name with `suffix`, such as "_init" for an init.
+Var copied_loop(Schedule::Edit &edit, const Var &copied, const std::string &suffix);
 
 } // namespace nestsmith

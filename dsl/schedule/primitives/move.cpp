@@ -1,6 +1,7 @@
 #include "dsl/schedule/primitives/move.h"
 
 #include "dsl/ir/dependence.h"
+#include "dsl/ir/parts.h"
 
 #include <fmt/format.h>
 
@@ -22,6 +23,17 @@ void require_plain_nest(Schedule::Edit &edit, const char *requirement, const Blo
     edit.require_serial(requirement, *loop);
     edit.release(stmt);
   }
+}
+
+void require_no_part(const Schedule::Edit &edit, const char *requirement, const Block &block) {
+  std::string_view tag = requirement;
+  if (const Block *part = other_part(edit.body(), block))
+    edit.refuse(
+        requirement,
+        fmt::format("block {0} is one of the parts that cut made, beside {1}, but {2} would compute the "
+                    "elements of all parts; use {2} before cut",
+                    block.id->name, part->id->name, tag.substr(0, tag.find('.'))),
+        {block.id->name});
 }
 
 Stmt remove_block(const Stmt &root, const BlockId &id) {

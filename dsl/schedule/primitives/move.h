@@ -9,6 +9,9 @@ namespace nestsmith {
 /// Frees the names of these loops.
 void require_plain_nest(Schedule::Edit &edit, const char *requirement, const Block &block);
 
+/// Refuses a part of a block that `cut` took apart: the directive would compute the elements of all parts.
+void require_no_part(const Schedule::Edit &edit, const char *requirement, const Block &block);
+
 /// Returns the tree without the block, and without loops that become empty.
 Stmt remove_block(const Stmt &root, const BlockId &block);
 

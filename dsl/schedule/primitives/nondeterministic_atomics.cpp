@@ -57,12 +57,11 @@ BlockRef Schedule::nondeterministic_atomics(BlockRef handle, Caller caller) {
                             block.id->name, (*again)->name),
                 {(*again)->name, block.id->name});
 
-  auto init = std::make_shared<const BlockSymbol>(
-      BlockSymbol{edit.result_name(0, fmt::format("{}_init", block.id->name))});
+  BlockId init = primitives::init_symbol(block.id, edit.result_name(0, fmt::format("{}_init", block.id->name)));
   const Stmt nest = edit.nest_of(block.id);
   Var outermost = around.empty() ? Var() : around.front()->var;
   Stmt both = primitives::decompose(nest, block.id, outermost, init,
-                                    [&](const Var &copied) { return loop_of_init(edit, copied); });
+                                    [&](const Var &copied) { return copied_loop(edit, copied, "_init"); });
   std::vector<Stmt> stmts = as<Seq>(both)->stmts;
   Stmt first = stmts.front();
   stmts.erase(stmts.begin());

@@ -15,6 +15,10 @@ namespace nestsmith::primitives {
 /// input that is a part of the reduction: after `rfactor(k)`, each iteration of k adds its partial sum.
 /// `reduce_across` on a block axis gives the same result in every run, and needs memory for the partial sums.
 ///
+/// A reader of the result is in a later nest, and so in another kernel: the result is complete after all thread
+/// blocks. Also the last block (`last_block`) reads no result of atomics. It counts arrivals anyway, and with a
+/// memory for the partial sums it adds them in a fixed order, so atomics would only lose this order.
+///
 /// Requires [nondeterministic_atomics.init]: B has an init, so its reduction is not decomposed.
 /// Requires [nondeterministic_atomics.reducer]: CUDA has one atomic operation for the reducer and the dtype: a
 ///   sum of f32, f64, i32 or u32, or a maximum or minimum of i32 or u32.

@@ -21,7 +21,8 @@ std::string word_to_cpp(const std::string &word, const primitives::Parameter *pa
   return parameter && parameter->kind == ParameterKind::scope ? "Scope::" + word : "\"" + word + "\"";
 }
 
-std::string factor_to_cpp(std::int64_t factor) { return factor == infer ? "infer" : fmt::format("{}", factor); }
+std::string number_to_cpp(std::int64_t number) { return fmt::format("{}", number); }
+std::string factor_to_cpp(std::int64_t factor) { return factor == infer ? "infer" : number_to_cpp(factor); }
 
 /// The elements in braces.
 template <class T, class Spell> std::string list_to_cpp(const std::vector<T> &list, Spell spell) {
@@ -40,7 +41,10 @@ std::string argument_to_cpp(const Argument &argument, const primitives::Paramete
                         [](const std::vector<LoopName> &x) {
                           return list_to_cpp(x, [](const LoopName &loop) { return handle_name(loop.name); });
                         },
-                        [](const std::vector<std::int64_t> &x) { return list_to_cpp(x, factor_to_cpp); },
+                        [&](const std::vector<std::int64_t> &x) {
+                          bool points = parameter && parameter->kind == ParameterKind::points;
+                          return list_to_cpp(x, points ? number_to_cpp : factor_to_cpp);
+                        },
                         [](const std::vector<StageName> &x) {
                           return list_to_cpp(x, [](const StageName &s) {
                             return fmt::format("{{{}, {}, {}}}", handle_name(s.block), s.stage, s.order);

@@ -35,6 +35,7 @@ enum class ParameterKind {
   stages,  ///< of the nests of the loop `of`
   integer, ///< the usual value is `usual`
   factors, ///< `count` of them, or any number if it is 0
+  points,  ///< numbers of iterations from the start of the loop `of`, or negative ones from its end
   axis,
   scope,
   buffer,    ///< its name; the block `of` reads it
@@ -144,6 +145,9 @@ constexpr Parameter integer(std::string_view name, std::int64_t usual, std::int6
 constexpr Parameter factors(std::string_view name, std::size_t count = 0) {
   return {name, ParameterKind::factors, {}, 0, 0, count};
 }
+constexpr Parameter points(std::string_view name, std::string_view of) {
+  return {name, ParameterKind::points, of};
+}
 constexpr Parameter axis(std::string_view name) { return {name, ParameterKind::axis}; }
 constexpr Parameter scope(std::string_view name) { return {name, ParameterKind::scope}; }
 constexpr Parameter buffer(std::string_view name, std::string_view of) {
@@ -170,6 +174,7 @@ template <class T> consteval bool is_type_of(ParameterKind kind) {
   case ParameterKind::integer:
     return std::is_same_v<T, std::int64_t>;
   case ParameterKind::factors:
+  case ParameterKind::points:
     return std::is_same_v<T, std::vector<std::int64_t>>;
   case ParameterKind::axis:
     return std::is_same_v<T, Axis>;
@@ -191,6 +196,8 @@ constexpr bool may_refer(ParameterKind kind, ParameterKind of) {
     return of == ParameterKind::outer_loop;
   case ParameterKind::stages:
     return of == ParameterKind::loop_of_nests;
+  case ParameterKind::points:
+    return of == ParameterKind::loop;
   case ParameterKind::near_loop:
   case ParameterKind::buffer:
     return of == ParameterKind::block;

@@ -90,7 +90,7 @@ public:
       For loop = *level->loop;
       For copy = *level->loop;
       loop.body = make_seq(level->before);
-      copy.var = level->copy = loop_of_init(edit, loop.var);
+      copy.var = level->copy = copied_loop(edit, loop.var, "_init");
       copy.form = Serial{};
       std::vector<Stmt> stmts = level->after;
       if (rest)

@@ -255,6 +255,7 @@ void Schedule::reverse_compute_at(BlockRef handle, Loop at, Caller caller) {
   const Block &consumer = edit.block(handle);
   const For &loop = edit.loop(at);
   std::vector<Buffer> links = links_of(edit, consumer, loop);
+  require_no_part(edit, "reverse_compute_at.part", consumer);
   require_plain_nest(edit, "reverse_compute_at.serial", consumer);
   for (const Buffer &link : links)
     check_complete(edit, loop, link);

@@ -148,6 +148,7 @@ constinit const Primitive primitives::reverse_compute_inline =
 void Schedule::reverse_compute_inline(BlockRef handle, Caller caller) {
   Edit edit(*this, caller, primitives::reverse_compute_inline, handle);
   const Block &consumer = edit.block(handle);
+  require_no_part(edit, "reverse_compute_inline.part", consumer);
   const Load &link = find_link(edit, consumer);
   const Block &producer = find_producer(edit, consumer, link.buffer);
   check_between(edit, producer, consumer, link.buffer);
