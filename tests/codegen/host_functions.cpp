@@ -83,14 +83,19 @@ std::string host_function(const Intrinsic &x) {
                      spell(load(body.buffer, body.indices)), spell(body.value), replicas);
 }
 
+/// Whether the host has all that the prelude calls.
+bool is_of_shuffles(const Intrinsic &x) {
+  return x.prelude.find("__shfl") != std::string::npos && x.prelude.find("asm") == std::string::npos;
+}
+
 } // namespace
 
-std::string with_host_functions(std::string cuda) {
+std::string with_host_functions(std::string cuda, bool shuffles) {
   std::vector<const Intrinsic *> all = all_intrinsics();
   std::ranges::copy(lane_shuffles(), std::back_inserter(all));
   for (const Intrinsic *x : all)
     if (std::size_t at = x->prelude.empty() ? std::string::npos : cuda.find(x->prelude);
-        x->group == Group::warp && at != std::string::npos)
+        x->group == Group::warp && at != std::string::npos && !(shuffles && is_of_shuffles(*x)))
       cuda.replace(at, x->prelude.size(), host_function(*x));
   return cuda;
 }

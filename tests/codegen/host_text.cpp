@@ -48,7 +48,7 @@ std::string without_launches(const std::string &cuda) {
   return result + cuda.substr(from);
 }
 
-/// A text, its number in the program, and its plan.
+/// A text as C++, its number in the program, and its plan.
 struct Case {
   std::size_t number;
   std::string text;
@@ -123,7 +123,7 @@ void build(const std::vector<Case> &cases, const Scratch &folder) {
   constexpr std::size_t most_units = 4;
   std::vector<const Case *> by_length;
   for (const Case &test_case : cases) {
-    folder.write(fmt::format("case_{}.cu", test_case.number), as_host_cpp(test_case.text));
+    folder.write(fmt::format("case_{}.cu", test_case.number), test_case.text);
     by_length.push_back(&test_case);
   }
   std::ranges::stable_sort(by_length, std::greater<>(),
@@ -229,7 +229,7 @@ Outcome outcome(const Run &run, const std::string &results, std::size_t at) {
 
 } // namespace
 
-std::string as_host_cpp(const std::string &cuda) {
+std::string as_host_cpp(const std::string &cuda, bool shuffles) {
   static const std::regex arena(R"(extern __shared__ __align__\(\d+\) unsigned char (\w+)\[\];)");
   // These instructions of asynchronous copies are assembly in the prelude.
   static const std::regex copy(
@@ -237,8 +237,8 @@ std::string as_host_cpp(const std::string &cuda) {
       masked(R"re(asm volatile\("cp\.async\.c[ag]\.shared\.global \[%0\], \[%1\], (\d+), %2;"[^;]*;)re"),
       commit(R"re(asm volatile\("cp\.async\.commit_group;"[^;]*;)re"),
       wait(R"re(asm volatile\("cp\.async\.wait_group %0;"[^;]*;)re");
-  std::string text =
-      std::regex_replace(without_launches(with_host_functions(cuda)), arena, "const ::host::Arena $1;");
+  std::string text = std::regex_replace(without_launches(with_host_functions(cuda, shuffles)), arena,
+                                        "const ::host::Arena $1;");
   text = std::regex_replace(text, copy, "::host::copy_async(to, from, $1, true);");
   text = std::regex_replace(text, masked, "::host::copy_async(to, from, $1, exists);");
   text = std::regex_replace(text, commit, "::host::commit_copies();");
@@ -261,7 +261,7 @@ std::vector<Outcome> run(const std::vector<Run> &runs) {
   Bytes jobs;
   jobs.word(runs.size());
   for (const Run &run : runs) {
-    std::string text = run.text.empty() ? emit({}, run.plan) : run.text;
+    std::string text = as_host_cpp(run.text.empty() ? emit({}, run.plan) : run.text, run.shuffles);
     auto [it, is_new] = known.try_emplace(text, cases.size());
     if (is_new)
       cases.push_back({cases.size(), std::move(text), run.plan});

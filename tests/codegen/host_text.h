@@ -23,6 +23,9 @@ struct Run {
   std::vector<Scalar> scalars;
   bool backwards = false; ///< run threads and blocks from the last to the first
   std::string text = {};  ///< the file; empty: the output of `emit` for the plan
+  /// Execute the shuffles of the text. Otherwise the meaning of their intrinsics, whose sums have the order of
+  /// the simulator, so that results in floating point are equal.
+  bool shuffles = false;
   /// For each array, the offset in bytes from an address with the alignment that the plan requires; empty: 0.
   std::vector<std::int64_t> off = {};
 };
@@ -46,7 +49,7 @@ const std::string &why_not();
   GTEST_SKIP() << ::nestsmith::host::why_not()
 
 /// Returns the text as C++ for tests/codegen/host.
-std::string as_host_cpp(const std::string &cuda);
+std::string as_host_cpp(const std::string &cuda, bool shuffles = false);
 
 } // namespace nestsmith::host
 

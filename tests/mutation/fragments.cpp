@@ -100,6 +100,19 @@ void wrong_lane(Kernel &kernel, Chooser &chooser) {
   });
 }
 
+/// Leaves one lane out of a call: its shuffles or its matrix instruction then wait for this lane for ever.
+void lane_left_out(Kernel &kernel, Chooser &chooser) {
+  Expr lane;
+  for (const kernel::ThreadIndex &index : kernel.indices)
+    if (index.axis == Axis::thread_x)
+      lane = floormod(Expr(index.var), int_imm(lanes_per_warp, index.var->dtype));
+  on_stmts(kernel, chooser, [&](const Stmt &stmt) {
+    if (!lane.exists() || !kernel::as<Call>(stmt))
+      return std::vector<Stmt>{};
+    return std::vector{kernel::make(kernel::If{not_equal(lane, int_imm(5, lane.dtype())), stmt})};
+  });
+}
+
 /// Removes a store that initialises a buffer that a call updates.
 void not_initialised(Kernel &kernel, Chooser &chooser) {
   std::set<Buffer> updated;
@@ -126,6 +139,7 @@ std::vector<Kind> fragment_kinds() {
        other, in_operands(Exchange::registers)},
       {"fragments", "element_of_another_lane", "a lane loads or stores the elements of its neighbour", access,
        wrong_lane},
+      {"fragments", "lane_left_out", "a lane is left out of a call", {breach}, lane_left_out},
       {"fragments",
        "accumulator_not_initialised",
        "the accumulator of a call is not initialised",

@@ -126,6 +126,31 @@ TEST(SeededFault, InATextOfVectorsIsReported) {
        {"a vector across the end of an array", "A_k < 28 ? *", "A_k < 32 ? *", 1, "heap-buffer-overflow"}});
 }
 
+/// Y[i] is the sum of row i of X. 3 warps add the elements: by shuffles, and then through shared memory.
+Schedule rows_by_warps() {
+  Workload w("rows");
+  Tensor x = w.placeholder("X", {5, 300}, DType::u32);
+  Reduce k = reduce_axis("k", 300);
+  Schedule s(w.output({w.compute("Y", {5}, {"i"}, [&](Expr i) { return sum(x(i, k), k); })}));
+  BlockRef Y = s.block("Y");
+  s.bind(s.loops(Y)[0], Axis::block_x);
+  s.reduce_across(s.split<2>(s.loops(Y).back(), {infer, 96})[1], Axis::thread_x);
+  return s;
+}
+
+TEST(SeededFault, InTheShufflesOfAReductionIsReported) {
+  NEEDS_SANITIZERS();
+  host::Run run = launch(rows_by_warps());
+  run.shuffles = true;
+  expect_reported(run, {{"a lane left out of the mask", "0xffffffffu, total", "0xfffffffeu, total", 1,
+                         "is missing from its mask 0xfffffffe"},
+                        {"a lane that makes no shuffle", "  warp_sum(", "  if (threadIdx.x != 37) warp_sum(", 1,
+                         "barrier in divergent flow"},
+                        {"the largest distance left out", "distance = 16;", "distance = 8;"},
+                        {"a distance past the warp", "distance = 16;", "distance = 32;", 1,
+                         "takes the value of lane 32, which the warp does not have"}});
+}
+
 TEST(SeededFault, InSharedMemoryThatTheLaunchNamesIsReported) {
   NEEDS_SANITIZERS();
   Schedule schedule(gemm({65, 66, 130}, DType::u32), make_target("sm_80"));

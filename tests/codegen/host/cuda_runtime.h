@@ -22,6 +22,9 @@
 #define __syncthreads_or(condition) ::host::any_in_block((condition) != 0, __LINE__)
 #define __threadfence() ((void)0) // blocks run one after another
 #define __syncwarp() ::host::wait_for_warp(__LINE__)
+#define __shfl_sync(mask, value, from) ::host::shuffled(mask, value, static_cast<unsigned>(from), __LINE__)
+#define __shfl_xor_sync(mask, value, distance)                                                                 \
+  ::host::shuffled(mask, value, ::host::lane() ^ static_cast<unsigned>(distance), __LINE__)
 
 // Functions of mathematics in f32, rounded from double as in the simulator. Those in f64 are the host's.
 // Macros, because the host has most of these names with other roundings.

@@ -58,7 +58,9 @@ struct Thread : Fiber {
   std::size_t commits = 0;
   uint3 index = {};
   State state = State::ended;
-  int line = 0; ///< the line of the barrier at which the thread waits
+  int line = 0;                     ///< the line of the barrier at which the thread waits
+  std::size_t number = 0;           ///< in its block
+  unsigned char exchanged[16] = {}; ///< the value of its last shuffle
 };
 
 class Device {
@@ -86,6 +88,11 @@ public:
   }
   unsigned char *arena_array(std::size_t offset) const;
   Thread &running() { return *running_; }
+  /// The thread of the same warp with this lane, or null.
+  const Thread *in_warp(unsigned lane) const {
+    std::size_t number = running_->number / 32 * 32 + lane;
+    return lane < 32 && number < block_threads_ ? threads_[number].get() : nullptr;
+  }
 
 private:
   static constexpr std::size_t stack_bytes = std::size_t{1} << 18;
@@ -105,6 +112,7 @@ private:
   Fiber scheduler_;
   std::vector<std::unique_ptr<Thread>> threads_;
   Thread *running_ = nullptr;
+  std::size_t block_threads_ = 0; ///< of the running block
   void (*call_)(const void *) = nullptr;
   const void *closure_ = nullptr;
   std::map<std::size_t, std::unique_ptr<unsigned char, void (*)(void *)>> arena_; ///< arrays by their offsets
@@ -158,6 +166,7 @@ void Device::start(Thread &thread, dim3 block, std::size_t number) {
   thread.context.uc_stack.ss_size = 0;
   auto n = static_cast<unsigned>(number);
   thread.index = {n % block.x, n / block.x % block.y, n / block.x / block.y};
+  thread.number = number;
   thread.state = State::ready;
 }
 
@@ -217,6 +226,7 @@ void Device::run_ready(std::size_t threads) {
 
 void Device::run_block(dim3 block, std::size_t threads) {
   fill_unwritten(shared_begin, shared_end);
+  block_threads_ = threads;
   while (threads_.size() < threads)
     threads_.push_back(std::make_unique<Thread>());
   for (std::size_t n = 0; n < threads; ++n)
@@ -285,6 +295,23 @@ bool any_in_block(bool value, int line) {
   return device.any_before;
 }
 void wait_for_warp(int line) { Device::get().wait(State::at_warp_barrier, line); }
+unsigned lane() { return static_cast<unsigned>(Device::get().running().number % 32); }
+void shuffle(unsigned mask, void *value, std::size_t bytes, unsigned from, int line) {
+  Device &device = Device::get();
+  Thread &self = device.running();
+  const Thread *other = device.in_warp(from);
+  if (!(mask >> lane() & 1))
+    fail("lane %u makes the shuffle of line %d, but is missing from its mask 0x%08x", lane(), line, mask);
+  if (!other)
+    fail("the shuffle of line %d takes the value of lane %u, which the warp does not have", line, from);
+  if (!(mask >> from & 1))
+    fail("the shuffle of line %d takes the value of lane %u, which is missing from its mask 0x%08x", line, from,
+         mask);
+  std::copy_n(static_cast<const unsigned char *>(value), bytes, self.exchanged);
+  device.wait(State::at_warp_barrier, line);
+  std::copy_n(other->exchanged, bytes, static_cast<unsigned char *>(value));
+  device.wait(State::at_warp_barrier, line);
+}
 unsigned char *Arena::operator+(std::size_t offset) const { return Device::get().arena_array(offset); }
 void add_arena_array(const void *kernel, ArenaArray array) { Device::get().arenas[kernel].push_back(array); }
 void start_copy(void *to, const void *data, std::size_t bytes) {

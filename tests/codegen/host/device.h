@@ -34,6 +34,17 @@ void wait_for_warp(int line);
 /// Waits as `wait_for_block` does. Returns whether `value` is true in any thread of the block.
 bool any_in_block(bool value, int line);
 
+/// Exchanges a value of at most 16 bytes among the lanes of a warp: `value` becomes that of the lane `from`.
+/// All lanes of `mask` wait for each other at the line. Fails if the mask leaves out the running lane or
+/// `from`, or if the warp has no such lane.
+void shuffle(unsigned mask, void *value, size_t bytes, unsigned from, int line);
+template <class T> T shuffled(unsigned mask, T value, unsigned from, int line) {
+  shuffle(mask, &value, sizeof(T), from, line);
+  return value;
+}
+/// The number of the running thread in its warp.
+unsigned lane();
+
 /// Functions for the groups of asynchronous copies of the running thread. The data of a copy arrives when the
 /// thread waits for its group. A thread must not end with a copy in flight.
 void start_copy(void *to, const void *data, size_t bytes);
