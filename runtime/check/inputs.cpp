@@ -157,6 +157,16 @@ void put_lowest(Array &array) {
   }
 }
 
+/// Whether the largest element of a row is at this position. Over the rows, it is at each place in turn; if
+/// there are fewer rows than places, at places of equal distance, and in one row in the middle.
+bool is_largest_of_row(std::int64_t position, const std::vector<std::int64_t> &shape) {
+  std::int64_t columns = shape.empty() ? 1 : shape.back(), rows = 1;
+  for (std::size_t d = 0; d + 1 < shape.size(); ++d)
+    rows *= shape[d];
+  std::int64_t row = position / columns, step = std::max<std::int64_t>(columns / rows, 1);
+  return position % columns == (columns / 2 + row * step) % columns;
+}
+
 /// Numbers of great magnitude: of one sign, so that a maximum or a minimum that starts at 0 is wrong, or
 /// scattered.
 void randomize_steeply(Array &array, CheckRun run, Random &random) {
@@ -171,7 +181,9 @@ void randomize_steeply(Array &array, CheckRun run, Random &random) {
     }
     if (run == CheckRun::scattered)
       place = scattered - std::floor(scattered);
-    double number = run == CheckRun::scattered ? 1e4 * (2 * place - 1) : 1e3 + 2e4 * place;
+    double number = run == CheckRun::scattered ? 1.9e4 * place - 1e4 : 1e3 + 2e4 * place;
+    if (run == CheckRun::scattered && is_largest_of_row(n, array.shape()))
+      number = 1e4;
     if (run == CheckRun::steep_down)
       number = -number;
     array.set(n, Scalar::from_double(array.dtype(), number + random.symmetric(array.dtype())));

@@ -39,7 +39,8 @@ namespace nestsmith {
 /// computation that calls exp and takes a maximum has runs with large elements:
 ///   steep_up     from 1e3 to 2.1e4, which rise along each axis; a minimum that starts at 0 is wrong
 ///   steep_down   from -1e3 to -2.1e4, which fall; a maximum that starts at 0 is wrong
-///   scattered    from -1e4 to 1e4; the largest element of each row is at another place
+///   scattered    from -1e4 to 1e4; the largest element is at each place of a row in turn, and no other one is
+///     so near to it that exp of the difference is finite
 /// In the runs `integers`, `ring` and `switched`, an eighth of the elements that are not at an edge of their
 /// array are 0 or -0.
 ///

@@ -1,5 +1,6 @@
-/// Seeds bugs in the kernels of reductions: a wrong identity, a minimum for a maximum, and a comparison that
-/// also holds for equal elements. Each mutant must be reported by the check, or be equivalent.
+/// Seeds bugs in the kernels of reductions: a wrong identity, a minimum for a maximum, a comparison that also
+/// holds for equal elements, and a forgotten rescaling. Each mutant must be reported by the check, or be
+/// equivalent.
 
 #include "lowering/lower.h"
 #include "runtime/check/check.h"
@@ -141,6 +142,82 @@ struct SeededReducer {
   ReducerBug bug;
   int tiles, lanes; ///< mutants that the check must report in each schedule
 };
+
+/// The largest element of each row of X, and the sum of exp of the differences from it, in one pass.
+Schedule sums_of_exp(ReductionForm form, std::int64_t rows, std::int64_t columns) {
+  Workload w("rows");
+  Tensor x = w.placeholder("X", {rows, columns}, DType::f32);
+  Reduce k = reduce_axis("k", columns);
+  Tensor r = w.compute("R", {rows}, {"i"}, [&](Expr i) { return sum_of_exp_over(x(i, k), k); });
+  Tensor y = w.compute("Y", {rows}, {"i"}, [&](Expr i) -> Definition { return part(r(i), "sum"); });
+  Schedule s(w.output({y}));
+  BlockRef block = s.block("R");
+  s.bind(s.loops(block)[0], Axis::block_x);
+  if (form == ReductionForm::lanes)
+    s.reduce_across(s.split<2>(s.loops(block).back(), {infer, 64})[1], Axis::thread_x);
+  else
+    s.rfactor(s.split<2>(s.loops(block).back(), {infer, 4})[0]);
+  s.bind(s.loops(s.block("Y"))[0], Axis::block_x);
+  return s;
+}
+
+/// Forgets the factor by which a sum of exp is rescaled to a larger maximum.
+ReducerBug no_rescaling() {
+  return {"no rescaling", [](const Expr &e, const mutation::Spot &) {
+            const auto *node = e.as<Binary>();
+            bool fits = node && node->op == BinaryOp::mul && is_float(node->a.dtype());
+            return fits ? std::vector{node->a} : std::vector<Expr>{};
+          }};
+}
+
+/// Numbers from 0 to 3, whose largest is at each place of a row in turn.
+Array small_rows(std::int64_t rows, std::int64_t columns) {
+  Array x(DType::f32, {rows, columns});
+  for (std::int64_t at = 0; at < x.size(); ++at) {
+    std::int64_t row = at / columns, column = at % columns;
+    x.set(at, Scalar::of(DType::f32, column == row * 7 % columns ? 3.0F : static_cast<float>(at * 5 % 8) / 4));
+  }
+  return x;
+}
+
+/// Whether each sum is the same up to the roundings.
+bool same_sums(const std::vector<Array> &a, const std::vector<Array> &b) {
+  for (std::int64_t at = 0; at < a.back().size(); ++at) {
+    double x = a.back().at(at).to_double(), y = b.back().at(at).to_double();
+    if (!(std::abs(x - y) < 1e-5 * std::abs(x)))
+      return false;
+  }
+  return true;
+}
+
+/// Residues, in which exp(x) * exp(y) is exp(x + y), tell the sums apart. A forgotten factor changes nothing
+/// only if the sum is that of no terms, or of the larger maximum.
+TEST(SeededReducers, AForgottenRescalingIsFoundByResidues) {
+  SimExecutor simulator;
+  for (ReductionForm form : {ReductionForm::tiles, ReductionForm::lanes}) {
+    std::int64_t rows = 40, columns = form == ReductionForm::lanes ? 150 : 13;
+    Schedule s = sums_of_exp(form, rows, columns);
+    const Array x = small_rows(rows, columns);
+    const std::vector<Array> expected = results_of(lower(s), x);
+    std::string where, list;
+    int reported = 0, places = 0;
+    Checker checker;
+    for (;; ++places) {
+      auto [wrong, exists] = mutant(s, no_rescaling(), places, where);
+      if (!exists)
+        break;
+      bool same = same_sums(results_of(wrong, x), expected);
+      CheckResult result = checker.check(s.source(), wrong, simulator);
+      ASSERT_NE(result.find(CheckRun::residue_ring), nullptr);
+      EXPECT_EQ(result.find(CheckRun::residue_ring)->passed, same) << where;
+      EXPECT_EQ(result.passed, same) << where;
+      reported += !same;
+      list += fmt::format("{} {}\n", same ? "equivalent" : "reported", where);
+    }
+    EXPECT_GE(reported, form == ReductionForm::lanes ? 10 : 3) << list;
+    EXPECT_LT(places - reported, reported) << list;
+  }
+}
 
 /// The check reports each mutant that is not equivalent, and no mutant that is.
 TEST(SeededReducers, AreReportedUnlessTheyAreEquivalent) {

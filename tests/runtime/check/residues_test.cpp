@@ -21,17 +21,22 @@ using testing::HasSubstr;
 constexpr std::int64_t row_count = 6, row_length = 37;
 
 /// A mistake in a softmax.
-enum class SoftmaxMistake : std::uint8_t { none, minimum, first_tile, from_zero, no_rescale };
+enum class SoftmaxMistake : std::uint8_t { none, minimum, first_tile, last_tile, stale, from_zero, no_rescale };
 
 Program rounded_softmax(DType type = DType::f32, SoftmaxMistake mistake = SoftmaxMistake::none) {
   Workload w("softmax");
   Tensor x = w.placeholder("X", {row_count, row_length}, type);
-  Reduce j = reduce_axis("j", row_length), l = reduce_axis("l", row_length), first = reduce_axis("f", 8);
+  Reduce j = reduce_axis("j", row_length), l = reduce_axis("l", row_length), first = reduce_axis("f", 8),
+         most = reduce_axis("m", row_length - 5);
   Tensor largest = w.compute("largest", {row_count}, {"i"}, [&](Expr i) {
     if (mistake == SoftmaxMistake::minimum)
       return min_over(cast(DType::f32, x(i, j)), j);
     if (mistake == SoftmaxMistake::first_tile)
       return max_over(cast(DType::f32, x(i, first)), first);
+    if (mistake == SoftmaxMistake::last_tile)
+      return max_over(cast(DType::f32, x(i, first + (row_length - 8))), first);
+    if (mistake == SoftmaxMistake::stale) // without the last tile
+      return max_over(cast(DType::f32, x(i, most)), most);
     if (mistake == SoftmaxMistake::from_zero)
       return max_over(max(cast(DType::f32, x(i, j)), 0.0F), j);
     return max_over(cast(DType::f32, x(i, j)), j);
@@ -168,13 +173,41 @@ CheckResult check_rounded(const Program &wanted, const Program &kernel) {
 
 /// The quotient does not depend on what is subtracted, so only large numbers tell.
 TEST(AWrongMaximum, IsFoundByLargeNumbers) {
-  for (SoftmaxMistake mistake : {SoftmaxMistake::minimum, SoftmaxMistake::first_tile}) {
+  using enum SoftmaxMistake;
+  for (SoftmaxMistake mistake : {minimum, first_tile, last_tile, stale}) {
     CheckResult result = check_rounded(rounded_softmax(), rounded_softmax(DType::f32, mistake));
     EXPECT_EQ(result.outcome(), CheckOutcome::wrong);
     EXPECT_TRUE(result.find(CheckRun::residue_ring)->passed);
-    EXPECT_FALSE(result.find(CheckRun::steep_up)->passed);
+    EXPECT_EQ(result.find(CheckRun::steep_up)->passed, mistake == last_tile);
     EXPECT_FALSE(result.find(CheckRun::scattered)->passed);
-    EXPECT_EQ(result.find(CheckRun::steep_down)->passed, mistake == SoftmaxMistake::first_tile);
+    EXPECT_EQ(result.find(CheckRun::steep_down)->passed, mistake == first_tile || mistake == stale);
+  }
+}
+
+/// The largest element is at each place of a row in turn, so a maximum that leaves one place out is found.
+TEST(AWrongMaximum, ThatLeavesOutAnyPlaceIsFound) {
+  constexpr std::int64_t size = 13;
+  auto softmax = [](std::optional<std::int64_t> left_out) {
+    Workload w("softmax");
+    Tensor x = w.placeholder("X", {size, size});
+    Reduce j = reduce_axis("j", size), l = reduce_axis("l", size);
+    Tensor largest = w.compute("largest", {size}, {"i"}, [&](Expr i) {
+      return max_over(left_out ? select(equal(Expr(j), *left_out), -1e30F, x(i, j)) : x(i, j), j);
+    });
+    Tensor total = w.compute("total", {size}, {"i"}, [&](Expr i) { return sum(exp(x(i, l) - largest(i)), l); });
+    return w.output({w.compute("Y", {size, size}, {"i", "k"}, [&](Expr i, Expr k) -> Definition {
+      return exp(x(i, k) - largest(i)) / total(i);
+    })});
+  };
+  Program right = softmax(std::nullopt);
+  Checker checker; // makes the references once
+  SimExecutor simulator;
+  EXPECT_TRUE(checker.check(right, lower(Schedule(right)), simulator).passed);
+  for (std::int64_t place = 0; place < size; ++place) {
+    CheckResult result = checker.check(right, lower(Schedule(softmax(place))), simulator);
+    EXPECT_EQ(result.outcome(), CheckOutcome::wrong) << place;
+    EXPECT_FALSE(result.find(CheckRun::scattered)->passed) << place;
+    EXPECT_TRUE(result.find(CheckRun::residue_ring)->passed) << place;
   }
 }
 
