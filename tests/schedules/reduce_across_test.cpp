@@ -143,6 +143,24 @@ TEST(ReduceAcross, TheScratchMemoryIsUsedAgainInALoop) {
   expect_right(s);
 }
 
+/// In a pipelined loop, too: the scratch is read before the barrier of the next step, and written after it.
+TEST(ReduceAcross, TheScratchMemoryIsUsedAgainInAPipelinedLoop) {
+  Schedule s(rows(Reducer::sum, 12, 128));
+  auto [i, k] = s.loops<2>(s.block("Y"));
+  auto [block, row] = s.split<2>(i, {infer, 4});
+  s.bind(block, Axis::block_x);
+  BlockRef part = s.reduce_across(s.split<2>(k, {infer, 64})[1], Axis::thread_x);
+  BlockRef copy = s.cache_read(part, "X", Scope::shared);
+  s.compute_at(copy, row);
+  s.bind(s.split<2>(s.loops(copy).back(), {infer, 64})[1], Axis::thread_x);
+  s.double_buffer(row);
+  EXPECT_TRUE(same_meaning(s));
+  expect_right(s);
+  std::string text = emit(EmitInfo{}, lower(s));
+  EXPECT_THAT(text, HasSubstr("X_shared[2 * "));
+  EXPECT_THAT(text, HasSubstr("overwritten by the next"));
+}
+
 /// A guard that all lanes of a warp agree on is around the call: 7 rows for groups of 4 warps.
 TEST(ReduceAcross, AWarpWithoutARowDoesNotCall) {
   Schedule s(rows(Reducer::max, 7, 64));
