@@ -1,5 +1,5 @@
 #!/bin/sh
-# scripts_test.sh [ROOT]: tests the choice of an LLVM, the list of skipped tests, the cost of tests, and the options of
+# scripts_test.sh [ROOT]: tests the choice of an LLVM, the list of skipped tests, the cost of tests and of parts, and the options of
 # fresh_machine.sh.
 set -eu
 root=${1:-$(cd "$(dirname "$0")/.." && pwd)}
@@ -88,6 +88,11 @@ expect 0 "the tests took 4 s, one at a time; by net:
 nestsmith: by rung, with its slowest test:
       3.8 s  tensor_tuned: 2.2 s in OneKernel.ServesEveryShape
       0.5 s  fast_best: 0.5 s in OneKernel.ServesEveryShape" "$root/tests/cost.sh" "$folder/costs.xml"
+
+expect 2 "usage: cost_parts.sh [BUILD]" "$root/tests/cost_parts.sh" one two
+expect 2 "$folder has no .ninja_log; build with ninja first" "$root/tests/cost_parts.sh" "$folder"
+printf '# ninja log v5\n0\t3000\t1\tlowering/CMakeFiles/x.dir/flatten.cpp.o\t1\n0\t1000\t1\tdsl/CMakeFiles/x.dir/ir/region.cpp.o\t2\n' >"$folder/.ninja_log"
+expect 0 "  75.0 %" "$root/tests/cost_parts.sh" "$folder"
 
 fresh() { "$root/tests/fresh_machine.sh" "$@"; }
 expect 0 "usage: tests/fresh_machine.sh" fresh --help
