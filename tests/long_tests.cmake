@@ -11,6 +11,7 @@ set(long_tests
   "^Run\\.TakesEveryTypeAndEveryFormOfAProduct$"
   "^All/Architecture\\.TakesMoreRungsWithoutSpills/"
   "^Others/"
+  "Width\\.IsAtMostThatOfTheTerminal/"
   "^BitsOfAKernel\\."
   "^EmitDispatch\\.IsRightForEdgeSizesGapsAndAlignments$"
   "^EmitStandalone\\.NvccBuildsAProgramWithoutAWarning$"

@@ -26,11 +26,7 @@ double ms_at(const choice::Kernel &kernel, const choice::Size &size, const choic
   if (!kernel.form[choice::rows_anywhere].known && !whole)
     return never;
   std::array<choice::Candidate, choice::most_candidates_of_kernel> list;
-  if (choice::candidates(&kernel, 1, nullptr, &size, &machine, list.data()) == 0)
-    return never;
-  const auto &[number, way, parts, ms] = list.front();
-  const double bytes_of_part = 4.0 * static_cast<double>(size.extent[0]) * static_cast<double>(size.extent[1]);
-  return parts > 1 && static_cast<double>(parts) * bytes_of_part > most_bytes_of_parts ? never : ms;
+  return choice::candidates(&kernel, 1, nullptr, &size, &machine, list.data()) == 0 ? never : list.front().ms;
 }
 
 } // namespace

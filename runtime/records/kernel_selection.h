@@ -22,9 +22,6 @@ struct AnySizeKernel {
 /// bits.
 inline constexpr std::int64_t most_of_narrow = std::int64_t{1} << 15;
 
-/// The parts of a sum that blocks share have at most this number of bytes: a kernel with more serves no size.
-inline constexpr std::int64_t most_bytes_of_parts = std::int64_t{64} << 20;
-
 struct KernelSelection {
   std::vector<AnySizeKernel> kernels;
   /// Over the sample, the ratio of the predicted time of the best of `kernels` to that of the best point with

@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
+#include <regex>
+#include <set>
 
 namespace nestsmith {
 namespace {
@@ -63,22 +65,36 @@ static int check(Int M, Int N, Int K, Int gap, Int off) {
 }
 )cpp";
 
-/// Whether the kernel has shared memory whose size is set at launch, which this host does not know.
-bool has_arena(const std::string &source, const std::string &kernel) {
-  const std::size_t begin = source.find("\n" + kernel + "("), end = source.find("__global__", begin);
-  return source.substr(begin, end - begin).find("extern __shared__") != std::string::npos;
+/// Tells the host the arrays in the shared memory whose size is set at launch, from the text of the kernels.
+std::string arenas(const llvm::json::Array &choices, const std::string &source) {
+  static const std::regex total(R"(shared_memory\[\];  // (\d+) bytes)"),
+      array(R"(\*\)\(?shared_memory(?: \+ (\d+))?\)?;)");
+  std::string text = "static void tell_arenas() {\n";
+  for (const llvm::json::Value &choice : choices) {
+    const std::string kernel = choice.getAsObject()->getString("name")->str();
+    const std::size_t begin = source.find("\n" + kernel + "("), end = source.find("__global__", begin);
+    const std::string body = source.substr(begin, end - begin);
+    std::smatch bytes;
+    if (!std::regex_search(body, bytes, total))
+      continue;
+    std::set<std::size_t> offsets = {std::stoul(bytes[1])};
+    for (std::sregex_iterator at(body.begin(), body.end(), array), last; at != last; ++at)
+      offsets.insert((*at)[1].matched ? std::stoul((*at)[1]) : 0);
+    for (auto at = offsets.begin(); std::next(at) != offsets.end(); ++at)
+      text += fmt::format("  host::add_arena_array((const void *){}, {{{}, {}}});\n", kernel, *at,
+                          *std::next(at) - *at);
+  }
+  return text + "}\n";
 }
 
 /// Calls each kernel by its own launcher, too, at a size with partial tiles and several parts of k.
-std::string calls_of_each_kernel(const llvm::json::Array &choices, const std::string &source) {
+std::string calls_of_each_kernel(const llvm::json::Array &choices) {
   std::string text = "static int each() {\n  const Int M = 37, N = 68, K = 1068;\n"
                      "  std::vector<float> a(M * K, 1), b(K * N, 2), c(M * N, 3);\n"
                      "  void *workspace = nullptr;\n  const size_t bytes = 64 << 20;\n"
                      "  cudaMalloc(&workspace, bytes);\n  memset(workspace, 0x5a, bytes);\n  int bad = 0;\n";
   for (const llvm::json::Value &choice : choices) {
     const std::string name = choice.getAsObject()->getString("name")->str();
-    if (has_arena(source, name))
-      continue;
     const bool parts = name.find("_by_") != std::string::npos;
     text += fmt::format(
         "  std::fill(c.begin(), c.end(), 3.0f);\n"
@@ -100,9 +116,11 @@ TEST(EmitDispatch, IsRightForEdgeSizesGapsAndAlignments) {
   EXPECT_THAT(root.getString("source")->str(), HasSubstr("Predicted over a sample of shapes, they take "));
   std::string output;
   std::string text = "#include <algorithm>\n#include <cstdio>\n#include <cstring>\n" +
-                     root.getString("source")->str() + checks +
-                     calls_of_each_kernel(choices, root.getString("source")->str()) + R"cpp(
+                     root.getString("source")->str() + checks + calls_of_each_kernel(choices) +
+                     arenas(choices, root.getString("source")->str()) +
+                     R"cpp(
 int main() {
+  tell_arenas();
   const Int sizes[][3] = {{1, 1, 1}, {1, 1, 521}, {97, 1, 3}, {1, 101, 2}, {65, 68, 20}, {31, 36, 1100},
                           {13, 127, 61}, {0, 4, 4}, {4, 0, 4}};
   int bad = 0;

@@ -152,7 +152,7 @@ EmittedDispatch emitted_dispatch(const Context &context, const ChosenRung &choic
       fmt::format("Predicted over a sample of shapes, they take {:.3f} of the time of the best points of "
                   "the table in the geometric mean, and {:.3f} at worst.",
                   result.selection.mean, result.selection.worst)};
-  file.most_workspace = records::most_bytes_of_parts;
+  file.most_workspace = records::choice::most_bytes_of_parts;
   file.formula = records::kernel_choice_text;
   file.data = records::kernel_choice_data(kernels, model->machine(sms));
   file = named(std::move(file));

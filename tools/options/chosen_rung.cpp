@@ -190,8 +190,8 @@ ChosenRung choose_rung(const std::vector<Rung> &rungs, const std::string &word) 
   return from_rung(*found[0]);
 }
 
-/// A kernel table of --table replaces all tables of the choice. It is of the rung, or of one whose tables the rung
-/// takes.
+/// A kernel table of --table replaces all tables of the choice. It is of the rung, or of one whose tables the
+/// rung takes.
 static void take_kernel_table(ChosenRung &choice, std::string text, const std::string &where) {
   std::set<std::string> rungs;
   if (choice.kernels)

@@ -260,6 +260,21 @@ TEST(KernelModel, GivesEachBlockTwoTilesOfK) {
   EXPECT_EQ(most(2, 128), 2) << "tiles of 32 along k";
 }
 
+TEST(KernelModel, LimitsTheBytesOfTheParts) {
+  KernelModel model(table_of(truths()), "test");
+  auto most = [&](std::int64_t rows, std::int64_t columns) {
+    std::int64_t parts = 1;
+    for (const KernelChoice &choice : model.rank({rows, columns, 1 << 20}, test_sms))
+      parts = std::max(parts, choice.parts);
+    return parts;
+  };
+  EXPECT_EQ(most(512, 512), 64) << "64 MiB of parts in f32";
+  EXPECT_EQ(most(512, 516), 32);
+  EXPECT_EQ(most(4096, 2048), 2);
+  EXPECT_EQ(most(4096, 4096), 1);
+  EXPECT_EQ(most((std::int64_t{1} << 31) - 1, (std::int64_t{1} << 31) - 1), 1);
+}
+
 TEST(KernelModel, OfAnotherNumberOfMultiprocessorsHasOtherTimes) {
   const Truth one;
   KernelModel model(table_of({one}), "test");
