@@ -97,10 +97,11 @@ EmittedDispatch emitted_dispatch(const Context &context, const ChosenRung &choic
   const DType dtype = chosen_dtype(context, choice);
   const records::KernelModel *model = serving_model(choice, dtype, target);
   if (!model)
-    refuse_dispatch(
-        fmt::format("'{}' has no kernel table for {}, by which the file chooses its kernels; take a rung with "
-                    "one, such as fast/best, or make one with tune --table",
-                    choice.name, name(dtype)));
+    refuse_dispatch(fmt::format(
+        "'{}' has no kernel table for {}, by which the file chooses its kernels; take a rung and a "
+        "type with one, such as fast/best in f32, or give one by --table FILE, as `nestsmith tune RUNG "
+        "--table -o FILE` makes it",
+        choice.name, name(dtype)));
   const records::KernelTable &table = model->table();
   const Gpu *gpu = known_gpu(target.gpu);
   const std::int64_t sms = gpu ? gpu->sms : table.sms;
