@@ -152,18 +152,6 @@ private:
     out_.blank();
   }
 
-  std::string arguments(const ChoicePlan &part, bool launch) const {
-    std::string list = joined_names(choosing());
-    auto add = [&](const std::string &more) { list += more.empty() ? "" : ", " + more; };
-    if (launch)
-      add(joined_names(launcher_.scalars));
-    if (!part.plan.workspaces.empty())
-      add(joined_names({launcher_.workspace, launcher_.workspace_bytes}));
-    if (launch)
-      add("stream");
-    return list;
-  }
-
   /// `switch` over the plans.
   template <class F> void select(const F &result) {
     out_.indent();
@@ -185,7 +173,7 @@ private:
     out_.call(fmt::format("extern \"C\" const char *{}", requirement_name(plan_)),
               declarations(launcher_.checked()), " {");
     select([&](const ChoicePlan &part) {
-      return fmt::format("{}({})", requirement_name(part.plan), arguments(part, false));
+      return fmt::format("{}({})", requirement_name(part.plan), arguments_for(launcher_, part.plan, false));
     });
   }
 
@@ -197,7 +185,7 @@ private:
                          requirement_name(plan_)));
     out_.call(fmt::format("extern \"C\" cudaError_t {}", launcher_name(plan_)), launcher_.parameters(), " {");
     select([&](const ChoicePlan &part) {
-      return fmt::format("{}({})", launcher_name(part.plan), arguments(part, true));
+      return fmt::format("{}({})", launcher_name(part.plan), arguments_for(launcher_, part.plan, true));
     });
   }
 

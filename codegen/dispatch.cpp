@@ -265,20 +265,6 @@ private:
     out_.blank();
   }
 
-  /// The arguments of a function of a plan.
-  std::string arguments(const ShapePlan &part, bool launch) const {
-    std::string list = joined_names(launcher_.pointers);
-    auto add = [&](const std::string &more) { list += (list.empty() || more.empty() ? "" : ", ") + more; };
-    add(joined_names(launcher_.sizes));
-    if (launch)
-      add(joined_names(launcher_.scalars));
-    if (!part.plan.workspaces.empty())
-      add(joined_names({launcher_.workspace, launcher_.workspace_bytes}));
-    if (launch)
-      add("stream");
-    return list;
-  }
-
   void requirement() {
     out_.verbatim("/// Returns the first requirement that these arguments violate, as a sentence, or null if "
                   "none.\n");
@@ -286,7 +272,7 @@ private:
               declarations(launcher_.checked()), " {");
     select(
         [&](const ShapePlan &part) {
-          return fmt::format("{}({})", requirement_name(part.plan), arguments(part, false));
+          return fmt::format("{}({})", requirement_name(part.plan), arguments_for(launcher_, part.plan, false));
         },
         fmt::format("\"{}\"", dispatch_.refusal()));
     out_.blank();
@@ -306,7 +292,7 @@ private:
     out_.call(fmt::format("extern \"C\" cudaError_t {}", launcher_name(plan_)), launcher_.parameters(), " {");
     select(
         [&](const ShapePlan &part) {
-          return fmt::format("{}({})", launcher_name(part.plan), arguments(part, true));
+          return fmt::format("{}({})", launcher_name(part.plan), arguments_for(launcher_, part.plan, true));
         },
         "cudaErrorInvalidValue");
   }

@@ -44,6 +44,19 @@ std::string joined_names(const std::vector<Parameter> &parameters) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+std::string arguments_for(const Launcher &launcher, const kernel::Plan &plan, bool launch) {
+  std::vector<Parameter> list = launcher.pointers;
+  list.insert(list.end(), launcher.sizes.begin(), launcher.sizes.end());
+  if (launch)
+    list.insert(list.end(), launcher.scalars.begin(), launcher.scalars.end());
+  if (!plan.workspaces.empty())
+    list.insert(list.end(), {launcher.workspace, launcher.workspace_bytes});
+  std::string names = joined_names(list);
+  if (launch)
+    names += names.empty() ? "stream" : ", stream";
+  return names;
+}
+
 std::string function_name(const kernel::Plan &plan, const char *suffix) {
   std::string name = linked_identifier(plan.name) + suffix;
   auto taken = [&] {

@@ -61,6 +61,10 @@ std::string function_name(const kernel::Plan &plan, const char *suffix);
 /// "M, N, K".
 std::string joined_names(const std::vector<Parameter> &parameters);
 
+/// The arguments with which a function of a file with several plans calls that of one plan: the launcher's if
+/// `launch`, otherwise those that are checked. Only a plan with workspaces takes one.
+std::string arguments_for(const Launcher &launcher, const kernel::Plan &plan, bool launch);
+
 /// The requirement on the content of a workspace that has counters, as sentences. Empty for other plans.
 std::string counters_text(const kernel::Plan &plan);
 

@@ -31,24 +31,29 @@ double ms_at(const choice::Kernel &kernel, const choice::Size &size, const choic
 
 } // namespace
 
-std::vector<Extents> sample_of_sizes() {
+Extents drawn_size(const std::function<std::uint64_t()> &next, double most_operations) {
   constexpr std::array<std::int64_t, 4> units = {1, 4, 8, 64};
-  constexpr std::size_t count = 400;
-  std::uint64_t state = 32;
-  std::vector<Extents> sizes;
-  while (sizes.size() < count) {
-    const std::int64_t unit = units.at(next(state) % units.size());
+  while (true) {
+    const std::int64_t unit = units.at(next() % units.size());
     Extents extents = {};
     double operations = 2;
     for (std::int64_t &extent : extents) {
-      const double share = static_cast<double>(next(state) >> 11) * 0x1p-53;
+      const double share = static_cast<double>(next() >> 11) * 0x1p-53;
       const auto drawn = static_cast<std::int64_t>(48 * std::pow(8192.0 / 48, share));
       extent = std::max<std::int64_t>(1, drawn / unit) * unit;
       operations *= static_cast<double>(extent);
     }
-    if (operations >= 2e8 && operations <= 2e11)
-      sizes.push_back(extents);
+    if (operations >= 2e8 && operations <= most_operations)
+      return extents;
   }
+}
+
+std::vector<Extents> sample_of_sizes() {
+  constexpr std::size_t count = 400;
+  std::uint64_t state = 32;
+  std::vector<Extents> sizes;
+  while (sizes.size() < count)
+    sizes.push_back(drawn_size([&] { return next(state); }, 2e11));
   return sizes;
 }
 

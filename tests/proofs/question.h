@@ -13,9 +13,9 @@
 
 namespace nestsmith::proofs {
 
-/// What a question asks, without the names of its unknowns. Two questions with equal texts are the same
-/// formulas with other unknowns. The text has every term of every fact, so it is no hash. The unknowns are
-/// numbered in the order of their first occurrence.
+/// The text of a question, with numbers in place of the names of its unknowns. Two questions with equal texts
+/// have the same formulas, and other names. The text has every term of every fact, so it is no hash. The
+/// unknowns are numbered in the order of their first occurrence.
 struct QuestionText {
   /// `kind` distinguishes questions about the same facts.
   QuestionText(const std::vector<Formula> &facts, char kind);

@@ -132,7 +132,7 @@ int main() {
         bad += kernel < 0;
       }
   bad += check(4, 4, 0, 0, 0) != -1; // a sum without terms
-  // What no kernel serves is refused with the reason.
+  // The launcher refuses arguments that no kernel serves, and says why.
   float x[4] = {};
   const char *why = product_requirement(x, x + 1, x + 2, 1, 1, 1LL << 40, 1LL << 40, 1, 1, nullptr, 0);
   bad += !why || !strstr(why, "K must be ");

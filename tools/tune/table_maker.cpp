@@ -2,6 +2,7 @@
 
 #include "runtime/model/analyse.h"
 #include "runtime/records/fields.h"
+#include "runtime/records/kernel_selection.h"
 #include "runtime/sim/workers.h"
 #include "tools/results/record_of.h"
 #include "tools/tune/interrupt.h"
@@ -24,27 +25,9 @@ constexpr std::int64_t most_spilled_bytes = 256;
 /// The sizes for which the points of a table are chosen, and the loss that is accepted for fewer points.
 constexpr int drawn_sizes = 2000;
 constexpr double accepted_loss = 0.002;
+constexpr double most_operations = 1.2e12; // of a size
 
 Shape shape_of(const records::Extents &extents) { return Shape(extents.begin(), extents.end()); }
-
-/// A size with extents from 48 to 8192, evenly distributed in their logarithms, that are multiples of 1, 4, 8
-/// or 64, with 2e8 to 1.2e12 operations.
-records::Extents drawn_size(std::mt19937_64 &random) {
-  auto uniform = [&] { return static_cast<double>(random() >> 11) * 0x1.0p-53; };
-  while (true) {
-    constexpr std::array<std::int64_t, 4> units = {1, 4, 8, 64};
-    std::int64_t unit = units[random() % units.size()];
-    records::Extents extents = {};
-    double operations = 2;
-    for (std::int64_t &extent : extents) {
-      auto drawn = static_cast<std::int64_t>(48 * std::pow(8192.0 / 48, uniform()));
-      extent = std::max<std::int64_t>(1, drawn / unit) * unit;
-      operations *= static_cast<double>(extent);
-    }
-    if (operations >= 2e8 && operations <= 1.2e12)
-      return extents;
-  }
-}
 
 /// The message without the program and the advice.
 std::string reason_of(const UserError &error) {
@@ -56,11 +39,13 @@ std::string reason_of(const UserError &error) {
 
 std::vector<std::size_t> useful_points(const records::KernelModel &model, double loss) {
   std::mt19937_64 random(1);
+  auto random_number = [&] { return random(); };
   const std::size_t points = model.table().points.size();
   std::vector<std::vector<double>> times; // of each size, the least of each point
   for (int n = 0; n < drawn_sizes; ++n) {
     std::vector<double> &row = times.emplace_back(points, std::numeric_limits<double>::infinity());
-    for (const records::KernelChoice &choice : model.rank(drawn_size(random), model.table().sms))
+    for (const records::KernelChoice &choice :
+         model.rank(records::drawn_size(random_number, most_operations), model.table().sms))
       row[choice.point] = std::min(row[choice.point], choice.ms);
   }
   std::vector<double> best, now(times.size(), std::numeric_limits<double>::infinity());
