@@ -15,6 +15,7 @@ struct ChoicePlan {
   std::string note;  ///< its knobs
   EmitInfo info;
   kernel::Plan plan;
+  bool last = false; ///< serves only what no plan without this mark does: it is slower at other sizes
 };
 
 /// The contents of the file. Its functions have the names and parameters of the functions of `emit`
@@ -22,7 +23,7 @@ struct ChoicePlan {
 ///
 /// - The launcher takes the plan with the least predicted time of those that serve the arguments. A plan serves
 ///   them if they meet its requirements that other plans do not have, such as multiples and alignments. If none
-///   serves, the last plan says which requirement is not met.
+///   serves, the last plan says which requirement is not met. Plans marked `last` are taken if no other serves.
 /// - NAME_workspace_bytes takes all sizes, and returns enough for every alignment of the arrays.
 /// - The launcher sets counters of arrivals to zero, on the stream.
 ///

@@ -201,6 +201,25 @@ private:
     });
   }
 
+  /// Below a condition `x < c` or `x / d < c`, where c and d are constants, the range of x is shorter.
+  void assume(const Expr &condition) {
+    const auto *op = condition.as<Binary>();
+    if (op && op->op == BinaryOp::logical_and) {
+      assume(op->a);
+      return assume(op->b);
+    }
+    if (!op || op->op != BinaryOp::lt || op->a.dtype() != DType::i64)
+      return;
+    Linear less = linearize(op->a - op->b, bounds_);
+    if (less.terms.size() != 1 || less.terms.front().coefficient != 1 || less.terms.front().digit.mod != 0)
+      return;
+    const Digit &digit = less.terms.front().digit;
+    const Var *var = digit.base.as<Var>();
+    auto range = var ? bounds_.find(*var) : std::nullopt;
+    if (range && -less.constant * digit.div <= range->high)
+      bounds_.set(*var, {range->low, std::max(range->low, -less.constant * digit.div - 1)});
+  }
+
   Stmt rewrite_branch(const If &x, const Origin &origin) {
     If copy = x;
     copy.condition = left_of(rewrite(x.condition));
@@ -210,7 +229,10 @@ private:
       return x.otherwise ? rewrite_body(x.otherwise) : nullptr;
     if (x.purpose.kind != Purpose::Kind::with_terms) // it remains in each part
       note(copy.condition);
+    Bounds outside = bounds_;
+    assume(copy.condition);
     copy.body = rewrite_body(x.body);
+    bounds_ = std::move(outside);
     copy.otherwise = x.otherwise ? rewrite_body(x.otherwise) : nullptr;
     if (!copy.body && copy.otherwise) {
       copy.condition = logical_not(copy.condition);

@@ -117,15 +117,19 @@ KernelSelection select_kernels(const KernelModel &model, std::int64_t sms, std::
       kernel.wide = wide;
       return legal(kernel);
     });
-    if (taken == order.end())
-      return wide ? KernelSelection{} : selection;
+    if (taken == order.end()) {
+      if (wide)
+        return {};
+      break;
+    }
     Option &option = options[taken->second];
     selection.kernels.push_back(option.kernel);
     selection.kernels.back().wide = wide;
+    if (wide) // a narrow kernel of the same point is faster
+      continue;
     for (std::size_t n = 0; n < sizes.size(); ++n)
       now[n] = std::min(now[n], option.ms[n]);
-    if (!wide)
-      options.erase(options.begin() + static_cast<std::ptrdiff_t>(taken->second));
+    options.erase(options.begin() + static_cast<std::ptrdiff_t>(taken->second));
   }
   double sum = 0;
   for (std::size_t n = 0; n < sizes.size(); ++n) {

@@ -30,21 +30,25 @@ std::int64_t width_of_rows(const Schedule &s, BlockRef block) {
 /// A thread adds the parts of this number of columns at a time.
 constexpr std::int64_t columns_of_group = 4;
 
+/// It adds at most this number of rows at a time, so that their loads do not wait for each other.
+constexpr std::int64_t rows_in_flight = 8;
+
 static void place_results(Schedule &s, const Contraction &c, Loop at) {
   for (const BlockRef &result : c.results)
     s.reverse_compute_at(result, at);
 }
 
-/// Binds the loop over the elements of the sum, in which the sum has the loops `k` and `element`.
+/// Binds the loop over the elements of the sum, in which the sum has the loops `k` and `element`. A thread has
+/// `loads` of them for each part, all in flight.
 static void add_in_thread(Schedule &s, const Contraction &c, Loop thread, Loop k, Loop element,
-                          std::int64_t width, std::int64_t stored) {
+                          std::int64_t width, std::int64_t stored, std::int64_t loads = 1) {
   constexpr std::int64_t many = 64; // loads in flight
   s.bind(thread, Axis::thread_x);
   auto parts = as_int(find_loop(s.program().body, k.var)->extent);
-  if (parts && *parts <= many)
+  if (parts && *parts * loads <= many)
     s.unroll(k);
-  else
-    s.unroll_by(k, many / 4);
+  else if (many / 4 > loads)
+    s.unroll_by(k, many / 4 / loads);
   by_vectors(s, split_last(s, {element}, width), width > 1);
   for (const BlockRef &result : c.results)
     store_result(s, result, thread, stored);
@@ -58,12 +62,15 @@ void add_parts(Schedule &s, const Contraction &c, Loop tile, Loop part, std::int
   s.last_block(part);
   std::vector<Loop> below = s.loops_below(c.sum, tile);
   Loop k = below.back(), j = below[below.size() - 2], i = below[below.size() - 3];
-  auto [i_step, i_thread] = s.split(i, {infer, threads / groups});
+  std::int64_t at_once = threads / groups, height = *as_int(find_loop(s.program().body, i.var)->extent);
+  std::int64_t rows = std::gcd((height + at_once - 1) / at_once, rows_in_flight);
+  auto [i_step, i_row, i_thread] = s.split(i, {infer, rows, at_once});
   auto [j_step, j_thread, element] = s.split(j, {infer, groups, columns_of_group});
-  s.reorder({i_step, j_step, i_thread, j_thread, k, element});
+  s.reorder({i_step, j_step, i_thread, j_thread, k, i_row, element});
   Loop thread = s.fuse(i_thread, j_thread);
   place_results(s, c, thread);
-  add_in_thread(s, c, thread, k, element, width, stored);
+  s.unroll(i_row);
+  add_in_thread(s, c, thread, k, element, width, stored, rows);
 }
 
 void add_parts_apart(Schedule &s, const Contraction &c, Loop part, std::int64_t width, std::int64_t stored) {

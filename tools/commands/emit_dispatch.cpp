@@ -133,6 +133,7 @@ EmittedDispatch emitted_dispatch(const Context &context, const ChosenRung &choic
     Scheduled scheduled = schedule_at(choice, shape_of(kernel, table.elements), dtype, chosen);
     ChoicePlan part{label_of(table, kernel, file.plans.size()), to_string(chosen.values),
                     info_of(scheduled, target.arch), lower(scheduled.schedule)};
+    part.last = kernel.wide;
     part.info.trace.clear(); // the file has many schedules
     if (context.arguments.has("line-info"))
       part.info.source_lines = source_lines(scheduled.schedule);
