@@ -75,7 +75,7 @@ private:
 
 /// The GPU and the shape at which a rung shows its effect.
 struct Lesson {
-  std::string gpu; ///< a name of runtime/model/gpus.h: "L4"
+  std::string gpu; ///< a name of dsl/hardware/gpus.h: "L4"
   Shape shape;
   bool operator==(const Lesson &) const = default;
 };

@@ -1,7 +1,7 @@
 #include "tools/complete.h"
 
+#include "dsl/hardware/gpus.h"
 #include "dsl/hardware/target.h"
-#include "runtime/model/gpus.h"
 #include "tools/exercises/exercise.h"
 #include "tools/pages/mistakes/mistakes.h"
 

@@ -141,7 +141,7 @@ std::optional<Feature> PlanAnalysis::matrix_feature() const {
   std::map<Feature, std::uint64_t> products;
   for (const KernelAnalysis &kernel : kernels)
     for (const auto &[intrinsic, calls] : kernel.counters.matrix)
-      products[*intrinsic->feature] += calls.warps * model::multiply_adds_of(*intrinsic);
+      products[*intrinsic->feature] += calls.warps * multiply_adds_of(*intrinsic);
   auto most = std::ranges::max_element(products, {}, [](const auto &entry) { return entry.second; });
   return most == products.end() ? std::nullopt : std::optional(most->first);
 }

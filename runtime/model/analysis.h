@@ -8,10 +8,10 @@
 /// its time from its machine code.
 
 #include "codegen/cuda.h"
+#include "dsl/hardware/gpus.h"
 #include "dsl/ir/program.h"
 #include "lowering/plan.h"
 #include "runtime/model/counters.h"
-#include "runtime/model/gpus.h"
 #include "runtime/model/losses.h"
 #include "runtime/model/occupancy.h"
 #include "runtime/model/resources.h"

@@ -1,5 +1,6 @@
 #include "runtime/model/counters.h"
 
+#include "dsl/hardware/gpus.h"
 #include "dsl/ir/intrinsic.h"
 
 #include <algorithm>
@@ -145,13 +146,6 @@ RequestSums Counters::merged(Scope scope, bool stores) const {
     if (access.buffer->scope == scope && access.is_store() == stores)
       result += access.merged;
   return result;
-}
-
-std::uint64_t multiply_adds_of(const Intrinsic &product) {
-  std::int64_t count = 1;
-  for (const NestLoop &loop : product.meaning.loops)
-    count *= loop.extent;
-  return static_cast<std::uint64_t>(count);
 }
 
 OpCounts Counters::matrix_calls() const {

@@ -88,9 +88,6 @@ struct AccessCounts : RequestSums {
   }
 };
 
-/// The multiply-adds in one call of a product by a whole warp: 2048 for `mma_m16n8k16`.
-std::uint64_t multiply_adds_of(const Intrinsic &product);
-
 /// Executed operations, per warp and per thread.
 struct OpCounts {
   std::uint64_t warps = 0, threads = 0;

@@ -1,12 +1,12 @@
 #pragma once
 /// Counted and modelled figures with the names of Nsight Compute metrics.
 ///
-/// The names are those that Nsight Compute uses for the chips in runtime/model/gpus.h. docs/counters.md defines
+/// The names are those that Nsight Compute uses for the chips in dsl/hardware/gpus.h. docs/counters.md defines
 /// each metric and describes how nestsmith counts it. If the profiler has no counter for a metric, the name of
 /// the metric begins with "nestsmith__".
 
+#include "dsl/hardware/gpus.h"
 #include "runtime/model/counters.h"
-#include "runtime/model/gpus.h"
 #include "runtime/model/occupancy.h"
 #include "runtime/model/quality.h"
 #include "runtime/model/traffic.h"

@@ -5,7 +5,7 @@
 /// If this header is missing at build time (cmake/find_cuda_occupancy.cmake), only the occupancy calculation is
 /// unavailable.
 
-#include "runtime/model/gpus.h"
+#include "dsl/hardware/gpus.h"
 
 #include <cstdint>
 #include <map>

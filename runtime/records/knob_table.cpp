@@ -2,7 +2,7 @@
 
 #include "dsl/expr/dtype.h"
 #include "dsl/expr/error.h"
-#include "runtime/records/extents.h"
+#include "dsl/schedule/extents.h"
 #include "runtime/records/text.h"
 
 #include <algorithm>

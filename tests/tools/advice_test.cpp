@@ -1,7 +1,7 @@
 /// Tests that advice is applied before it is given, and that rungs are compared with those on which they build.
 
+#include "dsl/hardware/gpus.h"
 #include "runtime/model/analyse.h"
-#include "runtime/model/gpus.h"
 #include "tests/tools/call_main.h"
 #include "tests/tools/run_binary.h"
 #include "tools/advice/changes.h"

@@ -1,8 +1,8 @@
 /// Tests the formula of the choice as `emit --dispatch` writes it: compiled as C, it chooses as the model does.
 
-#include "runtime/records/kernel_choice.h"
-#include "runtime/records/kernel_model.h"
 #include "schedules/kernels.h"
+#include "schedules/kernels/kernel_choice.h"
+#include "schedules/kernels/kernel_model.h"
 #include "tests/codegen/scratch.h"
 
 #include <cmath>

@@ -2,7 +2,7 @@
 
 #include "tools/results/measured_times.h"
 
-#include "runtime/model/gpus.h"
+#include "dsl/hardware/gpus.h"
 #include "runtime/records/measured.h"
 #include "schedules/measured.h"
 #include "tests/tools/run_binary.h"

@@ -2,7 +2,7 @@
 
 #include "tools/tune/sweep.h"
 
-#include "runtime/model/gpus.h"
+#include "dsl/hardware/gpus.h"
 #include "tests/tools/call_main.h"
 #include "tests/tools/run_binary.h"
 

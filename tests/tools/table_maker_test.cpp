@@ -3,7 +3,7 @@
 #include "tools/tune/table_maker.h"
 
 #include "dsl/expr/error.h"
-#include "runtime/records/kernel_model.h"
+#include "schedules/kernels/kernel_model.h"
 #include "tests/files.h"
 #include "tests/tools/call_main.h"
 

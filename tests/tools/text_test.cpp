@@ -1,7 +1,7 @@
 /// Tests the helpers for the output of commands: diffs, tables and names.
 
 #include "dsl/expr/error.h"
-#include "runtime/records/extents.h"
+#include "dsl/schedule/extents.h"
 #include "runtime/records/knob_table.h"
 #include "tests/tools/plain_text.h"
 #include "tools/options/arguments.h"

@@ -4,7 +4,7 @@
 #include "dsl/expr/error.h"
 #include "dsl/expr/outside.h"
 #include "dsl/expr/printable.h"
-#include "runtime/records/extents.h"
+#include "dsl/schedule/extents.h"
 #include "runtime/records/text.h"
 #include "runtime/sim/workers.h"
 #include "tools/output/output_file.h"

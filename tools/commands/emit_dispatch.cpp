@@ -1,7 +1,7 @@
 #include "tools/commands/emit_dispatch.h"
 
 #include "dsl/expr/error.h"
-#include "runtime/model/gpus.h"
+#include "dsl/hardware/gpus.h"
 #include "tools/commands/emit_info.h"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 /// `emit --dispatch`: one file with a few kernels that serve every shape, and the choice among them.
 
 #include "codegen/choice_file.h"
-#include "runtime/records/kernel_selection.h"
+#include "schedules/kernels/kernel_selection.h"
 #include "tools/options/scheduled.h"
 
 namespace nestsmith::cli {

@@ -1,8 +1,8 @@
 #include "tools/options/chosen_knobs.h"
 
 #include "dsl/expr/error.h"
-#include "runtime/model/gpus.h"
-#include "runtime/records/kernel_model.h"
+#include "dsl/hardware/gpus.h"
+#include "schedules/kernels/kernel_model.h"
 #include "tools/output/json.h"
 
 #include <algorithm>

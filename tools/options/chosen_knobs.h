@@ -1,7 +1,7 @@
 #pragma once
 /// The one place that chooses the values of knobs: by --set, by a table of records, or by the schedule.
 
-#include "runtime/records/kernel_model.h"
+#include "schedules/kernels/kernel_model.h"
 #include "tools/options/chosen_rung.h"
 
 #include <optional>
@@ -21,7 +21,7 @@ struct PredictedPoint {
   std::int64_t parts = 1; ///< blocks that share a tile
   double ms = 0;
 };
-/// The choice of a kernel table (runtime/records/kernel_model.h).
+/// The choice of a kernel table (schedules/kernels/kernel_model.h).
 struct KernelUse {
   std::string gpu; ///< of the table
   PredictedPoint chosen;

@@ -4,8 +4,8 @@
 #include "dsl/expr/outside.h"
 #include "dsl/expr/printable.h"
 #include "dsl/schedule/trace.h"
-#include "runtime/records/kernel_table.h"
 #include "runtime/records/text.h"
+#include "schedules/kernels/kernel_table.h"
 #include "schedules/workloads.h"
 
 #include <algorithm>

@@ -1,10 +1,10 @@
 #pragma once
 /// The machine on which a command executes kernels: the GPU or the simulator.
 
+#include "dsl/hardware/gpus.h"
 #include "runtime/check/executor.h"
 #include "runtime/check/gpu_executor.h"
 #include "runtime/check/gpu_product.h"
-#include "runtime/model/gpus.h"
 #include "tools/options/command.h"
 
 #include <memory>

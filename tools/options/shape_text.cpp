@@ -1,7 +1,7 @@
 #include "tools/options/shape_text.h"
 
 #include "dsl/expr/error.h"
-#include "runtime/records/extents.h"
+#include "dsl/schedule/extents.h"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -2,10 +2,10 @@
 
 #include "dsl/expr/outside.h"
 #include "dsl/expr/printable.h"
+#include "dsl/hardware/gpus.h"
+#include "dsl/schedule/extents.h"
 #include "lowering/lower.h"
 #include "runtime/model/explain.h"
-#include "runtime/model/gpus.h"
-#include "runtime/records/extents.h"
 #include "runtime/records/measured.h"
 #include "runtime/records/text.h"
 #include "schedules/measured.h"

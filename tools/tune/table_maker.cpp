@@ -2,8 +2,8 @@
 
 #include "runtime/model/analyse.h"
 #include "runtime/records/fields.h"
-#include "runtime/records/kernel_selection.h"
 #include "runtime/sim/workers.h"
+#include "schedules/kernels/kernel_selection.h"
 #include "tools/results/record_of.h"
 #include "tools/tune/interrupt.h"
 

@@ -1,9 +1,9 @@
 #pragma once
 /// `tune --table`: measures the points of a rung of matrix products at the sizes that a model of any size
-/// needs, and keeps the points that this model chooses somewhere (runtime/records/kernel_model.h).
+/// needs, and keeps the points that this model chooses somewhere (schedules/kernels/kernel_model.h).
 
 #include "runtime/records/database.h"
-#include "runtime/records/kernel_model.h"
+#include "schedules/kernels/kernel_model.h"
 #include "tools/tune/tuning.h"
 
 #include <map>

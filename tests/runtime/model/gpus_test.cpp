@@ -1,6 +1,6 @@
 /// Tests the table of GPUs against published figures and measurements.
 
-#include "runtime/model/gpus.h"
+#include "dsl/hardware/gpus.h"
 
 #include "dsl/expr/error.h"
 #include "dsl/hardware/target.h"

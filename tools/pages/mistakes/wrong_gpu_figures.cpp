@@ -1,5 +1,5 @@
 #include "codegen/cuda.h"
-#include "runtime/model/gpus.h"
+#include "dsl/hardware/gpus.h"
 #include "tools/pages/figures/measure.h"
 #include "tools/pages/mistakes/tiles_of_a_post.h"
 

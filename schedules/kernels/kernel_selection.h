@@ -1,7 +1,7 @@
 #pragma once
 /// Chooses few kernels of a table that serve all sizes, each as one kernel whose sizes are known at launch.
 
-#include "runtime/records/kernel_model.h"
+#include "schedules/kernels/kernel_model.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,13 +1,13 @@
 #pragma once
-/// A model of the kernels of a table (runtime/records/kernel_table.h): their times at any size, in
+/// A model of the kernels of a table (schedules/kernels/kernel_table.h): their times at any size, in
 /// microseconds of the host.
 ///
 /// kernel_choice.inc has the formula. All of its terms are linear in their coefficients, which are fitted to
 /// the measured times of each form by least squares of relative errors. Blocks at the edges take the time of
 /// others.
 
-#include "runtime/records/kernel_choice.h"
-#include "runtime/records/kernel_table.h"
+#include "schedules/kernels/kernel_choice.h"
+#include "schedules/kernels/kernel_table.h"
 
 #include <cstddef>
 #include <cstdint>

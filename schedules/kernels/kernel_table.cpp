@@ -1,8 +1,8 @@
-#include "runtime/records/kernel_table.h"
+#include "schedules/kernels/kernel_table.h"
 
 #include "dsl/expr/error.h"
 #include "dsl/expr/outside.h"
-#include "runtime/records/extents.h"
+#include "dsl/schedule/extents.h"
 
 #include <algorithm>
 #include <cmath>

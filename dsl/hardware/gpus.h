@@ -58,6 +58,9 @@ struct Gpu {
   double dense_flops(Feature feature) const;            ///< published peak, in FLOP/s
 };
 
+/// The multiply-adds in one call of a product by a whole warp: 2048 for `mma_m16n8k16`.
+std::uint64_t multiply_adds_of(const Intrinsic &product);
+
 /// The list of all known GPUs.
 const std::vector<Gpu> &gpus();
 /// Finds a GPU by name, ignoring case, spaces, "RTX" and "NVIDIA" ("a100", "3090"), or by product. If there is

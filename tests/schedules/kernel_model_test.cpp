@@ -1,9 +1,9 @@
 /// Tests the model of kernel tables on times that a known formula generates, and on the tables of the program.
 
-#include "runtime/records/kernel_model.h"
+#include "schedules/kernels/kernel_model.h"
 
 #include "dsl/expr/error.h"
-#include "runtime/model/gpus.h"
+#include "dsl/hardware/gpus.h"
 #include "schedules/kernels.h"
 #include "schedules/rung.h"
 #include "tests/dsl/support.h"

@@ -1,4 +1,4 @@
-#include "runtime/records/kernel_model.h"
+#include "schedules/kernels/kernel_model.h"
 
 #include "dsl/expr/error.h"
 

@@ -1,8 +1,7 @@
-#include "runtime/model/gpus.h"
+#include "dsl/hardware/gpus.h"
 
 #include "dsl/expr/error.h"
 #include "dsl/ir/intrinsic.h"
-#include "runtime/model/counters.h"
 
 #include <algorithm>
 #include <cctype>
@@ -321,8 +320,15 @@ const MatrixRate &Gpu::matrix_rate(Feature feature) const {
   }
 }
 
+std::uint64_t multiply_adds_of(const Intrinsic &product) {
+  std::int64_t count = 1;
+  for (const NestLoop &loop : product.meaning.loops)
+    count *= loop.extent;
+  return static_cast<std::uint64_t>(count);
+}
+
 double Gpu::matrix_clocks(const Intrinsic &product) const {
-  return static_cast<double>(model::multiply_adds_of(product)) / matrix_rate(*product.feature).mma_sync;
+  return static_cast<double>(multiply_adds_of(product)) / matrix_rate(*product.feature).mma_sync;
 }
 
 double Gpu::matrix_flops(Feature feature) const { return 2.0 * sms * matrix_rate(feature).mma_sync * clock_hz; }

@@ -1,4 +1,4 @@
-#include "runtime/records/kernel_choice.h"
+#include "schedules/kernels/kernel_choice.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

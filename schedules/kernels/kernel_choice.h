@@ -10,7 +10,7 @@
 namespace nestsmith::records::choice {
 
 using std::pow;
-#include "runtime/records/kernel_choice.inc"
+#include "schedules/kernels/kernel_choice.inc"
 
 } // namespace nestsmith::records::choice
 

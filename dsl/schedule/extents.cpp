@@ -1,4 +1,4 @@
-#include "runtime/records/extents.h"
+#include "dsl/schedule/extents.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,4 +1,4 @@
-#include "runtime/records/kernel_selection.h"
+#include "schedules/kernels/kernel_selection.h"
 
 #include <algorithm>
 #include <array>

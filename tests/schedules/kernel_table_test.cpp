@@ -1,7 +1,7 @@
 /// Tests the text of a kernel table: what is written is read again, and what is malformed is refused by its
 /// name.
 
-#include "runtime/records/kernel_table.h"
+#include "schedules/kernels/kernel_table.h"
 
 #include "dsl/expr/error.h"
 #include "tests/dsl/support.h"
