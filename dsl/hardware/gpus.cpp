@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <climits>
+#include <cstdlib>
+#include <tuple>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -365,6 +368,18 @@ const Gpu *gpu_of(Arch arch) {
     if (gpu.arch.number == arch.number)
       return &gpu;
   return nullptr;
+}
+
+std::string serving_gpu(const std::vector<std::string> &products, const Target &target) {
+  const Gpu *own = known_gpu(target.gpu);
+  auto difference = [&](const std::string &product) {
+    const Gpu *gpu = known_gpu(product);
+    int major = gpu ? std::abs(gpu->arch.number / 10 - target.arch.number / 10) : INT_MAX;
+    int minor = gpu ? std::abs(gpu->arch.number - target.arch.number) : 0;
+    return std::tuple(product != target.gpu, major, minor, gpu && own ? std::abs(gpu->sms - own->sms) : 0);
+  };
+  auto best = std::ranges::min_element(products, {}, difference);
+  return best == products.end() ? "" : *best;
 }
 
 Target target_of(const Gpu &gpu) {

@@ -70,6 +70,9 @@ const Gpu &find_gpu(std::string_view name);
 const Gpu *known_gpu(std::string_view product);
 /// The first listed GPU that executes code for an architecture, or null.
 const Gpu *gpu_of(Arch arch);
+/// Of these GPUs, by product, the one whose measurements serve a target: the GPU of the target, otherwise the
+/// one with the most similar architecture and number of SMs. Empty if there is none.
+std::string serving_gpu(const std::vector<std::string> &products, const Target &target);
 /// The limits of the GPU as a target for schedules.
 Target target_of(const Gpu &gpu);
 

@@ -110,12 +110,18 @@ choice::Machine KernelModel::machine(std::int64_t sms) const {
   return {sms, static_cast<int>(table_.elements), static_cast<double>(table_.l2_bytes), table_.bytes_per_ms};
 }
 
-choice::Size KernelModel::size(const Extents &extents) const {
+choice::Size KernelModel::size(const Extents &extents) const { return size_of({.extents = extents}); }
+
+choice::Size KernelModel::size_of(const ProductSize &product) const {
   const int line =
       static_cast<int>(vectors_of_line * std::bit_floor(static_cast<std::uint64_t>(table_.elements)));
+  auto multiple = [&](std::int64_t given, std::int64_t row) {
+    return choice::multiple_of_row(given > 0 ? given : row, line);
+  };
+  const Extents &extents = product.extents;
   return {{extents[0], extents[1], extents[2]},
-          choice::multiple_of_row(extents[1], line),
-          choice::multiple_of_row(extents[2], line)};
+          multiple(product.along_n, extents[1]),
+          multiple(product.along_k, extents[2])};
 }
 
 /// Fits the coefficients of a form; it is not known if the point has no times of it.
@@ -215,11 +221,33 @@ double KernelModel::ms(const KernelChoice &choice, const Extents &extents, std::
 }
 
 std::vector<KernelChoice> KernelModel::rank(const Extents &extents, std::int64_t sms) const {
-  const choice::Size of_extents = size(extents);
+  return rank_products({.extents = extents}, sms);
+}
+
+std::vector<KernelChoice> KernelModel::rank_products(const ProductSize &product, std::int64_t sms) const {
   const choice::Machine of_sms = machine(sms);
-  std::vector<choice::Candidate> found(kernels_.size() * choice::most_candidates_of_kernel);
-  found.resize(static_cast<std::size_t>(choice::candidates(kernels_.data(), static_cast<int>(kernels_.size()),
-                                                           nullptr, &of_extents, &of_sms, found.data())));
+  choice::Size size = size_of(product);
+  // A batch is a product with more rows, of which each product begins with a tile. So its rows depend on those
+  // of a tile, and the kernels are asked by the rows of their tiles: if some have the form for the rows of the
+  // operands, the others are left out.
+  const bool whole = size.along_n >= of_sms.elements && size.along_k >= of_sms.elements;
+  auto takes = [&](const choice::Kernel &kernel) { return choice::takes_rows(&kernel, whole) != 0; };
+  const bool some = std::ranges::any_of(kernels_, takes);
+  std::set<std::int64_t> rows;
+  for (const choice::Kernel &kernel : kernels_)
+    rows.insert(product.batch > 1 ? kernel.tile[0] : 0);
+  std::vector<choice::Candidate> found;
+  std::vector<int> serves(kernels_.size());
+  for (std::int64_t of_tile : rows) {
+    for (std::size_t n = 0; n < kernels_.size(); ++n)
+      serves[n] = (of_tile == 0 || kernels_[n].tile[0] == of_tile) && (!some || takes(kernels_[n]));
+    if (of_tile > 0)
+      size.extent[0] = product.batch * parts_of(product.extents[0], of_tile) * of_tile;
+    std::vector<choice::Candidate> part(kernels_.size() * choice::most_candidates_of_kernel);
+    part.resize(static_cast<std::size_t>(choice::candidates(kernels_.data(), static_cast<int>(kernels_.size()),
+                                                            serves.data(), &size, &of_sms, part.data())));
+    found.insert(found.end(), part.begin(), part.end());
+  }
   std::ranges::stable_sort(found, {}, &choice::Candidate::ms);
   std::vector<KernelChoice> list;
   for (const choice::Candidate &candidate : found)

@@ -23,6 +23,15 @@ struct KernelChoice {
   double ms = 0;          ///< predicted
 };
 
+/// A product of an M x K and a K x N matrix, or a batch of products.
+struct ProductSize {
+  Extents extents = {};   ///< M, N and K
+  std::int64_t batch = 1; ///< the number of products of this size
+  /// The number of elements at whose multiples the rows along N begin, and those along K. 0: that of rows
+  /// without a gap.
+  std::int64_t along_n = 0, along_k = 0;
+};
+
 /// A size at which a point has to be measured, so that the coefficients of its form can be fitted.
 struct Probe {
   Extents extents = {};
@@ -45,6 +54,8 @@ public:
   double ms(const KernelChoice &choice, const Extents &extents, std::int64_t sms) const;
   /// All points with all numbers of parts that give each block two tiles of k or more, the fastest first.
   std::vector<KernelChoice> rank(const Extents &extents, std::int64_t sms) const;
+  /// The same for a batch of products, whose tiles are those of all products.
+  std::vector<KernelChoice> rank_products(const ProductSize &product, std::int64_t sms) const;
   /// The relative errors of the model at the measured times of a point.
   std::vector<double> errors(std::size_t point) const;
 
@@ -56,6 +67,7 @@ public:
   choice::Machine machine(std::int64_t sms) const;
   /// M, N and K, of which rows begin at multiples of N and of K elements.
   choice::Size size(const Extents &extents) const;
+  choice::Size size_of(const ProductSize &product) const;
 
 private:
   choice::Form fitted(const KernelPoint &point, Rows rows, const std::string &where) const;

@@ -156,6 +156,14 @@ protected:
   test::TemporaryFolder folder_;
 };
 
+TEST(KnobTables, AKernelTableOfTheGpuComesBeforeARecordOfAnotherOne) {
+  std::string emit = "emit fast/best --shape 1024x1024x1024 --gpu ";
+  EXPECT_TRUE(contains(nestsmith(emit + "H100").out, "fast/best (as predicted for NVIDIA H100"));
+  EXPECT_TRUE(contains(nestsmith(emit + "H200").out, "fast/best (as 1024x1024x1024 on NVIDIA H200)"));
+  EXPECT_TRUE(contains(nestsmith(emit + "A100").out, "fast/best (as 1024x1024x1024 on NVIDIA H200)"))
+      << "neither is of this GPU";
+}
+
 TEST_F(GivenTable, ReplacesTheTableOfTheRung) {
   std::string mine = write({record("fast/gemm", "64x64x64", "warps=1x1,results=4x4"),
                             record("ladder/warps", "64x64x64", "bk=16,warps=2x4")});

@@ -2,18 +2,11 @@
 
 #include "dsl/expr/error.h"
 #include "dsl/hardware/gpus.h"
-#include "schedules/kernels/kernel_model.h"
 #include "tools/output/json.h"
 
 #include <algorithm>
-#include <climits>
-#include <cstdlib>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <map>
-#include <memory>
-#include <mutex>
-#include <tuple>
 
 namespace nestsmith::cli {
 
@@ -63,20 +56,6 @@ std::vector<std::string> differences(const KnobValues &record, const KnobValues 
   return names;
 }
 
-/// Of these GPUs the one whose measurements serve a target: the GPU of the target, otherwise the one with the
-/// most similar architecture and number of SMs. Empty if there is none.
-std::string serving_gpu(const std::vector<std::string> &gpus, const Target &target) {
-  const Gpu *own = known_gpu(target.gpu);
-  auto difference = [&](const std::string &product) {
-    const Gpu *gpu = known_gpu(product);
-    int major = gpu ? std::abs(gpu->arch.number / 10 - target.arch.number / 10) : INT_MAX;
-    int minor = gpu ? std::abs(gpu->arch.number - target.arch.number) : 0;
-    return std::tuple(product != target.gpu, major, minor, gpu && own ? std::abs(gpu->sms - own->sms) : 0);
-  };
-  auto best = std::ranges::min_element(gpus, {}, difference);
-  return best == gpus.end() ? "" : *best;
-}
-
 /// The schedule with the knobs of --set, if any.
 Schedule built(const ChosenRung &rung, const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
   if (!rung.given_knobs)
@@ -120,56 +99,15 @@ std::optional<ChosenKnobs> with_record(const ChosenRung &rung, const records::Re
   return std::nullopt;
 }
 
-/// The model of a kernel table. It is made once for each text.
-const records::KernelModel &model_of(const std::string &text, const std::string &rung) {
-  static std::mutex mutex;
-  static std::map<std::string, std::unique_ptr<const records::KernelModel>> models;
-  std::lock_guard lock(mutex);
-  auto &model = models[text];
-  if (!model) {
-    const std::string where = "a kernel table of " + rung;
-    model = std::make_unique<records::KernelModel>(records::parse_kernel_table(text, where), where);
-  }
-  return *model;
-}
-
-/// The dtype of the table that serves `dtype`: for ring mode (u32) f32, whose operations are the same, and for
-/// f16 bf16, if there is none of its own: matrix units multiply both at the same rate.
-std::string dtype_of_table(const std::vector<const records::KernelModel *> &models, DType dtype) {
-  std::string own(name(dtype));
-  if (std::ranges::any_of(models, [&](const auto *model) { return model->table().dtype == own; }))
-    return own;
-  return std::string(dtype == DType::u32 ? name(DType::f32) : dtype == DType::f16 ? name(DType::bf16) : own);
-}
-
 } // namespace
 
 const records::KernelModel *serving_model(const ChosenRung &rung, DType dtype, const Target &target) {
-  std::vector<const records::KernelModel *> models;
-  for (const std::string &text : rung.kernel_tables)
-    if (const records::KernelModel &model = model_of(text, rung.name);
-        !rung.kernels || model.table().rung == rung.name)
-      models.push_back(&model);
-  const std::string type = dtype_of_table(models, dtype);
-  std::erase_if(models, [&](const auto *model) { return model->table().dtype != type; });
-  std::vector<std::string> gpus;
-  for (const records::KernelModel *model : models)
-    gpus.push_back(model->table().gpu);
-  auto serving = std::ranges::find(gpus, serving_gpu(gpus, target));
-  return serving == gpus.end() ? nullptr : models[static_cast<std::size_t>(serving - gpus.begin())];
+  return records::serving_model(rung.kernel_tables, rung.kernels ? rung.name : "", dtype, target, rung.name);
 }
 
 namespace {
 
-PredictedPoint point_of(const records::KernelTable &table, const records::KernelChoice &choice) {
-  PredictedPoint point{table.points[choice.point].knobs, table.points[choice.point].tile, choice.parts,
-                       choice.ms};
-  if (!table.parts_knob.empty())
-    point.knobs[table.parts_knob] = std::to_string(choice.parts);
-  if (!choice.with.empty())
-    point.knobs.merge(parse_knobs(choice.with));
-  return point;
-}
+using records::point_of;
 
 /// Whether the schedule did not ask for one of the knobs of a point.
 bool lacks_knobs(const KnobValues &chosen, const KnobValues &point) {
@@ -192,15 +130,14 @@ struct LegalPoints {
 
 LegalPoints legal_points(const ChosenRung &rung, const Shape &shape, DType dtype, const Target &target,
                          const Knobs &given, std::size_t count) {
-  constexpr std::size_t most_attempts = 64;
   LegalPoints found;
   const records::KernelModel *model = serving_model(rung, dtype, target);
   if (!model || shape.stated || shape.size() != 3)
     return found;
   found.table = &model->table();
-  const Gpu *gpu = known_gpu(target.gpu);
-  found.order = model->rank({shape[0], shape[1], shape[2]}, gpu ? gpu->sms : model->table().sms);
-  for (std::size_t n = 0; n < std::min(found.order.size(), most_attempts) && found.points.size() < count; ++n) {
+  found.order = records::ranked(*model, {.extents = {shape[0], shape[1], shape[2]}}, target);
+  for (std::size_t n = 0;
+       n < std::min(found.order.size(), records::most_attempts) && found.points.size() < count; ++n) {
     const PredictedPoint point = point_of(model->table(), found.order[n]);
     Knobs attempt = given;
     attempt.prefer(point.knobs);
@@ -263,7 +200,10 @@ ChosenKnobs chosen_knobs(const ChosenRung &rung, const Shape &shape, DType dtype
     records::Problem problem = problem_of(rung, shape, dtype, target);
     std::vector<const records::Record *> records = rung.table->nearest(problem);
     bool exact = !records.empty() && records::distance(problem, *records.front()) == 0;
-    if (!exact && !rung.given_table)
+    // The kernel table of the GPU at hand knows more of it than a record of another one.
+    const records::KernelModel *model = serving_model(rung, dtype, target);
+    bool other_gpu = problem.gpu != target.gpu && model && model->table().gpu == target.gpu;
+    if ((!exact || other_gpu) && !rung.given_table)
       if (auto chosen = with_kernel(rung, shape, dtype, target, given))
         return *std::move(chosen);
     for (const records::Record *record : records) {
@@ -287,8 +227,8 @@ ChosenKnobs chosen_knobs(const ChosenRung &rung, const Shape &shape, DType dtype
       throw UserError(ExitCode::usage,
                       fmt::format("the kernel table of --table is of {}, expected one of {}; make it with "
                                   "nestsmith tune --table --dtype {}",
-                                  model_of(rung.kernel_tables.front(), rung.name).table().dtype, name(dtype),
-                                  name(dtype)));
+                                  records::kernel_model(rung.kernel_tables.front(), rung.name).table().dtype,
+                                  name(dtype), name(dtype)));
     use.emplace().why = fmt::format("no kernel table of {} serves {} with {} extents for {}", rung.name,
                                     name(dtype), shape.size(), shape.stated ? "all shapes" : "one shape");
   }

@@ -1,7 +1,7 @@
 #pragma once
 /// The one place that chooses the values of knobs: by --set, by a table of records, or by the schedule.
 
-#include "schedules/kernels/kernel_model.h"
+#include "schedules/kernels/kernel_ranking.h"
 #include "tools/options/chosen_rung.h"
 
 #include <optional>
@@ -14,13 +14,7 @@ class OStream;
 
 namespace nestsmith::cli {
 
-/// A point of a kernel table, with the time that its model predicts.
-struct PredictedPoint {
-  KnobValues knobs; ///< with the number of parts
-  records::Extents tile = {};
-  std::int64_t parts = 1; ///< blocks that share a tile
-  double ms = 0;
-};
+using records::PredictedPoint;
 /// The choice of a kernel table (schedules/kernels/kernel_model.h).
 struct KernelUse {
   std::string gpu; ///< of the table
@@ -47,10 +41,11 @@ struct ChosenKnobs {
   std::optional<TableUse> use = {}; ///< none: the rung has no table
 };
 /// A knob has the first of these values: that of `given`, which is a point of a search; that of --set; that of
-/// the record of this shape; that of the point which the kernel table predicts to be the fastest one of those
-/// that are legal; that of the nearest record with which the schedule is legal; the default. If the schedule is
-/// not legal with all knobs of a record, one knob may have its default. `given` has the choices afterwards.
-/// Throws UserError (usage) for a knob of --set or --table that the schedule does not have.
+/// the record of this shape, unless it is of another GPU and there is a kernel table of the GPU at hand; that
+/// of the point which the kernel table predicts to be the fastest one of those that are legal; that of the
+/// nearest record with which the schedule is legal; the default. If the schedule is not legal with all knobs of
+/// a record, one knob may have its default. `given` has the choices afterwards. Throws UserError (usage) for a
+/// knob of --set or --table that the schedule does not have.
 ChosenKnobs chosen_knobs(const ChosenRung &rung, const Shape &shape, DType dtype, const Target &target,
                          Knobs &given);
 /// The schedule with these knobs.
