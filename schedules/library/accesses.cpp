@@ -34,12 +34,12 @@ Bounds bounds_of(const Block &block) {
   return bounds;
 }
 
-std::int64_t width_of(const Buffer &buffer, const std::vector<Expr> &indices, const Expr &mask,
-                      const IterVar &axis, std::int64_t most, const Bounds &bounds) {
+std::int64_t multiple_of(const Buffer &buffer, const std::vector<Expr> &indices, const Expr &mask,
+                         const IterVar &axis, std::int64_t most, const Bounds &bounds) {
   auto used = [&](const Expr &e) { return e.exists() && uses(e, axis.var); };
   if (std::ranges::none_of(indices, used) && !used(mask))
     return 0;
-  std::int64_t width = std::max<std::int64_t>(1, std::min<std::int64_t>(most, 16 / byte_size(buffer->dtype)));
+  std::int64_t width = std::max<std::int64_t>(1, most);
   auto fits = [&](std::int64_t n) {
     if (n == 1)
       return true;
@@ -57,6 +57,12 @@ std::int64_t width_of(const Buffer &buffer, const std::vector<Expr> &indices, co
   while (!fits(width))
     width /= 2;
   return width;
+}
+
+std::int64_t width_of(const Buffer &buffer, const std::vector<Expr> &indices, const Expr &mask,
+                      const IterVar &axis, std::int64_t most, const Bounds &bounds) {
+  return multiple_of(buffer, indices, mask, axis, std::min<std::int64_t>(most, 16 / byte_size(buffer->dtype)),
+                     bounds);
 }
 
 std::int64_t width_of(const Block &block, const Var &axis) {

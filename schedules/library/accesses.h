@@ -19,6 +19,12 @@ Bounds bounds_of(const Block &block);
 const Var *neighbours(const std::vector<Expr> &indices, const std::vector<IterVar> &iters,
                       const Bounds &bounds);
 
+inline constexpr std::int64_t line_bytes = 128; ///< of global memory
+
+/// The largest power of two, at most `most`, of elements that are neighbours in memory for consecutive values
+/// of the axis, from a multiple of their number on. 0: the access does not depend on the axis.
+std::int64_t multiple_of(const Buffer &buffer, const std::vector<Expr> &indices, const Expr &mask,
+                         const IterVar &axis, std::int64_t most, const Bounds &bounds);
 /// How many elements from a multiple of their number on an access takes at once, for consecutive values of the
 /// axis: at most `most`. 0: the access does not depend on the axis.
 std::int64_t width_of(const Buffer &buffer, const std::vector<Expr> &indices, const Expr &mask,

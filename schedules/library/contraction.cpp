@@ -25,22 +25,67 @@ bool uses_axis(const Load &access, const Var &axis) {
   return std::ranges::any_of(access.indices, used) || used(access.mask) || used(access.fill);
 }
 
-/// The two elements that a term multiplies.
-std::array<const Load *, 2> factors_of(BlockRef handle, const Block &block) {
-  auto term = term_of(block);
-  if (!term || !block.reduces())
-    refuse(handle, "does not reduce; use library::elementwise");
+/// The elements of a term.
+struct Terms {
+  std::array<const Load *, 2> factors; ///< of rows and k, and of columns and k
+  std::vector<const Load *> others;
+};
+
+/// The number of reduction axes on which both elements depend, if each of them depends on a spatial axis of its
+/// own; otherwise none.
+std::optional<std::ptrdiff_t> common_sums(const Block &block, const Load &first, const Load &second) {
+  std::ptrdiff_t sums = 0;
+  bool rows = false, columns = false;
+  for (const IterVar &iter : block.iters) {
+    bool a = uses_axis(first, iter.var), b = uses_axis(second, iter.var);
+    if (iter.is_summed())
+      sums += a && b;
+    else
+      rows = rows || (a && !b), columns = columns || (b && !a);
+  }
+  return rows && columns ? std::optional(sums) : std::nullopt;
+}
+
+/// The different elements that a term reads.
+std::vector<const Load *> elements_of(const Block &block) {
   std::vector<const Load *> found;
   for (const Load *access : loads_of(block))
     if (access->buffer != block.body.buffer &&
         std::ranges::none_of(found, [&](const Load *other) { return is_same_access(*access, *other); }))
       found.push_back(access);
-  if (found.size() != 2)
-    refuse(handle,
-           fmt::format("has terms of {} elements, expected two; compute each factor in a stage of its own, "
-                       "which is inlined",
-                       found.size()));
-  return {found[0], found[1]};
+  return found;
+}
+
+/// Of the elements of a term, the two whose tiles serve most multiplications: those that share the most
+/// reduction axes, and of equal ones the first. None if there are no two that each depend on a spatial axis of
+/// their own.
+std::optional<Terms> terms_of_product(const Block &block) {
+  const std::vector<const Load *> found = elements_of(block);
+  std::optional<Terms> best;
+  std::optional<std::ptrdiff_t> most;
+  for (std::size_t a = 0; a < found.size(); ++a)
+    for (std::size_t b = a + 1; b < found.size(); ++b)
+      if (auto sums = common_sums(block, *found[a], *found[b]); sums && (!most || *sums > *most))
+        most = sums, best = Terms{{found[a], found[b]}, {}};
+  if (best)
+    for (const Load *access : found)
+      if (access != best->factors[0] && access != best->factors[1])
+        best->others.push_back(access);
+  return best;
+}
+
+Terms terms_of(BlockRef handle, const Block &block) {
+  if (!term_of(block) || !block.reduces())
+    refuse(handle, "does not reduce; use library::elementwise");
+  if (std::optional<Terms> terms = terms_of_product(block))
+    return *terms;
+  std::vector<std::string> texts;
+  for (const Load *access : elements_of(block))
+    texts.push_back(to_string(load(access->buffer, access->indices)));
+  refuse(handle,
+         fmt::format("has no two elements in its terms of which each depends on a spatial axis of its own, "
+                     "got {}; so it is no product of matrices; use library::reduction",
+                     fmt::join(texts, ", ")));
 }
 
 /// The roles of the axes.
@@ -48,31 +93,17 @@ struct Axes {
   std::vector<Var> batch, rows, columns, reduction;
 };
 
-Axes classify(BlockRef handle, const Block &block, const std::array<const Load *, 2> &factors) {
+/// A spatial axis on which no factor depends counts rows: their elements are the same for all of its values.
+Axes classify(const Block &block, const std::array<const Load *, 2> &factors) {
   Axes axes;
   for (const IterVar &iter : block.iters) {
     bool first = uses_axis(*factors[0], iter.var), second = uses_axis(*factors[1], iter.var);
-    if (iter.is_summed())
-      axes.reduction.push_back(iter.var);
-    else if (first && second)
-      axes.batch.push_back(iter.var);
-    else if (first)
-      axes.rows.push_back(iter.var);
-    else if (second)
-      axes.columns.push_back(iter.var);
-    else
-      refuse(handle,
-             fmt::format("has the axis {}, on which no factor of its terms depends; compute the sum without "
-                         "it, and read it in another stage",
-                         iter.var->name));
+    (iter.is_summed()   ? axes.reduction
+     : first && second  ? axes.batch
+     : first || !second ? axes.rows
+                        : axes.columns)
+        .push_back(iter.var);
   }
-  for (auto [group, n] : {std::pair(&axes.rows, 0), std::pair(&axes.columns, 1)})
-    if (group->empty())
-      refuse(handle,
-             fmt::format(
-                 "has no axis on which only {}[…] depends, so it is no product of matrices; use the schedules "
-                 "of matvecs or reductions",
-                 factors[static_cast<std::size_t>(n)]->buffer->name));
   return axes;
 }
 
@@ -83,8 +114,12 @@ std::size_t dimension_of(const std::vector<Expr> &indices, const Var &axis) {
 }
 
 /// In the order of the dimensions of the access, so that the last axis is that of neighbours, if there is one.
+/// Axes that it does not use are the first.
 void sort_by(std::vector<Var> &axes, const std::vector<Expr> &indices) {
-  std::ranges::stable_sort(axes, {}, [&](const Var &axis) { return dimension_of(indices, axis); });
+  std::ranges::stable_sort(axes, {}, [&](const Var &axis) {
+    std::size_t dimension = dimension_of(indices, axis);
+    return dimension == indices.size() ? 0 : dimension + 1;
+  });
 }
 
 bool are_axes(const std::vector<Expr> &indices) {
@@ -279,10 +314,13 @@ std::array<Operand, 2> operands_of(const Schedule &s, Axes &axes, const std::arr
     operand.dtype = factors[n]->buffer->dtype;
     operand.computed = stage_of(s, factors[n]->buffer) != nullptr;
     const std::vector<Var> &group = operand.along_k ? axes.reduction : *sides[n];
-    if (last[n] && group.back() == *last[n])
-      operand.width = std::max<std::int64_t>(
-          1, width_of(factors[n]->buffer, factors[n]->indices, factors[n]->mask,
-                      *std::ranges::find(product.iters, *last[n], &IterVar::var), 16, bounds));
+    if (!last[n] || group.back() != *last[n])
+      continue;
+    const IterVar &axis = *std::ranges::find(product.iters, *last[n], &IterVar::var);
+    operand.aligned =
+        std::max<std::int64_t>(1, multiple_of(factors[n]->buffer, factors[n]->indices, factors[n]->mask, axis,
+                                              line_bytes / byte_size(operand.dtype), bounds));
+    operand.width = std::min<std::int64_t>(operand.aligned, 16 / byte_size(operand.dtype));
   }
   return operands;
 }
@@ -299,12 +337,18 @@ void group_result(Schedule &s, BlockRef result, const std::vector<std::vector<Va
 
 } // namespace
 
+bool is_product_of_matrices(const Schedule &s, BlockRef handle) {
+  const Block &block = block_of(s, handle);
+  return !block.reduces() || !term_of(block) || terms_of_product(block);
+}
+
 Contraction contraction(Schedule &schedule, BlockRef handle, Scope scope) {
   Schedule s = schedule;
   Contraction c;
   c.sum = handle;
-  std::array<const Load *, 2> factors = factors_of(handle, block_of(s, handle));
-  Axes axes = classify(handle, block_of(s, handle), factors);
+  const Terms terms = terms_of(handle, block_of(s, handle));
+  std::array<const Load *, 2> factors = terms.factors;
+  Axes axes = classify(block_of(s, handle), factors);
   const Buffer buffer = block_of(s, handle).body.buffer;
   if (!are_axes(block_of(s, handle).body.indices))
     refuse(handle, fmt::format("writes {}, expected one axis for each index",
@@ -317,11 +361,17 @@ Contraction contraction(Schedule &schedule, BlockRef handle, Scope scope) {
     if (results)
       s = std::move(trial);
   }
-  c.multiplies = factors_of_product(block_of(s, handle)).has_value();
+  c.multiplies = terms.others.empty() && factors_of_product(block_of(s, handle)).has_value();
   c.results = results ? *results : stored_and_read(s, handle, scope);
   const Block product = block_of(s, handle);
   make_columns_neighbours(axes, factors, product, block_of(s, c.results.front()));
   c.operands = operands_of(s, axes, factors, product);
+  for (const Load *access : terms.others) {
+    auto used = [&](const std::vector<Var> &group) {
+      return std::ranges::any_of(group, [&](const Var &axis) { return uses_axis(*access, axis); });
+    };
+    c.others.push_back({access->buffer->name, used(axes.rows), used(axes.columns), used(axes.reduction)});
+  }
 
   std::vector<std::vector<Var>> groups;
   if (!axes.batch.empty())
@@ -330,9 +380,16 @@ Contraction contraction(Schedule &schedule, BlockRef handle, Scope scope) {
   bool matrices = are_matrices(product, factors, groups, axes.reduction);
   std::vector<std::vector<std::vector<Var>>> groups_of_results;
   c.width = 16;
+  c.aligned = line_bytes;
   for (const BlockRef &result : c.results) {
     groups_of_results.push_back(groups_of_result(block_of(s, result), product.body.buffer, product, groups));
-    c.width = std::min(c.width, width_of(block_of(s, result), groups_of_results.back().back().back()));
+    const Var &column = groups_of_results.back().back().back();
+    const Block &own = block_of(s, result);
+    c.width = std::min(c.width, width_of(own, column));
+    const IterVar &axis = *std::ranges::find(own.iters, column, &IterVar::var);
+    c.aligned =
+        std::min(c.aligned, std::max<std::int64_t>(1, multiple_of(own.body.buffer, own.body.indices, Expr(),
+                                                                  axis, line_bytes, bounds_of(own))));
   }
 
   // Copies have the order of the axes of the sum. Its rows are before its columns, and k is in front of those
@@ -376,6 +433,12 @@ std::optional<std::array<const Load *, 2>> factors_of_product(const Block &sum) 
     loads[static_cast<std::size_t>(n)] = factor.as<Load>();
   }
   return loads[0] && loads[1] ? std::optional(loads) : std::nullopt;
+}
+
+DType multiplied(const Schedule &s, const Contraction &c) {
+  const Block &sum = block_of(s, c.sum);
+  bool rounded = any_node(sum.body.value, [](const Expr &node) { return node.dtype() == DType::tf32; });
+  return rounded ? DType::tf32 : c.operands[0].dtype;
 }
 
 Copy copy_operand(Schedule &s, BlockRef reader, const Operand &operand, Scope scope) {

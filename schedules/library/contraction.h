@@ -6,6 +6,9 @@
 ///
 ///   batch  axes of both operands          row     spatial axes of X only      b, i, h
 ///   k      the reduction axes  k, l       column  spatial axes of W only      j
+///
+/// The terms may have more elements, of any axes, such as a weight for each k. Then the operands are the two
+/// that share the most reduction axes.
 
 #include "dsl/schedule/schedule.h"
 
@@ -30,6 +33,13 @@ struct Operand {
   /// Elements that are neighbours in memory and start at a multiple of their number: a power of two. The number
   /// of elements that one access of 16 bytes or less may take.
   std::int64_t width = 1;
+  std::int64_t aligned = 1; ///< the same without the limit of an access: up to a line of 128 bytes
+};
+
+/// An element of the terms that is no factor: it may depend on any axes.
+struct Other {
+  std::string buffer;
+  bool of_rows, of_columns, of_k;
 };
 
 struct Contraction {
@@ -40,7 +50,9 @@ struct Contraction {
   std::optional<Loop> batch;
   Loop i, j, k;
   std::array<Operand, 2> operands; ///< of rows and k, of columns and k
+  std::vector<Other> others;       ///< what the terms read besides
   std::int64_t width = 1;          ///< as `Operand::width`, for the results along the columns
+  std::int64_t aligned = 1;        ///< as `Operand::aligned`, for the results along the columns
   /// The terms are products of the operands, of which a sum is taken. So their tiles can be filled with zeros
   /// past the ends, which leaves no guard. Terms such as a distance keep their guards.
   bool multiplies = true;
@@ -55,8 +67,16 @@ struct Contraction {
 /// names the axis, or the access, that is in the way.
 Contraction contraction(Schedule &s, BlockRef sum, Scope scope);
 
+/// Whether the terms of the reduction have two elements that each depend on a spatial axis of their own. If
+/// not, such as in a product of a matrix and a vector, it is one for `library::reduction`. True for a block
+/// that does not reduce, which `contraction` refuses.
+bool is_product_of_matrices(const Schedule &s, BlockRef block);
+
 /// The elements of which the block sums the products, possibly converted; none for other terms and reducers.
 std::optional<std::array<const Load *, 2>> factors_of_product(const Block &sum);
+
+/// The type that a matrix instruction multiplies: that of the operands, or tf32, to which the term rounds them.
+DType multiplied(const Schedule &s, const Contraction &c);
 
 struct Copy {
   BlockRef block;

@@ -125,13 +125,6 @@ void load_fragment(Schedule &s, BlockRef fragment, bool is_a, const Operand &ope
   by_vectors(s, {tile}, false);
 }
 
-/// The type that the instruction multiplies: that of the operands, or tf32, to which the term rounds them.
-DType multiplied(const Schedule &s, const Contraction &c) {
-  const Block &sum = block_of(s, c.sum);
-  bool rounded = any_node(sum.body.value, [](const Expr &node) { return node.dtype() == DType::tf32; });
-  return rounded ? DType::tf32 : c.operands[0].dtype;
-}
-
 Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
   check_parts(sum, tiles.split_k, tiles.tiles_of_part);
   const bool split = tiles.split_k > 1 || tiles.tiles_of_part > 0;
@@ -244,7 +237,8 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
   }
   for (const BlockRef &result : written) {
     auto out = s.loops_below(result, warp);
-    by_vectors(s, to_lanes(s, out[out.size() - 2], out.back(), 2), partial >= 2);
+    by_vectors(s, to_lanes(s, out[out.size() - 2], out.back(), 2),
+               width_of_store(s, result, std::min<std::int64_t>(partial, 2)) == 2);
   }
   partial = std::min<std::int64_t>(partial, 4);
   stored = std::min<std::int64_t>(stored, 4);

@@ -2,6 +2,7 @@
 
 #include "dsl/hardware/vector_access.h"
 #include "schedules/grids.h"
+#include "schedules/library/accesses.h"
 
 #include <algorithm>
 
@@ -58,7 +59,12 @@ std::vector<Loop> bind_grid(Schedule &s, std::optional<Loop> batch, Loop i_block
   return {tiles};
 }
 
+std::int64_t width_of_store(const Schedule &s, BlockRef result, std::int64_t width) {
+  return width * byte_size(block_of(s, result).body.buffer->dtype) < 4 ? 1 : width;
+}
+
 void store_result(Schedule &s, BlockRef result, Loop thread, std::int64_t width) {
+  width = width_of_store(s, result, width);
   by_vectors(s, split_last(s, s.loops_below(result, thread), width), width > 1);
 }
 

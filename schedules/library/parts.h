@@ -32,6 +32,10 @@ std::vector<Loop> bind_grid(Schedule &s, std::optional<Loop> batch, Loop i_block
 /// only at launch.
 std::int64_t whole_group(const Schedule &s, Loop rows, std::int64_t tile, std::int64_t most);
 
+/// The number of elements that one access to the result takes, if its rows allow `width`: no vector is shorter
+/// than 4 bytes.
+std::int64_t width_of_store(const Schedule &s, BlockRef result, std::int64_t width);
+
 /// Each thread stores its elements of the result, which it has below `thread`, `width` at a time.
 void store_result(Schedule &s, BlockRef result, Loop thread, std::int64_t width);
 

@@ -3,8 +3,11 @@
 /// operands and results stored in any order. `contraction.h` says how they become products of matrices. All
 /// schedules are made of directives, so `show --step` prints each of them.
 ///
-///   library::product(s, s.block("S"));                                  tiles for the dtype and the target
-///   library::product(s, s.block("S"), library::MatrixTiles{.warps = {2, 4}, …});
+///   library::product(s, s.block("S"));                                  tiles for the sizes, the dtype and the
+///   target library::product(s, s.block("S"), library::MatrixTiles{.warps = {2, 4}, …});
+///
+/// The terms may read more than two elements, such as a weight for each k, or the sum of two products. Matrix
+/// units multiply only terms that are products of two.
 ///
 /// Each function throws UserError (illegal_schedule), and leaves the schedule unchanged, if it cannot schedule
 /// the block: the message names the axis or the access, or is that of the directive that was refused.
@@ -92,8 +95,13 @@ struct MatrixTiles {
 };
 Product product(Schedule &s, BlockRef sum, const MatrixTiles &tiles);
 
-/// Chooses the tiles: matrix units, if the operands have a dtype that they multiply and the target has them,
-/// and tiles that are small enough for the shape to give each multiprocessor work.
+/// Chooses the tiles: matrix units, if the operands have a dtype that they multiply and the target has them. If
+/// a kernel table serves the dtype and the target, the tiles are the first legal ones in its order for this
+/// size
+/// (`chosen_tiles.h`), as for `fast/best`; otherwise those of usual ones that give each multiprocessor work.
+///
+/// A sum that is no product of matrices, such as that of a matrix and a vector, is scheduled by
+/// `library::reduction`. Then only `Product::sum` is set.
 Product product(Schedule &s, BlockRef sum);
 
 } // namespace nestsmith::library

@@ -8,6 +8,7 @@
 #include "dsl/ir/allocation.h"
 
 #include <algorithm>
+#include <bit>
 #include <fmt/format.h>
 #include <functional>
 #include <optional>
@@ -79,8 +80,8 @@ std::optional<BlockRef> in_registers(Schedule &s, BlockRef block) {
   return s.cache_write(block, Scope::local);
 }
 
-/// Whether the reduction reads neighbours along its last axis, in the input that depends on the most axes.
-bool reads_along_terms(const Block &block) {
+/// The input that depends on the most axes; null if there is none.
+const Load *largest_input(const Block &block) {
   const Load *largest = nullptr;
   auto axes_in = [&](const Load *access) {
     return std::ranges::count_if(block.iters, [&](const IterVar &iter) {
@@ -90,8 +91,142 @@ bool reads_along_terms(const Block &block) {
   for (const Load *access : loads_of(block))
     if (access->buffer != block.body.buffer && (!largest || axes_in(access) > axes_in(largest)))
       largest = access;
-  const Var *axis = largest ? neighbours(largest->indices, block.iters, bounds_of(block)) : nullptr;
-  return axis && block.iters.back().is_summed() && block.iters.back().var == *axis;
+  return largest;
+}
+
+/// The number of neighbours along the axis that each input gives in one access of 16 bytes or less. 1: scalars.
+std::int64_t width_of_inputs(const Block &block, const IterVar &axis) {
+  std::int64_t width = 16;
+  for (const Load *access : loads_of(block))
+    if (access->buffer != block.body.buffer)
+      if (std::int64_t own =
+              width_of(access->buffer, access->indices, access->mask, axis, width, bounds_of(block)))
+        width = own;
+  for (const Load *access : loads_of(block))
+    if (access->buffer != block.body.buffer && width * byte_size(access->buffer->dtype) < 4)
+      return 1;
+  return width;
+}
+
+constexpr std::int64_t warp_size = 32;
+constexpr std::int64_t enough_blocks = 512; ///< for the bandwidth of a large GPU
+constexpr std::int64_t loads_in_flight = 4; ///< of a thread
+constexpr std::int64_t warps_of_block = 4;  ///< if each has a result of its own
+constexpr std::int64_t steps_of_warp = 8;   ///< at most, if a warp has all terms of a result
+
+/// The extent of the loop, or `otherwise` if it is known only at launch.
+std::int64_t extent_or(const Schedule &s, const Loop &loop, std::int64_t otherwise) {
+  return as_int(find_loop(s.program().body, loop.var)->extent).value_or(otherwise);
+}
+
+std::int64_t number_of(const Schedule &s, const std::vector<Loop> &loops) {
+  std::int64_t number = 1;
+  for (const Loop &loop : loops)
+    number *= extent_or(s, loop, enough_blocks);
+  return number;
+}
+
+/// The steps of a thread, a power of two, for which `blocks` results with `terms` each, of which a block takes
+/// `at_once`, give enough blocks. 0: each result is that of one block.
+std::int64_t steps_of_parts(std::int64_t blocks, std::int64_t terms, std::int64_t at_once) {
+  if (blocks >= enough_blocks)
+    return 0;
+  std::int64_t steps = 64;
+  while (steps > loads_in_flight && blocks * terms < enough_blocks * steps * at_once)
+    steps /= 2;
+  return terms > steps * at_once ? steps : 0;
+}
+
+/// Each thread loads `width` neighbours at once, and the loads of several steps are in flight together.
+void load_ahead(Schedule &s, BlockRef own, Loop step, Loop element, std::int64_t width) {
+  if (width > 1) {
+    std::vector<std::string> inputs;
+    for (const Load *access : loads_of(block_of(s, own)))
+      if (access->buffer != block_of(s, own).body.buffer &&
+          std::ranges::find(inputs, access->buffer->name) == inputs.end())
+        inputs.push_back(access->buffer->name);
+    const std::vector<Loop> loops = s.loops(own);
+    for (const std::string &input : inputs) {
+      BlockRef copy = s.reindex_cache_read(own, input, Scope::local);
+      s.compute_at(copy, loops[loops.size() - 2]);
+      by_vectors(s, s.loops_below(copy, loops[loops.size() - 2]), true);
+    }
+    s.unroll(element);
+  }
+  if (extent_or(s, step, loads_in_flight + 1) > 1)
+    s.unroll_by(step, std::min(loads_in_flight, extent_or(s, step, loads_in_flight)));
+}
+
+/// The terms of a result are neighbours: the threads of a warp, of a block or of several blocks share them.
+void reduce_along_terms(Schedule &s, BlockRef block, const Loops &loops, std::int64_t width) {
+  put_in_order(s, joined(loops.spatial, loops.reduction));
+  Loop terms = loops.reduction.back();
+  std::int64_t results = number_of(s, loops.spatial), extent = extent_or(s, terms, threads * steps_of_warp);
+  if (loops.reduction.size() > 1 && extent < warp_size * width) { // a short axis is for few threads
+    terms = fuse_all(s, loops.reduction);
+    extent = extent_or(s, terms, threads * steps_of_warp);
+    width = 1;
+  }
+  const bool alone = loops.reduction.size() == 1 || width == 1;
+  if (std::int64_t steps = alone ? steps_of_parts(results, extent, threads * width) : 0) {
+    auto [part, step, thread, element] = s.split<4>(terms, {infer, steps, threads, width});
+    s.bind(fuse_all(s, loops.spatial), Axis::block_x);
+    s.reduce_across(part, Axis::block_y); // the last block adds the results
+    load_ahead(s, s.reduce_across(thread, Axis::thread_x), step, element, width);
+    s.reduce_across(s.split<2>(s.loops(block).back(), {infer, threads})[1], Axis::thread_x);
+    return;
+  }
+  if (results > 1 && extent <= warp_size * width * steps_of_warp) {
+    auto [outer, warp] =
+        s.split<2>(loops.spatial.back(),
+                   {infer, std::min(warps_of_block, extent_or(s, loops.spatial.back(), warps_of_block))});
+    std::vector<Loop> of_grid = loops.spatial;
+    of_grid.back() = outer;
+    auto [step, lane, element] = s.split<3>(terms, {infer, warp_size, width});
+    s.bind(fuse_all(s, of_grid), Axis::block_x);
+    s.bind(warp, Axis::warp);
+    load_ahead(s, s.reduce_across(lane, Axis::lane), step, element, width);
+    return;
+  }
+  auto [step, thread, element] = s.split<3>(terms, {infer, threads, width});
+  s.bind(fuse_all(s, loops.spatial), Axis::block_x);
+  load_ahead(s, s.reduce_across(thread, Axis::thread_x), step, element, width);
+}
+
+/// Terms of neighbouring results are neighbours: a warp has 32 results, and the warps of a block share their
+/// terms.
+void reduce_across_terms(Schedule &s, BlockRef block, const Loops &loops, Loop column) {
+  std::vector<Loop> others = loops.spatial;
+  std::erase_if(others, [&](const Loop &loop) { return loop.var == column.var; });
+  put_in_order(s, joined(joined(others, {column}), loops.reduction));
+  Loop terms = fuse_all(s, loops.reduction);
+  const std::int64_t extent = extent_or(s, terms, threads * steps_of_warp);
+  const std::int64_t lanes = std::min(warp_size, extent_or(s, column, warp_size));
+  const auto rows_of_block =
+      static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(threads / lanes)));
+  auto [of_grid, lane] = s.split<2>(column, {infer, lanes});
+  const std::int64_t blocks = number_of(s, joined(others, {of_grid}));
+  Loop grid = fuse_all(s, joined(others, {of_grid}));
+  s.bind(grid, Axis::block_x);
+  if (std::int64_t steps = steps_of_parts(blocks, extent, rows_of_block)) {
+    auto [part, step, row] = s.split<3>(terms, {infer, steps, rows_of_block});
+    s.reorder({part, lane, step, row});
+    s.reduce_across(part, Axis::block_y);
+    s.bind(lane, Axis::thread_x);
+    s.reduce_across(row, Axis::thread_y);
+    s.unroll_by(step, loads_in_flight);
+    const std::vector<Loop> of_sum = s.loops(block); // of the last block: those of a tile, and of the parts
+    s.bind(*std::find_if(of_sum.rbegin() + 1, of_sum.rend(),
+                         [&](const Loop &loop) { return extent_or(s, loop, 0) == lanes; }),
+           Axis::thread_x);
+    s.reduce_across(s.split<2>(of_sum.back(), {infer, rows_of_block})[1], Axis::thread_y);
+    return;
+  }
+  auto [step, row] = s.split<2>(terms, {infer, rows_of_block});
+  s.bind(lane, Axis::thread_x);
+  s.reduce_across(row, Axis::thread_y);
+  if (extent > rows_of_block)
+    s.unroll_by(step, std::min(loads_in_flight, (extent + rows_of_block - 1) / rows_of_block));
 }
 
 } // namespace
@@ -171,36 +306,55 @@ void transpose(Schedule &schedule, BlockRef block) {
 }
 
 void reduction(Schedule &schedule, BlockRef block) {
-  change(schedule, [&](Schedule &s) {
-    if (!block_of(s, block).reduces())
-      refuse("reduction", block, "does not reduce; use library::elementwise");
-    Loops loops = loops_of("reduction", s, block);
-    if (!reads_along_terms(block_of(s, block)))
-      return fallback(s, block);
-    put_in_order(s, joined(loops.spatial, loops.reduction));
-    Loop terms = loops.reduction.back();
-    auto extent = as_int(find_loop(s.program().body, terms.var)->extent);
-    std::int64_t shared_by = !extent || *extent > 1024 ? threads : 32;
-    if (!loops.spatial.empty()) // one result is that of one block
-      s.bind(fuse_all(s, loops.spatial), Axis::block_x);
-    auto [step, thread] = s.split<2>(terms, {infer, shared_by});
-    s.reduce_across(thread, Axis::thread_x); // one thread stores the result
-  });
+  const Block own = block_of(schedule, block);
+  if (!own.reduces())
+    refuse("reduction", block, "does not reduce; use library::elementwise");
+  const Loops loops = loops_of("reduction", schedule, block);
+  const Load *input = largest_input(own);
+  const Var *along = input ? neighbours(input->indices, own.iters, bounds_of(own)) : nullptr;
+  auto attempt = [&](const std::function<void(Schedule &)> &f) {
+    try {
+      change(schedule, f);
+      return true;
+    } catch (const ScheduleError &) { // such as a result that is read in the nest
+      return false;
+    }
+  };
+  if (along && !loops.spatial.empty()) {
+    const IterVar &axis = *std::ranges::find(own.iters, *along, &IterVar::var);
+    const Loop loop{*axis.binding.as<Var>()};
+    if (!axis.is_summed()) {
+      if (attempt([&](Schedule &s) { reduce_across_terms(s, block, loops, loop); }))
+        return;
+    } else if (loop.var == loops.reduction.back().var) {
+      for (std::int64_t width : {width_of_inputs(own, axis), std::int64_t{1}})
+        if (attempt([&](Schedule &s) { reduce_along_terms(s, block, loops, width); }))
+          return;
+    }
+  }
+  fallback(schedule, block);
 }
 
 void fallback(Schedule &schedule, BlockRef block) {
-  change(schedule, [&](Schedule &s) {
-    Loops loops = loops_of("fallback", s, block);
-    if (loops.spatial.empty())
-      return; // one thread computes it
+  const Loops loops = loops_of("fallback", schedule, block);
+  if (loops.spatial.empty())
+    return; // one thread computes it
+  auto by_threads = [&](Schedule &s, bool registers) {
     put_in_order(s, joined(loops.spatial, loops.reduction));
-    std::optional<BlockRef> stored = loops.reduction.empty() ? std::nullopt : in_registers(s, block);
+    std::optional<BlockRef> stored = registers ? in_registers(s, block) : std::nullopt;
     auto [grid, thread] = s.split<2>(fuse_all(s, loops.spatial), {infer, threads});
     if (stored)
       s.reverse_compute_at(*stored, thread);
     s.bind(grid, Axis::block_x);
     s.bind(thread, Axis::thread_x);
-  });
+  };
+  if (!loops.reduction.empty()) {
+    try {
+      return change(schedule, [&](Schedule &s) { by_threads(s, true); });
+    } catch (const ScheduleError &) { // the last threads of several axes have no box of results
+    }
+  }
+  change(schedule, [&](Schedule &s) { by_threads(s, false); });
 }
 
 Schedule schedule(Program program, Target target) {

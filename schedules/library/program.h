@@ -19,9 +19,10 @@ void elementwise(Schedule &s, BlockRef block);
 /// 32 x 32 elements in shared memory, so that both accesses are of neighbours.
 void transpose(Schedule &s, BlockRef block);
 
-/// A reduction. If consecutive terms are neighbours in memory, the threads of a warp or of a block share the
-/// terms of a result, otherwise each thread has a result of its own. One result is that of one block: the
-/// functions of schedules/reductions use the whole GPU for it.
+/// A reduction. If the terms of a result are neighbours in memory, the threads of a warp or of a block share
+/// them. If the terms of neighbouring results are, a warp has 32 results, and the 8 warps of a block share
+/// their terms. Few results with many terms are those of several blocks, of which the last one combines the
+/// parts. Of other reductions, each thread has a result.
 void reduction(Schedule &s, BlockRef block);
 
 /// Any block: a thread for each result. It is right, and as fast as its accesses are.
@@ -32,3 +33,7 @@ void fallback(Schedule &s, BlockRef block);
 Schedule schedule(Program program, Target target = {});
 
 } // namespace nestsmith::library
+
+namespace nestsmith {
+using library::schedule;
+}

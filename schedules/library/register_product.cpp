@@ -44,6 +44,29 @@ Tile tile_of(Schedule &s, BlockRef reader, const Operand &operand, bool through_
   return {s.cache_read(reader, s.name(registers.block), Scope::shared), registers.block, registers.width};
 }
 
+/// Where copies of elements are placed.
+struct Places {
+  Loop thread, k_outer, k_inner;
+};
+
+/// Copies what the terms read besides the operands: to a tile in shared memory, if it has elements for k and
+/// for rows or columns; otherwise to the registers of each thread, once for each k or once for all.
+void copy_other(Schedule &s, BlockRef product, const Other &other, const Places &at,
+                const RegisterTiles &tiles) {
+  if (other.of_k && other.of_rows != other.of_columns) {
+    BlockRef tile = s.reindex_cache_read(product, other.buffer, Scope::shared);
+    BlockRef fragment = s.cache_read(product, s.name(tile), Scope::local);
+    s.compute_at(fragment, at.k_inner);
+    fetch_tile(s, tile, at.k_outer, tiles.threads());
+    by_vectors(s, s.loops_below(fragment, at.k_inner), false);
+    return;
+  }
+  const Loop place = other.of_k ? at.k_inner : at.thread;
+  BlockRef copy = s.reindex_cache_read(product, other.buffer, Scope::local);
+  s.compute_at(copy, place);
+  by_vectors(s, s.loops_below(copy, place), false);
+}
+
 Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles) {
   Contraction c = contraction(s, sum, Scope::local);
   check(sum, tiles);
@@ -59,7 +82,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles) 
                      stored = is_vector_of(dtype) ? std::min(widest, c.width) : 1;
   std::int64_t partial = stored; // elements of one access to the parts of the sum, if there are any
   // Elements of less than 4 bytes are too narrow to be transposed by asynchronous copies.
-  const bool async = async_wanted && s.target().arch.has(Feature::cp_async) &&
+  const bool async = async_wanted && c.others.empty() && s.target().arch.has(Feature::cp_async) &&
                      std::ranges::all_of(c.operands, [](const Operand &operand) {
                        return byte_size(operand.dtype) >= 4 && !operand.computed;
                      });
@@ -128,13 +151,15 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles) 
     copies.push_back(fragment);
     tiles_of_k.push_back(tile.shared);
   }
+  for (const Other &other : c.others)
+    copy_other(s, product, other, {thread, k_outer, k_inner}, tiles);
   s.unroll(k_inner);
   for (const Loop &loop : results_of_thread)
     s.unroll(loop);
   if (snake) // the operands that one row or column used last are the first ones of the next
     for (std::size_t inner : {2, 3})
       s.snake(results_of_thread[1], results_of_thread[inner]);
-  if (fragments) // loads the operands of the next k while this one is used
+  if (fragments && c.others.empty()) // loads the operands of the next k while this one is used
     s.pipeline(k_inner, {{copies[0], 0, 0}, {copies[1], 0, 1}, {product, 1, 2}});
   const bool spreads = in_flight && joined && spread;
   if (in_flight)

@@ -245,15 +245,16 @@ TEST(LibraryProductRefuses, WhatIsNoProductOfMatrices) {
   expect_refused_product(
       with_sum([](auto &X, auto &, auto &, Expr i, Expr j) { return Definition(X(i, j) + 1); }),
       "library::product: block S does not reduce");
-  expect_refused_product(
-      with_sum([](auto &X, auto &, auto &k, Expr i, Expr) { return sum(X(i, k), k); }),
-      "block S has terms of 1 elements, expected two; compute each factor in a stage of its own");
+  expect_refused_product(with_sum([](auto &X, auto &, auto &k, Expr i, Expr) { return sum(X(i, k), k); }),
+                         "block S has no two elements in its terms of which each depends on a spatial axis of "
+                         "its own, got X[i, k]; so "
+                         "it is no product of matrices; use library::reduction");
   expect_refused_product(
       with_sum([](auto &X, auto &W, auto &k, Expr i, Expr) { return sum(X(i, k) * W(k, i), k); }),
-      "block S has the axis j, on which no factor of its terms depends");
+      "a spatial axis of its own, got X[i, k], W[k, i]");
   expect_refused_product(
       with_sum([](auto &X, auto &W, auto &k, Expr i, Expr j) { return sum(X(i, j) * W(k, j), k); }),
-      "block S has no axis on which only W[…] depends, so it is no product of matrices");
+      "a spatial axis of its own, got X[i, j], W[k, j]");
 }
 
 TEST(LibraryProductRefuses, LoopsThatWereSplit) {

@@ -1,0 +1,185 @@
+/// Tests `library` on kinds of contractions and reductions that are not products of two matrices: terms of
+/// several elements, products with vectors, axes of which no element depends, and results of few bytes.
+
+#include "dsl/ir/tensor.h"
+#include "lowering/lower.h"
+#include "runtime/check/check.h"
+#include "runtime/check/sim_executor.h"
+#include "schedules/library/product.h"
+#include "schedules/library/program.h"
+
+#include <algorithm>
+#include <functional>
+#include <gtest/gtest.h>
+
+namespace nestsmith {
+namespace {
+
+using At = const std::vector<Expr> &;
+
+DType of_sum(DType dtype) {
+  return byte_size(dtype) >= 4 ? dtype : dtype == DType::i8 ? DType::i32 : DType::f32;
+}
+
+/// Declares operands, and states a sum over k of extent `depth`.
+struct Statement {
+  explicit Statement(DType dtype, std::int64_t depth = 24)
+      : w("kinds"), dtype(dtype), k(reduce_axis("k", depth)) {}
+
+  Tensor in(const char *name, const std::vector<Expr> &shape) { return w.placeholder(name, shape, dtype); }
+  Expr up(const Expr &value) const { return cast(of_sum(dtype), value); }
+  Program sum_of(const std::vector<Expr> &shape, const std::vector<std::string> &axes,
+                 const std::function<Expr(At)> &term) {
+    return w.output({w.compute("S", shape, axes, [&](At at) -> Definition { return sum(term(at), k); })});
+  }
+
+  Workload w;
+  DType dtype;
+  Reduce k;
+};
+
+std::ptrdiff_t count(const Schedule &s, const char *op) {
+  return std::ranges::count_if(s.trace(), [&](const Directive &directive) { return directive.op == op; });
+}
+
+/// "" if the schedule is right.
+std::string checked_kind(const Schedule &s) {
+  if (auto owed = s.obligations(); !owed.empty())
+    return owed.front().message;
+  SimExecutor simulator;
+  CheckResult result = check(s, lower(s), simulator);
+  return result.passed ? "" : result.messages().front();
+}
+
+Schedule product_of(const Program &program) {
+  Schedule s(program, make_target("sm_90"));
+  library::product(s, s.block("S"));
+  return s;
+}
+
+class LibraryTerms : public testing::TestWithParam<DType> {};
+
+TEST_P(LibraryTerms, OfSeveralElementsUseTilesInSharedMemory) {
+  struct Case {
+    const char *name;
+    std::vector<std::pair<const char *, std::vector<Expr>>> inputs;
+    std::function<Expr(const Statement &, const std::vector<Tensor> &, At)> term;
+  };
+  const Case cases[] = {{"a weight for each k",
+                         {{"X", {40, 24}}, {"W", {24, 36}}, {"d", {24}}},
+                         [](auto &p, auto &in, At at) {
+                           return p.up(in[0](at[0], p.k)) * p.up(in[1](p.k, at[1])) * p.up(in[2](p.k));
+                         }},
+                        {"the weight first",
+                         {{"d", {24}}, {"X", {40, 24}}, {"W", {24, 36}}},
+                         [](auto &p, auto &in, At at) {
+                           return p.up(in[0](p.k)) * p.up(in[1](at[0], p.k)) * p.up(in[2](p.k, at[1]));
+                         }},
+                        {"a weight for each row",
+                         {{"X", {40, 24}}, {"d", {40}}, {"W", {24, 36}}},
+                         [](auto &p, auto &in, At at) {
+                           return p.up(in[0](at[0], p.k)) * p.up(in[1](at[0])) * p.up(in[2](p.k, at[1]));
+                         }},
+                        {"a weight for each result",
+                         {{"X", {40, 24}}, {"W", {24, 36}}, {"D", {40, 36}}},
+                         [](auto &p, auto &in, At at) {
+                           return p.up(in[0](at[0], p.k)) * p.up(in[1](p.k, at[1])) * p.up(in[2](at[0], at[1]));
+                         }},
+                        {"two products",
+                         {{"X", {40, 24}}, {"W", {24, 36}}, {"Y", {40, 24}}, {"V", {24, 36}}},
+                         [](auto &p, auto &in, At at) {
+                           return p.up(in[0](at[0], p.k)) * p.up(in[1](p.k, at[1])) +
+                                  p.up(in[2](at[0], p.k)) * p.up(in[3](p.k, at[1]));
+                         }}};
+  for (const Case &test : cases) {
+    Statement p(GetParam());
+    std::vector<Tensor> inputs;
+    for (const auto &[name, shape] : test.inputs)
+      inputs.push_back(p.in(name, shape));
+    Schedule s = product_of(p.sum_of({40, 36}, {"i", "j"}, [&](At at) { return test.term(p, inputs, at); }));
+    EXPECT_EQ(checked_kind(s), "") << test.name;
+    EXPECT_GE(count(s, "reindex_cache_read"), 1) << test.name;
+    EXPECT_GE(count(s, "unroll"), 4) << test.name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, LibraryTerms, testing::Values(DType::f32, DType::bf16));
+
+TEST(LibraryProduct, TakesAnAxisOfWhichNoElementDepends) {
+  Statement p(DType::bf16);
+  Tensor X = p.in("X", {20, 24}), W = p.in("W", {24, 36});
+  Schedule s = product_of(
+      p.sum_of({3, 20, 36}, {"b", "i", "j"}, [&](At at) { return p.up(X(at[1], p.k)) * p.up(W(p.k, at[2])); }));
+  EXPECT_EQ(checked_kind(s), "");
+  EXPECT_GT(count(s, "tensorize"), 0);
+}
+
+TEST(LibraryProduct, StoresResultsOfOneByteFromFragments) {
+  Statement p(DType::i8);
+  Tensor X = p.in("X", {20, 32}), W = p.in("W", {32, 24});
+  Reduce k = reduce_axis("k", 32);
+  Tensor S = p.w.compute("S", {20, 24}, {"i", "j"},
+                         [&](At at) -> Definition { return sum(p.up(X(at[0], k)) * p.up(W(k, at[1])), k); });
+  Schedule s = product_of(p.w.output({p.w.compute(
+      "Y", {20, 24}, {"i", "j"}, [&](At at) -> Definition { return cast(DType::i8, S(at[0], at[1])); })}));
+  EXPECT_EQ(checked_kind(s), "");
+  EXPECT_GT(count(s, "tensorize"), 0);
+}
+
+TEST(LibraryProduct, OfVectorsIsAReductionByManyThreads) {
+  Statement rows(DType::f32, 96);
+  Tensor X = rows.in("X", {5, 70, 96}), v = rows.in("v", {5, 96});
+  Schedule s = product_of(
+      rows.sum_of({5, 70}, {"b", "i"}, [&](At at) { return X(at[0], at[1], rows.k) * v(at[0], rows.k); }));
+  EXPECT_EQ(checked_kind(s), "");
+  EXPECT_GE(count(s, "reduce_across"), 1);
+  EXPECT_EQ(count(s, "vectorize"), 2);
+
+  Statement columns(DType::f32, 700);
+  Tensor Y = columns.in("Y", {700, 33}), u = columns.in("u", {700});
+  s = product_of(columns.sum_of({33}, {"j"}, [&](At at) { return u(columns.k) * Y(columns.k, at[0]); }));
+  EXPECT_EQ(checked_kind(s), "");
+  EXPECT_EQ(count(s, "reduce_across"), 3) << "few results are those of several blocks";
+
+  Statement dots(DType::i8, 64);
+  Tensor A = dots.in("A", {9, 64}), B = dots.in("B", {9, 64});
+  s = product_of(
+      dots.sum_of({9}, {"b"}, [&](At at) { return dots.up(A(at[0], dots.k)) * dots.up(B(at[0], dots.k)); }));
+  EXPECT_EQ(checked_kind(s), "");
+  EXPECT_GE(count(s, "reduce_across"), 1);
+}
+
+TEST(LibraryReduction, UsesManyThreadsForRowsAndColumnsOfAnyExtent) {
+  struct Case {
+    std::int64_t results, terms;
+    bool along_terms;
+    std::ptrdiff_t across;
+  };
+  for (const auto &[results, terms, along_terms, across] : {Case{3, 9001, true, 3},
+                                                            {600, 1500, true, 1},
+                                                            {70, 96, true, 1},
+                                                            {5, 7, true, 1},
+                                                            {1, 9000, true, 3},
+                                                            {70, 96, false, 3},
+                                                            {1, 3000, false, 3},
+                                                            {33, 7, false, 1},
+                                                            {20000, 9, false, 1}}) {
+    Statement p(DType::f32, terms);
+    Tensor X = along_terms ? p.in("X", {results, terms}) : p.in("X", {terms, results});
+    Schedule s(p.sum_of({results}, {"i"}, [&](At at) { return along_terms ? X(at[0], p.k) : X(p.k, at[0]); }));
+    library::reduction(s, s.block("S"));
+    EXPECT_EQ(checked_kind(s), "") << results << " results of " << terms << " terms";
+    EXPECT_EQ(count(s, "reduce_across"), across) << results << " results of " << terms << " terms";
+  }
+}
+
+TEST(LibraryFallback, TakesSeveralAxes) {
+  Statement p(DType::f32, 5);
+  Tensor X = p.in("X", {3, 5, 70});
+  Schedule s(p.sum_of({3, 70}, {"b", "i"}, [&](At at) { return X(at[0], p.k, at[1]); }));
+  library::fallback(s, s.block("S"));
+  EXPECT_EQ(checked_kind(s), "");
+}
+
+} // namespace
+} // namespace nestsmith
