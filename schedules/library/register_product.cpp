@@ -67,8 +67,10 @@ void copy_other(Schedule &s, BlockRef product, const Other &other, const Places 
   by_vectors(s, s.loops_below(copy, place), false);
 }
 
-Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles) {
+/// `guarded`: the multiplications keep their guards, also those of products.
+Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, bool guarded) {
   Contraction c = contraction(s, sum, Scope::local);
+  c.multiplies = c.multiplies && !guarded;
   check(sum, tiles);
   const auto &[warps, lanes, results, zigzag, async_wanted, prefetch, fragments, joined, spread, columns, snake,
                last_k, bk, most_group, stages, split_k, tiles_of_part, two_kernels, blocks, width] = tiles;
@@ -185,18 +187,30 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles) 
     s.partition(k_outer);
   if (grid.size() > 1) // one loop over all tiles: tiles of many blocks would get the code of the edges
     partition_edges(s, grid, edges);
-  if (blocks > 0)
+  if (blocks > 0 && c.others.empty()) // other elements take registers, which the number of blocks does not count
     s.launch_bounds(blocks);
   return {c.sum, c.results, tiles_of_k, grid, thread, k_outer, k_inner};
 }
 
 } // namespace
 
+static bool is_product_of_two(const Schedule &s, BlockRef sum) {
+  return factors_of_product(block_of(s, sum)).has_value();
+}
+
 Product product(Schedule &s, BlockRef sum, const RegisterTiles &tiles) {
-  Schedule copy = s;
-  Product made = schedule_product(copy, sum, tiles);
-  s = std::move(copy);
-  return made;
+  for (bool guarded : {false, true}) {
+    Schedule copy = s;
+    try {
+      Product made = schedule_product(copy, sum, tiles, guarded);
+      s = std::move(copy);
+      return made;
+    } catch (const ScheduleError &) { // what the terms read besides the operands has no tiles to fill
+      if (guarded || is_product_of_two(s, sum))
+        throw;
+    }
+  }
+  internal_error("the second attempt returns or throws");
 }
 
 } // namespace nestsmith::library
