@@ -9,7 +9,7 @@ namespace nestsmith::records {
 
 namespace {
 
-constexpr std::array outcomes = {"measured", "refused", "wrong", "crashed", "hung"};
+constexpr std::array outcomes = {"measured", "refused", "wrong", "crashed", "hung", "estimated"};
 
 } // namespace
 

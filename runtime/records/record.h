@@ -13,10 +13,11 @@ namespace nestsmith::records {
 /// The fate of a point that was tried.
 enum class Outcome : std::uint8_t {
   measured,
-  refused, ///< the schedule is illegal, or the compiler refused its text
-  wrong,   ///< the result differs, or the kernel reads or writes out of bounds
-  crashed, ///< the process ended, or the driver reported a fault such as an illegal address
-  hung     ///< the kernel did not end in time
+  refused,  ///< the schedule is illegal, or the compiler refused its text
+  wrong,    ///< the result differs, or the kernel reads or writes out of bounds
+  crashed,  ///< the process ended, or the driver reported a fault such as an illegal address
+  hung,     ///< the kernel did not end in time
+  estimated ///< not executed: `median_ms` is the time that the model of `explain` estimates
 };
 const char *name(Outcome outcome); ///< "measured", "refused", …
 std::optional<Outcome> parse_outcome(const std::string &name);

@@ -28,8 +28,10 @@ struct Ran {
 /// width.
 inline Ran nestsmith(const std::string &arguments, const std::string &environment = "") {
   TemporaryFolder folder;
-  std::string command = "COLUMNS=160 env " + environment + " " NESTSMITH_BINARY " " + arguments + " >" +
-                        (folder / "out").string() + " 2>" + (folder / "err").string() + " </dev/null";
+  // What `tune` stores is not that of the user who runs the tests.
+  std::string command = "COLUMNS=160 XDG_DATA_HOME=" + folder.string() + " env " + environment +
+                        " " NESTSMITH_BINARY " " + arguments + " >" + (folder / "out").string() + " 2>" +
+                        (folder / "err").string() + " </dev/null";
   int status = std::system(command.c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_file(folder / "out"), read_file(folder / "err")};
 }

@@ -4,6 +4,7 @@
 #include "runtime/records/text.h"
 #include "tests/tools/call_main.h"
 #include "tests/tools/run_binary.h"
+#include "tools/tune/time_left.h"
 
 namespace nestsmith {
 namespace {
@@ -141,8 +142,9 @@ TEST(TuneRecords, AreShown) {
     EXPECT_EQ(missing.code, 2) << command;
     EXPECT_TRUE(contains(missing.err,
                          "there is no database " + (folder / "none.db").string() +
-                             "; `nestsmith tune RUNG` makes it on a machine with a GPU, `nestsmith tune "
-                             "import FILE` makes it from the text of `tune export`, and --db names another "
+                             "; `nestsmith tune RUNG` makes it, with measured times on a machine with a GPU "
+                             "and with estimates on others, `nestsmith tune import FILE` makes it from the "
+                             "text of `tune export`, and --db names another "
                              "file"));
     EXPECT_FALSE(std::filesystem::exists(folder / "none.db"));
     missing = nestsmith(std::string("tune ") + command, "-u XDG_DATA_HOME HOME=" + folder.string());
@@ -150,6 +152,45 @@ TEST(TuneRecords, AreShown) {
     EXPECT_TRUE(contains(missing.err, "there is no database " + folder.string() +
                                           "/.local/share/nestsmith/tune.db; `nestsmith tune RUNG` makes it"));
   }
+}
+
+TEST(TuneRecords, OfAMachineWithoutAGpuAreEstimates) {
+  test::TemporaryFolder folder;
+  std::string db = " --db " + (folder / "a.db").string(),
+              tune =
+                  "tune ladder/warps --gpu H200 --shape 256x256x64 --set bk=16,lanes=4x8,blocks=2 --trials 3";
+  Ran ran = nestsmith(tune + db);
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_TRUE(contains(ran.out, "stored as estimates in " + (folder / "a.db").string())) << ran.out;
+  nestsmith(tune + db); // replaces the estimates
+  const std::vector<records::Record> stored = records::Database::open(folder / "a.db").find();
+  ASSERT_EQ(stored.size(), 3U);
+  for (const records::Record &one : stored) {
+    EXPECT_EQ(one.outcome, records::Outcome::estimated);
+    EXPECT_EQ(one.gpu, "NVIDIA H200");
+    EXPECT_GT(one.median_ms, 0);
+  }
+  ran = nestsmith("tune show" + db);
+  EXPECT_TRUE(contains(ran.out, "no point was measured\n\n3 points estimated by the model of `explain`:"))
+      << ran.out;
+  EXPECT_FALSE(contains(ran.out, "failed")) << ran.out;
+  EXPECT_TRUE(contains(nestsmith("tune model" + db).out, "3 estimates of the model itself are not compared"));
+  ran = nestsmith("tune export" + db);
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_TRUE(contains(
+      ran.err, "has no measured record of this; `nestsmith tune RUNG` measures on a machine with a GPU"));
+  const std::string text = (folder / "all.json").string(), copy = (folder / "b.db").string();
+  EXPECT_EQ(nestsmith("tune export --all" + db + " -o " + text).code, 0);
+  EXPECT_EQ(nestsmith("tune import " + text + " --db " + copy).code, 0);
+  EXPECT_EQ(records::Database::open(copy).find(), stored);
+}
+
+TEST(Tune, SaysHowLongASearchStillTakes) {
+  EXPECT_EQ(cli::time_left_text(16, 100, 8, std::nullopt), "about 42 s left");
+  EXPECT_EQ(cli::time_left_text(50, 200, 60, std::nullopt), "about 3 min left");
+  EXPECT_EQ(cli::time_left_text(50, 200, 60, 90), "about 30 s left") << "--minutes ends it before";
+  EXPECT_EQ(cli::time_left_text(200, 200, 60, std::nullopt), "about 0 s left");
+  EXPECT_EQ(cli::time_left_text(0, 200, 1, 30), "about 29 s left");
 }
 
 TEST(TuneRecords, AreComparedWithTheModel) {

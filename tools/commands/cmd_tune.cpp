@@ -164,11 +164,24 @@ ExitCode list_space(const Context &context, Tuning &tuning) {
 /// The order of the model. `why` is the reason why there is no measurement.
 ExitCode rank_by_model(const Context &context, Tuning &tuning, const std::string &why) {
   tuning.rank();
+  std::optional<records::Database> database;
+  std::string not_stored;
+  try {
+    database = open_given_database(context, tuning.shard());
+    if (database)
+      tuning.store_estimates(*database);
+  } catch (const UserError &error) { // the order is good without it, unless the user named the database
+    if (context.arguments.has("db"))
+      throw;
+    database.reset();
+    not_stored = fmt::format("not stored: {}", error.what());
+  }
   if (context.json()) {
     out(json_text([&](llvm::json::OStream &json) {
       json.object([&] {
         write_space(json, tuning);
         json.attribute("measured", false);
+        json.attribute("database", database ? llvm::json::Value(database->path().string()) : nullptr);
       });
     }));
     return ExitCode::good;
@@ -178,6 +191,10 @@ ExitCode rank_by_model(const Context &context, Tuning &tuning, const std::string
       notes.begin(),
       why + ": this is the order of the model of `explain`, not of a measurement. Its estimate counts "
             "latency, barriers and waves; without NVRTC it is the least time, which counts none of them");
+  if (database)
+    notes.push_back(fmt::format("stored as estimates in {}", database->path().string()));
+  if (!not_stored.empty())
+    notes.push_back(not_stored);
   notes.emplace_back("use a point with --set");
   out(heading(context, tuning, tuning.gpu().product) + counts_text(tuning.space()) + "\n" +
       best_text(tuning.space(), context.arguments.number("best").value_or(usual_best), context.style) + "\n" +
@@ -484,7 +501,8 @@ Command tune_command() {
        arch_option("the architecture of the GPU")},
       "On a GPU, the points are measured as `bench` does, in a process of their own, and each result is "
       "compared with that of cuBLAS, or of the first point. Without a GPU, or with --gpu or --arch, the points "
-      "are ordered by the estimated time of `explain`. Ctrl-C ends the search; the same command continues "
+      "are ordered by the estimated time of `explain`, and stored as estimates. Ctrl-C ends the search; the "
+      "same command continues "
       "it.\n\n"
       "With --table, the points that the rung states are measured instead, each at about twenty sizes, and the "
       "table is written as text. It needs a GPU, takes minutes, and continues after Ctrl-C. With --shard, each "

@@ -85,12 +85,18 @@ void write_agreement(llvm::json::OStream &json, const Agreement &agreement) {
 ExitCode compare_with_model(const Context &context) {
   std::map<std::tuple<std::string, std::string, std::string, std::string>, std::vector<Record>> groups;
   std::vector<std::string> notes;
-  std::size_t symbolic = 0;
+  std::size_t symbolic = 0, estimated = 0;
   for (Record &record : wanted_records(context))
     if (record.symbolic)
       ++symbolic;
+    else if (record.outcome == records::Outcome::estimated)
+      ++estimated;
     else if (record.outcome == records::Outcome::measured)
       groups[{record.rung, record.gpu, record.dtype, record.shape}].push_back(std::move(record));
+  if (estimated > 0)
+    notes.push_back(fmt::format("{} of the model itself {} not compared",
+                                estimated == 1 ? "1 estimate" : fmt::format("{} estimates", estimated),
+                                estimated == 1 ? "is" : "are"));
   if (symbolic > 0)
     notes.push_back(fmt::format("{} of kernels for all shapes {} not compared",
                                 symbolic == 1 ? "1 record" : fmt::format("{} records", symbolic),

@@ -48,8 +48,9 @@ Database required_database(const Context &context, bool existing) {
     throw UserError(
         ExitCode::usage,
         fmt::format(
-            "there is no database {}; `nestsmith tune RUNG` makes it on a machine with a GPU, `nestsmith "
-            "tune import FILE` makes it from the text of `tune export`, and --db names another file",
+            "there is no database {}; `nestsmith tune RUNG` makes it, with measured times on a machine with a "
+            "GPU and with estimates on others, `nestsmith tune import FILE` makes it from the text of `tune "
+            "export`, and --db names another file",
             printable(path->string())));
   return Database::open(*path, existing);
 }
@@ -130,6 +131,12 @@ ExitCode export_records(const Context &context) {
   std::vector<Record> found = records_of(context, database);
   if (!context.arguments.has("all")) {
     found = records::best_of(found);
+    if (found.empty())
+      throw UserError(
+          ExitCode::usage,
+          fmt::format("{} has no measured record of this; `nestsmith tune RUNG` measures on a machine with a "
+                      "GPU, and --all also exports estimates and failures",
+                      database.path().string()));
     for (Record &record : found)
       record.trace.clear(); // the rung and its knobs determine it
   }
@@ -202,9 +209,17 @@ std::string records_text(const std::vector<Record> &found, std::size_t best, con
                {"TFLOP/s", Align::right},
                {"ratio", Align::right},
                {"knobs"}});
-  std::size_t row = 0;
+  Table estimates({{"", Align::right}, {"estimated ms", Align::right}, {"knobs"}});
+  std::size_t row = 0, estimated = 0;
   std::string failed, peer;
   for (const Record &record : found) {
+    if (record.outcome == Outcome::estimated) {
+      if (estimated < best)
+        estimates.add(
+            {std::to_string(estimated + 1), fmt::format("{:.4g}", record.median_ms), to_string(record.knobs)});
+      ++estimated;
+      continue;
+    }
     if (record.outcome != Outcome::measured) {
       std::string message = record.message;
       std::ranges::replace(message, '\n', ' ');
@@ -221,6 +236,10 @@ std::string records_text(const std::vector<Record> &found, std::size_t best, con
                  to_string(record.knobs)});
   }
   std::string text = row == 0 ? "no point was measured\n" : table.text(style);
+  if (estimated > 0)
+    text += fmt::format("\n{} estimated by the model of `explain`:\n",
+                        estimated == 1 ? "1 point" : fmt::format("{} points", estimated)) +
+            estimates.text(style);
   if (!peer.empty())
     text += style.dim(fmt::format("ratio: the speed relative to {} in the same turns", peer)) + "\n";
   if (!failed.empty())

@@ -4,6 +4,7 @@
 #include "runtime/records/fields.h"
 #include "tools/results/record_of.h"
 #include "tools/tune/interrupt.h"
+#include "tools/tune/time_left.h"
 
 #include <algorithm>
 #include <chrono>
@@ -88,6 +89,29 @@ void Tuning::rank() {
   if (!note.empty())
     notes_.push_back(note);
   progress_.clear();
+}
+
+void Tuning::store_estimates(records::Database &database) const {
+  std::vector<records::Record> list;
+  for (const tune::Point &point : space_.points) {
+    if (!point.prediction)
+      continue;
+    records::Record record; // without the text of its kernel: a later estimate of the point replaces it
+    record.outcome = records::Outcome::estimated;
+    record.median_ms = point.prediction->seconds * 1e3;
+    if (!point.prediction->registers)
+      record.message = "the least time: no compiler gave the machine code";
+    record.rung = choice_.name;
+    record.knobs = point.knobs;
+    record.shape = to_text(shape_);
+    record.symbolic = shape_.stated.has_value();
+    record.dtype = name(dtype_);
+    record.gpu = gpu_.gpu.product;
+    record.nestsmith = version_text();
+    record.measured_at = now_text();
+    list.push_back(std::move(record));
+  }
+  database.add(list);
 }
 
 std::vector<KernelResources> Tuning::resources(const kernel::Plan &plan) const {
@@ -262,7 +286,8 @@ void Tuning::reuse(tune::Search &search, const TuneMachine &machine, const recor
   std::multimap<KnobValues, records::Record> stored;
   for (records::Record &record :
        database.find({.rung = choice_.name, .shape = to_text(shape_), .dtype = "", .gpu = machine.gpu}))
-    stored.emplace(record.knobs, std::move(record));
+    if (record.outcome != records::Outcome::estimated)
+      stored.emplace(record.knobs, std::move(record));
   // The points of a large space that an earlier search added are not among the candidates.
   std::set<KnobValues> missing;
   for (const auto &[knobs, record] : stored)
@@ -331,9 +356,15 @@ void Tuning::search_points(tune::Search &search, TuneMeasurer &measurer, records
       add_neighbours(search);
     if (std::vector<std::size_t> best = search.best(); !best.empty()) {
       const records::Record &record = records_.at(search.candidate(best.front()));
-      show(fmt::format("{} of {} points measured; best: {:.4g} ms, {:.4g} TFLOP/s, {}", records_.size(),
-                       search.size(), record.median_ms, record.operations / record.median_ms * 1e-9,
-                       to_string(record.knobs)));
+      const double elapsed = std::chrono::duration<double>(Clock::now() - start).count();
+      const std::int64_t all =
+          std::min<std::int64_t>(options_.trials, static_cast<std::int64_t>(search.size()));
+      const std::optional<double> limit =
+          options_.minutes ? std::optional(*options_.minutes * 60) : std::nullopt;
+      show(fmt::format("{}: {} of {} points measured, {}; best: {:.4g} ms, {:.4g} TFLOP/s, {}", to_text(shape_),
+                       records_.size(), search.size(),
+                       time_left_text(tried - static_cast<std::int64_t>(batch.size()), all, elapsed, limit),
+                       record.median_ms, record.operations / record.median_ms * 1e-9, to_string(record.knobs)));
     }
   }
 }

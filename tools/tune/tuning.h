@@ -52,6 +52,8 @@ public:
   void enumerate(bool all);
   /// Orders the points by the model. At most `trials` points are analysed.
   void rank();
+  /// Stores the estimated times of the points that `rank` left.
+  void store_estimates(records::Database &database) const;
   /// Measures points until the limit of trials or minutes, until all are measured, or until Ctrl-C. Stores each
   /// result in `database`, if it is not null, and takes results that it already has. Then measures the best
   /// points in turns until their order is stable. Returns a record for each point that was tried, the fastest
