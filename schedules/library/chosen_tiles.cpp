@@ -20,10 +20,8 @@ std::optional<records::ProductSize> size_of(const Schedule &s, const Contraction
   if (!batch || !rows || !columns || !k)
     return std::nullopt;
   // The rows of the first operand stand for those along K, and the others for those along N.
-  return records::ProductSize{{*rows, *columns, *k},
-                              *batch,
-                              c.multiplies ? std::min(c.operands[1].aligned, c.aligned) : 1,
-                              c.multiplies ? c.operands[0].aligned : 1};
+  return records::ProductSize{
+      {*rows, *columns, *k}, *batch, std::min(c.operands[1].aligned, c.aligned), c.operands[0].aligned};
 }
 
 /// A shape of tiles, and the part of the peak that its inner loop reaches if all multiprocessors have work.

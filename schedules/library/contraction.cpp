@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <functional>
 #include <iterator>
 #include <span>
 
@@ -338,19 +337,6 @@ void group_result(Schedule &s, BlockRef result, const std::vector<std::vector<Va
 
 } // namespace
 
-/// Whether the block sums products of elements, possibly converted.
-static bool multiplies_elements(const Block &sum) {
-  std::function<bool(const Expr &)> multiplies = [&](const Expr &e) {
-    if (const auto *conversion = e.as<Cast>())
-      return multiplies(Expr(conversion->a));
-    const auto *product = e.as<Binary>();
-    return e.as<Load>() || (product && product->op == BinaryOp::mul && multiplies(Expr(product->a)) &&
-                            multiplies(Expr(product->b)));
-  };
-  auto term = term_of_sum(sum);
-  return term && multiplies(*term);
-}
-
 bool is_product_of_matrices(const Schedule &s, BlockRef handle) {
   const Block &block = block_of(s, handle);
   return !block.reduces() || !term_of(block) || terms_of_product(block);
@@ -375,7 +361,6 @@ Contraction contraction(Schedule &schedule, BlockRef handle, Scope scope) {
     if (results)
       s = std::move(trial);
   }
-  c.multiplies = multiplies_elements(block_of(s, handle));
   c.results = results ? *results : stored_and_read(s, handle, scope);
   const Block product = block_of(s, handle);
   make_columns_neighbours(axes, factors, product, block_of(s, c.results.front()));

@@ -53,9 +53,6 @@ struct Contraction {
   std::vector<Other> others;       ///< what the terms read besides
   std::int64_t width = 1;          ///< as `Operand::width`, for the results along the columns
   std::int64_t aligned = 1;        ///< as `Operand::aligned`, for the results along the columns
-  /// The terms are products of the operands, of which a sum is taken. So their tiles can be filled with zeros
-  /// past the ends, which leaves no guard. Terms such as a distance keep their guards.
-  bool multiplies = true;
 };
 
 /// Rewrites the computation around `sum` to a product of matrices: axes are fused, stages that compute operands

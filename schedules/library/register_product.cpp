@@ -67,16 +67,17 @@ void copy_other(Schedule &s, BlockRef product, const Other &other, const Places 
   by_vectors(s, s.loops_below(copy, place), false);
 }
 
-/// `guarded`: the multiplications keep their guards, also those of products.
+/// The tiles of a sum of products are filled with zeros past their ends, which leaves no guard; other terms,
+/// such as a distance, keep theirs. `guarded`: tiles are loaded one element at a time, when they are needed,
+/// because a directive refused the other way.
 Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, bool guarded) {
   Contraction c = contraction(s, sum, Scope::local);
-  c.multiplies = c.multiplies && !guarded;
   check(sum, tiles);
   const auto &[warps, lanes, results, zigzag, async_wanted, prefetch, fragments, joined, spread, columns, snake,
                last_k, bk, most_group, stages, split_k, tiles_of_part, two_kernels, blocks, width] = tiles;
   const bool split = split_k > 1 || tiles_of_part > 0;
   // Vectors need whole tiles, and tiles with guards are not loaded ahead.
-  auto is_vector_of = [&](DType dtype) { return c.multiplies && byte_size(dtype) * elements <= 16; };
+  auto is_vector_of = [&](DType dtype) { return !guarded && byte_size(dtype) * elements <= 16; };
   const DType dtype = block_of(s, sum).body.buffer->dtype;
   const std::int64_t widest = width >= elements ? elements
                               : width >= 2      ? 2
@@ -133,7 +134,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
   bool in_flight = async;
   for (std::size_t side : {0, 1}) {
     const Operand &operand = c.operands[side];
-    Tile tile = tile_of(s, product, operand, !async && c.multiplies);
+    Tile tile = tile_of(s, product, operand, !async && !guarded);
     auto fragment = s.cache_read(product, s.name(tile.shared), Scope::local);
     s.compute_at(fragment, k_inner);
     std::int64_t most = is_vector_of(operand.dtype) ? std::min(widest, tile.width) : 1;
@@ -142,7 +143,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
     TileFetch fetch{.by_k = operand.k_last, .across = operand.k_last != operand.along_k, .width = most};
     if (async) {
       in_flight = fetch_async(s, tile.shared, k_outer, tiles.threads(), fetch) && in_flight;
-    } else if (!c.multiplies) {
+    } else if (guarded) {
       fetch_tile(s, tile.shared, k_outer, tiles.threads(), fetch.across);
     } else {
       BlockRef registers =
@@ -170,7 +171,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
                          {copies[0], stages - 1, spreads ? 0 : 2},
                          {copies[1], stages - 1, spreads ? 0 : 2},
                          {product, stages - 1, spreads ? 0 : 2}});
-  else if (prefetch && c.multiplies)
+  else if (prefetch && !guarded)
     s.double_buffer(k_outer);
   if (in_flight && joined && fragments)
     s.join_pipelines(k_inner);
@@ -187,26 +188,26 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
     s.partition(k_outer);
   if (grid.size() > 1) // one loop over all tiles: tiles of many blocks would get the code of the edges
     partition_edges(s, grid, edges);
-  if (blocks > 0 && c.others.empty()) // other elements take registers, which the number of blocks does not count
+  if (blocks > 0 &&
+      c.others.empty()) // other elements take registers, which the number of blocks does not count
     s.launch_bounds(blocks);
   return {c.sum, c.results, tiles_of_k, grid, thread, k_outer, k_inner};
 }
 
 } // namespace
 
-static bool is_product_of_two(const Schedule &s, BlockRef sum) {
-  return factors_of_product(block_of(s, sum)).has_value();
-}
-
 Product product(Schedule &s, BlockRef sum, const RegisterTiles &tiles) {
+  const bool two = factors_of_product(block_of(s, sum)).has_value();
   for (bool guarded : {false, true}) {
     Schedule copy = s;
     try {
       Product made = schedule_product(copy, sum, tiles, guarded);
+      if (!guarded && !two && copy.obligations().size() > s.obligations().size())
+        continue;
       s = std::move(copy);
       return made;
-    } catch (const ScheduleError &) { // what the terms read besides the operands has no tiles to fill
-      if (guarded || is_product_of_two(s, sum))
+    } catch (const ScheduleError &) { // guards at the ends may differ between the lanes of a vector
+      if (guarded || two)
         throw;
     }
   }

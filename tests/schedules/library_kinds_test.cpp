@@ -9,6 +9,7 @@
 #include "schedules/library/program.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <gtest/gtest.h>
 
@@ -104,6 +105,19 @@ TEST_P(LibraryTerms, OfSeveralElementsUseTilesInSharedMemory) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Types, LibraryTerms, testing::Values(DType::f32, DType::bf16));
+
+TEST(LibraryProduct, LoadsTheTilesOfAnyTermsAhead) {
+  for (auto [m, n, k] : {std::array{32, 32, 16}, {33, 32, 16}, {32, 32, 17}, {31, 33, 7}}) {
+    Statement p(DType::f32, k);
+    Tensor X = p.in("X", {m, k}), W = p.in("W", {k, n});
+    Schedule s(
+        p.sum_of({m, n}, {"i", "j"}, [&](At at) { return max(X(at[0], p.k) - W(p.k, at[1]), Expr(0.0F)); }));
+    library::product(s, s.block("S"),
+                     library::RegisterTiles{.warps = {1, 1}, .results = {8, 4}, .async = false, .k = 8});
+    EXPECT_EQ(checked_kind(s), "") << m << " " << n << " " << k;
+    EXPECT_EQ(count(s, "double_buffer"), 1) << m << " " << n << " " << k;
+  }
+}
 
 TEST(LibraryProduct, TakesAnAxisOfWhichNoElementDepends) {
   Statement p(DType::bf16);
