@@ -92,16 +92,17 @@ std::string KernelWriter::access(const Buffer &buffer, const std::vector<Expr> &
 }
 
 /// The parameters through which blocks exchange results: counters of arrivals, and what is stored before the
-/// first arrival. `__restrict__` would state that no other pointer accesses their elements, but the pointers of
+/// last arrival. `__restrict__` would state that no other pointer accesses their elements, but the pointers of
 /// other blocks do.
 std::set<Buffer> exchanged(const kernel::Kernel &kernel) {
   std::vector<Buffer> counters = kernel::counters_of(kernel);
   std::set<Buffer> found(counters.begin(), counters.end());
-  bool arrived = counters.empty();
+  std::set<Buffer> stored; // since the arrival before
   kernel::walk(kernel.body, [&](const kernel::Stmt &stmt) {
-    arrived = arrived || kernel::as<kernel::Arrive>(stmt);
-    if (const auto *store = kernel::as<kernel::Store>(stmt); store && !arrived)
-      found.insert(store->buffer);
+    if (kernel::as<kernel::Arrive>(stmt))
+      found.merge(stored);
+    if (const auto *store = kernel::as<kernel::Store>(stmt))
+      stored.insert(store->buffer);
   });
   return found;
 }

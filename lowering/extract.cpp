@@ -2,6 +2,7 @@
 #include "dsl/hardware/async_copy.h"
 #include "dsl/hardware/shared_plan.h"
 #include "dsl/ir/allocation.h"
+#include "dsl/ir/last_block.h"
 #include "dsl/ir/skip_tiles.h"
 #include "lowering/copies_in_flight.h"
 #include "lowering/launch_axes.h"
@@ -128,6 +129,14 @@ private:
       if (!issues && copies.must_land_before(children[n]))
         copies.land(children.subspan(n), stmts);
       issues_ = issues_ || issues;
+      const auto *loop = as<For>(children[n]);
+      bool marked = loop && loop->last_block() && n + 1 < children.size();
+      if (marked && !axes_that_continue_below(*loop).empty()) {
+        after_groups_.push_back(
+            {loop, children.subspan(n + 1)}); // only the last blocks below the loop continue
+        stmts.push_back(emit(children[n]));
+        break;
+      }
       stmts.push_back(emit(children[n]));
       issues_ = issues_ && !issues;
       if (issues) {
@@ -135,34 +144,60 @@ private:
         if (n + 1 == children.size() || !is_async_nest(children[n + 1]))
           stmts.push_back(kernel::make(kernel::Commit{tiles_of(copies.blocks)}, origin_of(copies.blocks)));
       }
-      const auto *loop = as<For>(children[n]);
-      if (!loop || !loop->last_block() || n + 1 == children.size())
+      if (!marked)
         continue;
-      kernel::Arrive arrive = arrival(*loop);
-      kernel::Stmt rest = emit_all(children.subspan(n + 1));
-      Origin origin = origin_of(std::vector{loop});
-      stmts.push_back(kernel::make(arrive, origin));
-      stmts.push_back(kernel::make(
-          kernel::If{arrive.last, rest, nullptr, {kernel::Purpose::Kind::arrived, {loop->var}}}, origin));
+      emit_arrival(*loop, children.subspan(n + 1), stmts);
       break;
     }
     copies.land({}, stmts);
     return kernel::make_seq(std::move(stmts));
   }
 
+  /// The axes of the marked loops below the loop that statements follow.
+  static std::vector<Axis> axes_that_continue_below(const For &loop) {
+    std::vector<Axis> axes;
+    for (const LastBlock &below : find_last_blocks(loop.body))
+      if (!below.after.empty())
+        axes.push_back(*below.loop->axis());
+    return axes;
+  }
+
+  /// The arrival after the loop, and the statements that only its last block executes: those after the loop,
+  /// and the arrivals of the marked loops around it with their statements.
+  void emit_arrival(const For &loop, std::span<const Stmt> after, std::vector<kernel::Stmt> &stmts) {
+    kernel::Arrive arrive = arrival(loop);
+    std::vector<kernel::Stmt> rest = {emit_all(after)};
+    if (!after_groups_.empty()) {
+      auto [outer, after_outer] = after_groups_.back();
+      after_groups_.pop_back();
+      emit_arrival(*outer, after_outer, rest);
+    }
+    Origin origin = origin_of(std::vector{&loop});
+    stmts.push_back(kernel::make(arrive, origin));
+    stmts.push_back(kernel::make(kernel::If{arrive.last,
+                                            kernel::make_seq(std::move(rest)),
+                                            nullptr,
+                                            {kernel::Purpose::Kind::arrived, {loop.var}}},
+                                 origin));
+  }
+
   /// The arrival after the loop. There is one counter for each iteration of the loops around it, which are
-  /// bound to the other block axes.
+  /// bound to the block axes other than those of the loop and of the marked loops below it.
   kernel::Arrive arrival(const For &loop) {
+    std::vector<Axis> counted = axes_that_continue_below(loop);
+    counted.push_back(*loop.axis());
     Expr index = 0, count = 1;
     for (auto other = kernel_.indices.rbegin(); other != kernel_.indices.rend(); ++other)
-      if (!is_thread(other->axis) && other->axis != *loop.axis()) {
+      if (!is_thread(other->axis) && std::ranges::find(counted, other->axis) == counted.end()) {
         index = index * other->extent + Expr(other->var);
         count = count * other->extent;
       }
-    auto counters = std::make_shared<const BufferNode>(
-        BufferNode{"arrived", DType::u32, {simplify(count)}, Scope::global, Role::temporary});
+    bool groups = counted.size() > 1;
+    auto counters = std::make_shared<const BufferNode>(BufferNode{
+        groups ? "arrived_groups" : "arrived", DType::u32, {simplify(count)}, Scope::global, Role::temporary});
     kernel_.params.push_back(counters);
-    return {make_var("last", DType::boolean), counters, simplify(index, bounds_), loop.extent, *loop.axis()};
+    return {make_var(groups ? "last_group" : "last", DType::boolean), counters, simplify(index, bounds_),
+            loop.extent, *loop.axis()};
   }
 
   kernel::Stmt emit_loop(const For &loop) {
@@ -393,6 +428,9 @@ private:
   const std::map<Var, Var> &copied_from_;
   Kernel kernel_;
   bool issues_ = false; ///< inside of a nest that only issues asynchronous copies
+  /// The marked loops around this place whose last block is one of the last blocks of a marked loop below, and
+  /// the statements after each.
+  std::vector<std::pair<const For *, std::span<const Stmt>>> after_groups_;
   Values loops_;
   Bounds bounds_;
   std::map<Axis, Expr> parts_;         ///< variables of the warp and the lane

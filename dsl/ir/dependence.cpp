@@ -283,7 +283,7 @@ namespace {
 class Races {
 public:
   Races(const Stmt &nest, std::vector<const Block *> blocks)
-      : nest_(nest), bounds_(loop_bounds(nest)), blocks_(std::move(blocks)), last_(find_last_block(nest)) {
+      : nest_(nest), bounds_(loop_bounds(nest)), blocks_(std::move(blocks)), lasts_(find_last_blocks(nest)) {
     walk(nest, [&](const Stmt &stmt) {
       if (const auto *loop = as<For>(stmt); loop && loop->axis())
         axis_of_[loop->var] = *loop->axis();
@@ -348,17 +348,20 @@ private:
   }
 
   /// Whether the arrivals at a counter order the accesses of blocks n and m for different indices on the axis.
-  /// Of the blocks along the axis of the marked loop, only one executes the statements after the loop. What a
-  /// block wrote before its arrival is ordered before them. The arrival also orders earlier
-  /// reads, but the simulator cannot check this, so the function returns false for them.
+  /// Of the blocks along the axes of a marked loop and of those below it, only one executes the statements
+  /// after the loop, and an arrival passes on what earlier arrivals of its block have ordered. What a block
+  /// wrote before its arrival is ordered before them. The arrival also orders earlier reads, but the simulator
+  /// cannot check this, so the function returns false for them.
   bool is_ordered_by_arrival(std::size_t n, std::size_t m, const Buffer &buffer, Axis axis) const {
-    if (!last_ || !last_->is_after(*blocks_[m]))
-      return false;
-    if (last_->is_after(*blocks_[n]))
-      return axis == *last_->loop->axis();
-    bool writes_inside =
-        blocks_[n]->body.buffer == buffer && find_block(last_->loop->body, blocks_[n]->id) != nullptr;
-    return writes_inside && (is_thread(axis) || axis == *last_->loop->axis());
+    return std::ranges::any_of(lasts_, [&](const LastBlock &last) {
+      if (!last.is_after(*blocks_[m]))
+        return false;
+      if (last.is_after(*blocks_[n]))
+        return last.is_one_along(axis);
+      bool writes_inside =
+          blocks_[n]->body.buffer == buffer && find_block(last.loop->body, blocks_[n]->id) != nullptr;
+      return writes_inside && (is_thread(axis) || last.is_one_along(axis));
+    });
   }
 
   /// Whether a barrier orders the accesses of blocks n and m to `buffer`. This requires two conditions: block n
@@ -381,7 +384,7 @@ private:
   std::vector<const Block *> blocks_; ///< of the nest
   std::map<Var, Axis> axis_of_;       ///< of bound loops
   std::map<Axis, Var> index_;         ///< of axes with more than one index
-  std::optional<LastBlock> last_;
+  std::vector<LastBlock> lasts_;
 };
 
 } // namespace
@@ -399,7 +402,7 @@ static std::vector<Buffer> conflicts_in_kernel(const Block &a, const Block &b, b
 std::optional<Race> unordered_accesses(const Stmt &nest) {
   std::optional<Races> races; // most nests have no blocks that conflict
   std::vector<const Block *> blocks = blocks_of(nest);
-  bool has_last = find_last_block(nest).has_value();
+  bool has_last = !find_last_blocks(nest).empty();
   for (std::size_t n = 0; n < blocks.size(); ++n)
     for (std::size_t m = n + 1; m < blocks.size(); ++m)
       for (const Buffer &buffer : conflicts_in_kernel(*blocks[n], *blocks[m], has_last)) {

@@ -12,11 +12,15 @@ namespace nestsmith {
 struct LastBlock {
   const For *loop;
   std::vector<const Block *> after;
+  /// The axes of the loop, and of the marked loops below it that statements follow: of the thread blocks along
+  /// them, one continues.
+  std::vector<Axis> axes;
 
   bool is_after(const Block &block) const;
+  bool is_one_along(Axis axis) const;
 };
 
-/// The marked loop of a nest; none if there is none. A nest has at most one.
-std::optional<LastBlock> find_last_block(const Stmt &nest);
+/// The marked loops of a nest, the outermost first. Each one is below the one before it.
+std::vector<LastBlock> find_last_blocks(const Stmt &nest);
 
 } // namespace nestsmith

@@ -40,6 +40,30 @@ struct SplitK {
   }
 };
 
+/// A sum in two levels: of six parts, the last block of each of three groups adds two, and the last of these
+/// blocks adds the sums of the groups.
+struct TwoLevels {
+  Schedule s;
+  BlockRef AB, C, of_group, partial;
+  Loop i, group, part;
+
+  TwoLevels() : s(gemm(7, 6, 20)), AB(s.block("AB")), C(s.block("C")) {
+    auto [row, column, k] = s.loops<3>(AB);
+    auto [outer, middle, inner] = s.split(k, {3, 2, infer});
+    of_group = s.rfactor(outer);
+    partial = s.rfactor(middle);
+    s.reorder({row, outer, middle, column, inner});
+    i = row, group = outer, part = middle;
+    s.reverse_compute_at(of_group, group);
+    s.reverse_compute_at(AB, i);
+    s.set_scope(AB, Scope::local);
+    s.reverse_compute_at(C, s.loops_below(AB, i)[0]);
+    s.bind(i, Axis::block_x);
+    s.bind(group, Axis::block_y);
+    s.bind(part, Axis::block_z);
+  }
+};
+
 /// Expects an obligation with this message. If `by` is not empty, this directive must have caused it.
 void expect_owed(const Schedule &s, const std::string &message, const std::string &by = "") {
   std::string all;
@@ -65,6 +89,21 @@ TEST(LastBlock, IsPrintedAndChangesNothing) {
   EXPECT_TRUE(contains(test::trace_text(t.s), "s.last_block(k_outer);\n"));
   TraceFile file = parse_trace(to_json(trace_file(t.s, {7, 6, 11}, DType::u32)), "t.json");
   EXPECT_EQ(print(replay(file, gemm(7, 6, 11), Target{}, "t.json").program()), print(t.s.program()));
+}
+
+TEST(LastBlock, MayBeNested) {
+  TwoLevels t;
+  t.s.last_block(t.part);
+  EXPECT_FALSE(t.s.obligations().empty()); // the sums of the groups are read in the kernel that writes them
+  t.s.last_block(t.group);
+  EXPECT_TRUE(t.s.obligations().empty()) << t.s.obligations().front().message << "\n" << print(t.s.program());
+  EXPECT_TRUE(test::same_meaning(t.s));
+  TwoLevels outer_first;
+  outer_first.s.last_block(outer_first.group);
+  EXPECT_FALSE(outer_first.s.obligations().empty()); // the parts are read in the kernel that writes them
+  outer_first.s.last_block(outer_first.part);
+  EXPECT_EQ(print(outer_first.s.program()), print(t.s.program()));
+  EXPECT_TRUE(outer_first.s.obligations().empty());
 }
 
 TEST(LastBlock, MayBeMarkedBeforeItsReadersAreComplete) {

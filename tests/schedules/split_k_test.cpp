@@ -81,6 +81,65 @@ Schedule split_k_in_one(const Shape &shape, DType dtype, std::int64_t parts) {
   return s;
 }
 
+/// Like `split_k_in_one`, in two levels: the last block of each group of parts adds them, and the last of these
+/// blocks adds the sums of the groups.
+Schedule split_k_in_groups(const Shape &shape, DType dtype, std::int64_t groups, std::int64_t parts) {
+  Schedule s(gemm(shape, dtype));
+  auto AB = s.block("AB"), C = s.block("C");
+  auto [i, j, k] = s.loops<3>(AB);
+  auto [i_block, j_block, i_thread, j_thread] = s.tile(i, j, {16, 16});
+  auto [group, part, k_outer, k_inner] = s.split(k, {groups, parts, infer, 4});
+  auto of_group = s.rfactor(group);
+  auto partial = s.rfactor(part);
+  s.reorder({i_block, j_block, group, part, i_thread, j_thread, k_outer, k_inner});
+  auto tile = s.fuse(i_block, j_block);
+  auto writeback = s.cache_write(partial, Scope::local);
+  auto thread = s.fuse(i_thread, j_thread);
+  s.reverse_compute_at(writeback, thread);
+  s.bind(part, Axis::block_z);
+  s.bind(group, Axis::block_y);
+  s.bind(tile, Axis::block_x);
+  s.bind(thread, Axis::thread_x);
+  auto bind_threads = [&](BlockRef sum, Loop at) {
+    std::vector<Loop> below = s.loops_below(sum, at);
+    auto element = s.fuse(below[below.size() - 3], below[below.size() - 2]);
+    s.bind(element, Axis::thread_x);
+    return element;
+  };
+  s.reverse_compute_at(of_group, group);
+  s.last_block(part);
+  bind_threads(of_group, group);
+  s.reverse_compute_at(AB, tile);
+  s.last_block(group);
+  s.set_scope(AB, Scope::local);
+  s.reverse_compute_at(C, bind_threads(AB, tile));
+  return s;
+}
+
+TEST(SplitKInGroups, IsRightInEveryOrderOfBlocks) {
+  for (const Shape &shape : {Shape{17, 20, 29}, Shape{33, 18, 5}})
+    for (auto [groups, parts] : {std::pair(3, 2), std::pair(1, 4), std::pair(4, 1)}) {
+      Schedule s = split_k_in_groups(shape, DType::u32, groups, parts);
+      ASSERT_TRUE(s.obligations().empty()) << s.obligations().front().message;
+      kernel::Plan plan = lower(s);
+      EXPECT_EQ(plan.kernels.size(), 1U);
+      SimExecutor simulator; // also tries each block of a counter as the last one
+      CheckResult result = check(s, plan, simulator);
+      EXPECT_TRUE(result.passed) << to_string(shape) << " in " << groups << "x" << parts << "\n"
+                                 << (result.passed ? "" : result.messages().front());
+    }
+}
+
+TEST(SplitKInGroups, ExchangesTheSumsOfTheGroups) {
+  kernel::Plan plan = lower(split_k_in_groups({33, 20, 130}, DType::u32, 3, 2));
+  ASSERT_EQ(plan.workspaces.size(), 4U);
+  EXPECT_EQ(kernel::element_count(plan.workspaces[0].buffer) + kernel::element_count(plan.workspaces[1].buffer),
+            3 * 2 * 3 + 3 * 2);
+  std::string text = cuda_kernels(plan); // no pointer to what blocks exchange is __restrict__
+  for (const char *parameter : {"unsigned int *AB_rf,", "unsigned int *AB_rf_rf,"})
+    EXPECT_TRUE(test::contains(text, parameter));
+}
+
 TEST(SplitKInOneKernel, IsRightAtEverySizeInEveryOrderOfBlocks) {
   for (const Shape &shape : {Shape{1, 1, 1}, Shape{17, 15, 129}, Shape{33, 16, 64}, Shape{16, 16, 5}})
     for (std::int64_t parts : {1, 3, 4})

@@ -32,13 +32,14 @@ Users users_of(const Program &program) {
 
 /// Whether only the last block reads the buffer, after all blocks have written it.
 bool is_read_by_last_block(const Stmt &nest, const Buffer &buffer) {
-  auto last = find_last_block(nest);
-  return last && std::ranges::all_of(blocks_of(nest), [&](const Block *block) {
-           if (!touches(*block, buffer))
-             return true;
-           bool writes = block->body.buffer == buffer;
-           return writes ? find_block(last->loop->body, block->id) != nullptr : last->is_after(*block);
-         });
+  return std::ranges::any_of(find_last_blocks(nest), [&](const LastBlock &last) {
+    return std::ranges::all_of(blocks_of(nest), [&](const Block *block) {
+      if (!touches(*block, buffer))
+        return true;
+      bool writes = block->body.buffer == buffer;
+      return writes ? find_block(last.loop->body, block->id) != nullptr : last.is_after(*block);
+    });
+  });
 }
 
 Owed exchanged_in_nest(const Schedule &schedule, const Stmt &nest, const Buffer &buffer) {

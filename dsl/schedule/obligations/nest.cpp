@@ -30,7 +30,7 @@ bool is_complete(const Program &nest) {
 NestFacts::NestFacts(const Schedule &schedule, const Stmt &nest)
     : schedule(schedule), target(schedule.target()), placements(as_program(schedule.program(), nest)),
       program(placements.program()), bounds(placements.bounds()), blocks(blocks_of(program.body)),
-      extents(axis_extents(nest)), last(find_last_block(nest)), complete(is_complete(program)) {}
+      extents(axis_extents(nest)), lasts(find_last_blocks(nest)), complete(is_complete(program)) {}
 
 Placements &NestFacts::after_filling() {
   if (!after_filling_) {
@@ -46,7 +46,8 @@ std::vector<const For *> NestFacts::loops_around(const Block &block) const {
 }
 
 bool NestFacts::is_last_along(const Block &block, Axis axis) const {
-  return last && last->loop->axis() == axis && last->is_after(block);
+  return std::ranges::any_of(
+      lasts, [&](const LastBlock &last) { return last.is_one_along(axis) && last.is_after(block); });
 }
 
 BlockId NestFacts::writer_of(const Buffer &buffer) const {

@@ -24,7 +24,7 @@ public:
   const Bounds &bounds;   ///< of the loop variables
   std::vector<const Block *> blocks;
   std::map<Axis, std::int64_t> extents; ///< of the axes (dsl/ir/allocation.h)
-  std::optional<LastBlock> last;
+  std::vector<LastBlock> lasts;
   /// Whether the nest writes all of the shared and local memory that it reads.
   bool complete;
 

@@ -37,9 +37,9 @@ std::vector<Obligation> vectors(NestFacts &nest) { return loops_over_lanes(nest,
 
 std::vector<Obligation> blocks_around_last_block(NestFacts &nest) {
   std::vector<Obligation> found;
-  if (!nest.last)
+  if (nest.lasts.empty())
     return found;
-  const Var &marked = nest.last->loop->var;
+  const Var &marked = nest.lasts.back().loop->var;
   std::vector<const For *> around = loops_of(path_to(nest.program.body, marked));
   walk(nest.program.body, [&](const Stmt &stmt) {
     const auto *loop = as<For>(stmt);

@@ -32,6 +32,12 @@ void check_around(const Schedule::Edit &edit, const For &loop, const std::vector
           {outer->var->name, loop.var->name});
 }
 
+bool is_followed(const Stmt &nest, const Var &loop) {
+  return std::ranges::any_of(find_last_blocks(nest), [&](const LastBlock &last) {
+    return last.loop->var == loop && !last.after.empty();
+  });
+}
+
 } // namespace
 
 constinit const Primitive primitives::last_block =
@@ -52,17 +58,20 @@ void Schedule::last_block(Loop handle, Caller caller) {
   around.pop_back();
   check_around(edit, loop, around);
   const Stmt nest = edit.nest_of(loop.var);
-  if (auto marked = find_last_block(nest))
-    edit.refuse(
-        "last_block.once",
-        fmt::format("the loop {} already has a last block that continues, and a nest has at most one such "
-                    "loop; leave one of the two statements in a nest of its own",
-                    marked->loop->var->name),
-        {marked->loop->var->name, loop.var->name});
+  for (const LastBlock &marked : find_last_blocks(nest)) {
+    const For &other = *marked.loop;
+    if (&other == &loop || !(find_loop(other.body, loop.var) || find_loop(loop.body, other.var)))
+      edit.refuse(
+          "last_block.once",
+          fmt::format("the loop {} already has a last block that continues, and of two such loops one must be "
+                      "below the other; leave one of the two statements in a nest of its own",
+                      other.var->name),
+          {other.var->name, loop.var->name});
+  }
   For copy = loop;
   std::get<BoundTo>(copy.form).last_block = true;
   Stmt changed = make_for(std::move(copy));
-  if (find_last_block(replace(nest, path.back(), changed))->after.empty())
+  if (!is_followed(replace(nest, path.back(), changed), loop.var))
     edit.refuse("last_block.after",
                 fmt::format("no statement follows {} in the loop {}, so the last block has nothing to execute; "
                             "use reverse_compute_at to move the reader of the results to {}",
