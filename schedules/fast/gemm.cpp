@@ -37,6 +37,7 @@ struct GemmKnobs {
   bool zigzag, async, prefetch, fragments, columns, snake;
   std::int64_t bk, group, stages, split_k, tiles_of_part = 0;
   bool two_kernels = false;
+  std::int64_t groups_of_parts = 1;
 };
 
 /// Elements of less than 4 bytes are too narrow to be transposed by asynchronous copies.
@@ -64,6 +65,8 @@ GemmKnobs::GemmKnobs(Knobs &knobs, const Shape &shape, DType dtype, const Target
     tiles_of_part = knobs.choose("tiles_of_part", tensor::tiles_of_parts);
   if (split_k > 1 || tiles_of_part > 0)
     two_kernels = knobs.flag("two_kernels");
+  if (split_k >= 8 && !two_kernels) // as powers of 2, all of these divide it
+    groups_of_parts = knobs.choose("groups_of_parts", {1, 2, 4, 8});
 }
 
 /// Candidates for the number of blocks on an SM, for which the SM has enough registers and shared memory, the
@@ -123,6 +126,7 @@ Schedule gemm(const Shape &shape, DType dtype, const Target &target, Knobs &knob
                     .split_k = choice.split_k,
                     .tiles_of_part = choice.tiles_of_part,
                     .two_kernels = choice.two_kernels,
+                    .groups_of_parts = choice.groups_of_parts,
                     .blocks = knobs.choose("blocks", choice.blocks(target, dtype, usual)),
                     .width = elements});
   return s;

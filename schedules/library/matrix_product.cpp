@@ -170,7 +170,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
   for (const BlockRef &result : written)
     s.reverse_compute_at(result, warp);
   const Edges edges = edges_of(s, i_block, j_block, group, whole_rows, whole_columns);
-  auto grid = bind_grid(s, c.batch, i_block, j_block, group, split);
+  auto grid = bind_grid(s, c.batch, i_block, j_block, group, split ? 1 : 0);
   s.bind(warp, Axis::warp);
 
   std::int64_t threads = tiles.threads(), bytes = byte_size(c.operands[0].dtype);

@@ -39,13 +39,13 @@ static const Expr &extent_of(const Schedule &s, Loop loop) {
 }
 
 std::vector<Loop> bind_grid(Schedule &s, std::optional<Loop> batch, Loop i_block, Loop j_block,
-                            std::int64_t group, bool taken) {
+                            std::int64_t group, std::int64_t taken) {
   auto fits = [&](const Loop &loop, std::size_t axis) {
     auto extent = as_int(extent_of(s, loop)); // the launcher checks the others
     return !extent || *extent <= s.target().grid_extent[axis];
   };
-  bool own_axis = batch && !taken && fits(*batch, 2);
-  bool plain = group == 1 && fits(i_block, 1) && (!batch || own_axis);
+  bool own_axis = batch && taken == 0 && fits(*batch, 2);
+  bool plain = group == 1 && taken < 2 && fits(i_block, 1) && (!batch || own_axis);
   if (own_axis) {
     s.bind(*batch, Axis::block_z);
     batch = std::nullopt;

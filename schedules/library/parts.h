@@ -22,10 +22,10 @@ std::vector<Loop> split_last(Schedule &s, std::vector<Loop> loops, std::int64_t 
 /// Binds the loops over tiles of a result, and over its batch, to the axes of the grid, and returns those over
 /// the tiles. If `group` is more than 1, consecutive blocks compute a column of `group` tiles, so that they
 /// share a tile of the second operand and few tiles of the first in the L2 cache. Loops with more iterations
-/// than an axis of the grid has are fused with others and bound to blockIdx.x, and so is the batch if
-/// blockIdx.z is `taken`: by the parts of a sum.
+/// than an axis of the grid has are fused with others and bound to blockIdx.x. `taken` axes are for the parts
+/// of a sum: if it is 1, the batch is bound to blockIdx.x, too, and if it is 2, all loops are.
 std::vector<Loop> bind_grid(Schedule &s, std::optional<Loop> batch, Loop i_block, Loop j_block,
-                            std::int64_t group, bool taken = false);
+                            std::int64_t group, std::int64_t taken = 0);
 
 /// The largest group of at most `most` tiles of `tile` rows that the number of tiles is a multiple of: blocks
 /// of a group that is not whole compute, although they have no results. `most`, if the number of rows is known

@@ -53,8 +53,11 @@ struct RegisterTiles {
   /// only at launch, sets the number of blocks that share a tile. 0: none.
   std::int64_t tiles_of_part = 0;
   bool two_kernels = false; ///< with parts: another kernel adds them, by many blocks, not the last block
-  std::int64_t blocks = 0;  ///< resident blocks on a multiprocessor; 0: not stated
-  std::int64_t width = 4;   ///< elements of one access, at most; 1: scalars
+  /// With `split_k`: the parts are in this number of groups. The last block of each group adds its parts, and
+  /// the last one of these blocks adds the sums of the groups. 1: one block adds all parts.
+  std::int64_t groups_of_parts = 1;
+  std::int64_t blocks = 0; ///< resident blocks on a multiprocessor; 0: not stated
+  std::int64_t width = 4;  ///< elements of one access, at most; 1: scalars
 
   std::int64_t threads() const { return warps[0] * warps[1] * lanes[0] * lanes[1]; }
   std::int64_t tile(std::size_t side) const { return warps[side] * lanes[side] * results[side]; }

@@ -26,6 +26,11 @@ void check(BlockRef sum, const RegisterTiles &tiles) {
       refuse(fmt::format("got {}x{} results of a thread, expected multiples of {}", tiles.results[0],
                          tiles.results[1], elements));
   check_parts(sum, tiles.split_k, tiles.tiles_of_part);
+  if (std::int64_t groups = tiles.groups_of_parts;
+      groups < 1 || tiles.split_k % groups != 0 || (groups > 1 && tiles.two_kernels))
+    refuse(fmt::format("got groups_of_parts = {}, split_k = {} and two_kernels = {}, expected a divisor of "
+                       "split_k, and 1 with two_kernels",
+                       groups, tiles.split_k, tiles.two_kernels));
 }
 
 /// The tile of an operand in shared memory, and its elements in registers on the way there.
@@ -74,8 +79,9 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
   Contraction c = contraction(s, sum, Scope::local);
   check(sum, tiles);
   const auto &[warps, lanes, results, zigzag, async_wanted, prefetch, fragments, joined, spread, columns, snake,
-               last_k, bk, most_group, stages, split_k, tiles_of_part, two_kernels, blocks, width] = tiles;
-  const bool split = split_k > 1 || tiles_of_part > 0;
+               last_k, bk, most_group, stages, split_k, tiles_of_part, two_kernels, groups_of_parts, blocks,
+               width] = tiles;
+  const bool split = split_k > 1 || tiles_of_part > 0, in_groups = groups_of_parts > 1;
   // Vectors need whole tiles, and tiles with guards are not loaded ahead.
   auto is_vector_of = [&](DType dtype) { return !guarded && byte_size(dtype) * elements <= 16; };
   const DType dtype = block_of(s, sum).body.buffer->dtype;
@@ -103,18 +109,30 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
   if (tiles_of_part > 0)
     depths.insert(depths.begin() + 1, tiles_of_part);
   else if (split)
-    depths.insert(depths.begin(), split_k);
+    depths.insert(depths.begin(), split_k / groups_of_parts);
+  if (in_groups)
+    depths.insert(depths.begin(), groups_of_parts);
   std::vector<Loop> of_k = s.split(c.k, depths);
-  Loop part = of_k.front(), k_outer = *(of_k.end() - 2), k_inner = of_k.back();
+  Loop parts_group = of_k.front(), part = of_k[in_groups ? 1 : 0], k_outer = *(of_k.end() - 2),
+       k_inner = of_k.back();
   BlockRef product = c.sum;                  // what the threads multiply,
   std::vector<BlockRef> written = c.results; // and what they write
   std::vector<Loop> order = {i_block, j_block, i_warp,  j_warp,  i_high, j_high,  i_low,
                              j_low,   k_outer, k_inner, i_group, i_elem, j_group, j_elem};
+  Contraction group_sums = c; // of the parts of a group
+  if (in_groups) {
+    group_sums.sum = s.rfactor(parts_group);
+    product = group_sums.sum;
+  }
   if (split) {
     product = s.rfactor(part);
+    if (in_groups)
+      group_sums.results = {s.cache_write(group_sums.sum, Scope::local)};
     written = {s.cache_write(product, Scope::local)};
     partial = is_vector_of(dtype) ? std::min(widest, width_of_rows(s, written[0])) : 1;
     order.insert(order.begin() + 2, part);
+    if (in_groups)
+      order.insert(order.begin() + 2, parts_group);
   }
   if (c.batch)
     order.insert(order.begin(), *c.batch);
@@ -128,7 +146,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
   for (const BlockRef &result : written)
     s.reverse_compute_at(result, thread);
   const Edges edges = edges_of(s, i_block, j_block, group, whole_rows, whole_columns);
-  auto grid = bind_grid(s, c.batch, i_block, j_block, group, split);
+  auto grid = bind_grid(s, c.batch, i_block, j_block, group, (split ? 1 : 0) + (in_groups ? 1 : 0));
   s.bind(thread, Axis::thread_x);
   std::vector<BlockRef> copies, tiles_of_k;
   bool in_flight = async;
@@ -182,8 +200,11 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
     store_result(s, result, thread, partial);
   if (split && two_kernels)
     add_parts_apart(s, c, part, partial, stored);
-  else if (split)
-    add_parts(s, c, grid.back(), part, tiles.threads(), tiles.tile(1), partial, stored);
+  else if (in_groups)
+    add_groups(s, group_sums, parts_group, part, tiles.threads(), tiles.tile(1), partial);
+  if (split && !two_kernels)
+    add_parts(s, c, grid.back(), in_groups ? parts_group : part, tiles.threads(), tiles.tile(1), partial,
+              stored);
   if (last_k)
     s.partition(k_outer);
   if (grid.size() > 1) // one loop over all tiles: tiles of many blocks would get the code of the edges

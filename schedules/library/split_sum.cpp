@@ -54,11 +54,11 @@ static void add_in_thread(Schedule &s, const Contraction &c, Loop thread, Loop k
     store_result(s, result, thread, stored);
 }
 
-void add_parts(Schedule &s, const Contraction &c, Loop tile, Loop part, std::int64_t threads,
-               std::int64_t columns, std::int64_t width, std::int64_t stored) {
+/// `part` is bound to a block axis.
+static void add_in_last_block(Schedule &s, const Contraction &c, Loop tile, Loop part, std::int64_t threads,
+                              std::int64_t columns, std::int64_t width, std::int64_t stored) {
   std::int64_t groups = std::gcd(columns / columns_of_group, threads);
   s.reverse_compute_at(c.sum, tile);
-  s.bind(part, Axis::block_z);
   s.last_block(part);
   std::vector<Loop> below = s.loops_below(c.sum, tile);
   Loop k = below.back(), j = below[below.size() - 2], i = below[below.size() - 3];
@@ -71,6 +71,20 @@ void add_parts(Schedule &s, const Contraction &c, Loop tile, Loop part, std::int
   place_results(s, c, thread);
   s.unroll(i_row);
   add_in_thread(s, c, thread, k, element, width, stored, rows);
+}
+
+void add_parts(Schedule &s, const Contraction &c, Loop tile, Loop part, std::int64_t threads,
+               std::int64_t columns, std::int64_t width, std::int64_t stored) {
+  if (!find_loop(s.program().body, part.var)->axis()) // groups of parts have an axis already
+    s.bind(part, Axis::block_z);
+  add_in_last_block(s, c, tile, part, threads, columns, width, stored);
+}
+
+void add_groups(Schedule &s, const Contraction &c, Loop group, Loop part, std::int64_t threads,
+                std::int64_t columns, std::int64_t width) {
+  s.bind(group, Axis::block_y);
+  s.bind(part, Axis::block_z);
+  add_in_last_block(s, c, group, part, threads, columns, width, width);
 }
 
 void add_parts_apart(Schedule &s, const Contraction &c, Loop part, std::int64_t width, std::int64_t stored) {

@@ -20,6 +20,12 @@ std::int64_t width_of_rows(const Schedule &s, BlockRef block);
 void add_parts(Schedule &s, const Contraction &c, Loop tile, Loop part, std::int64_t threads,
                std::int64_t columns, std::int64_t width, std::int64_t stored);
 
+/// The same for the parts of each group, in two levels: `c` has the sums of the groups and their copy to global
+/// memory, `group` is the loop over the groups on blockIdx.y, and `part` that over the parts of a group. Then
+/// `add_parts` adds the sums of the groups.
+void add_groups(Schedule &s, const Contraction &c, Loop group, Loop part, std::int64_t threads,
+                std::int64_t columns, std::int64_t width);
+
 /// The same in a kernel of its own, in which each thread adds the parts of `width` columns: a block of 64
 /// threads has a small piece of the result, so that all multiprocessors read parts.
 void add_parts_apart(Schedule &s, const Contraction &c, Loop part, std::int64_t width, std::int64_t stored);

@@ -155,6 +155,43 @@ TEST(SplitSums, AreAddedByAKernelOfTheirOwn) {
   EXPECT_EQ(split_is_right(s, 2), "");
 }
 
+TEST(SplitSums, AreAddedInGroups) {
+  struct Case {
+    Shape shape;
+    DType dtype;
+    std::int64_t groups;
+  };
+  for (const auto &[shape, dtype, groups] :
+       {Case{{19, 35, 130}, DType::f32, 2}, Case{{16, 32, 64}, DType::u32, 3},
+        Case{{1, 1, 5}, DType::u32, 3}}) {
+    Schedule s(gemm(shape, dtype));
+    library::product(
+        s, s.block("AB"),
+        RegisterTiles{.warps = {1, 1}, .results = {4, 4}, .k = 8, .split_k = 6, .groups_of_parts = groups});
+    EXPECT_EQ(split_is_right(s), "") << to_string(shape) << " " << groups;
+  }
+  Schedule batch(batch_of_products(DType::f32, false));
+  library::product(
+      batch, batch.block("S"),
+      RegisterTiles{.warps = {1, 1}, .results = {4, 4}, .k = 8, .split_k = 4, .groups_of_parts = 2});
+  EXPECT_EQ(split_is_right(batch), "");
+}
+
+TEST(SplitSums, RefuseGroupsThatDoNotDivideTheParts) {
+  Schedule s(gemm({16, 32, 64}, DType::f32));
+  for (std::int64_t groups : {0, 4})
+    try {
+      library::product(s, s.block("AB"), RegisterTiles{.split_k = 6, .groups_of_parts = groups});
+      ADD_FAILURE() << "expected a refusal";
+    } catch (const UserError &error) {
+      EXPECT_EQ(
+          std::string(error.what()),
+          "library::product: block AB: got groups_of_parts = " + std::to_string(groups) +
+              ", split_k = 6 and two_kernels = false, expected a divisor of split_k, and 1 with two_kernels");
+    }
+  EXPECT_TRUE(s.trace().empty());
+}
+
 TEST(SplitSums, OfManyPartsAreALoop) {
   Schedule s(gemm({9, 10, 200}, DType::f32));
   library::product(s, s.block("AB"), RegisterTiles{.warps = {1, 1}, .results = {4, 4}, .k = 1, .split_k = 70});
