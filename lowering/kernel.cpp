@@ -190,16 +190,21 @@ std::int64_t Kernel::extent(Axis axis) const {
   return *value;
 }
 
+/// The extents on the three axes.
+template <class ExtentOf> static auto along(const std::array<Axis, 3> &axes, ExtentOf extent_of) {
+  return std::array{extent_of(axes[0]), extent_of(axes[1]), extent_of(axes[2])};
+}
+
 std::array<Expr, 3> Kernel::grid_exprs() const {
-  return {extent_expr(Axis::block_x), extent_expr(Axis::block_y), extent_expr(Axis::block_z)};
+  return along(block_axes, [this](Axis axis) { return extent_expr(axis); });
 }
 
 std::array<std::int64_t, 3> Kernel::grid() const {
-  return {extent(Axis::block_x), extent(Axis::block_y), extent(Axis::block_z)};
+  return along(block_axes, [this](Axis axis) { return extent(axis); });
 }
 
 std::array<std::int64_t, 3> Kernel::block() const {
-  return {extent(Axis::thread_x), extent(Axis::thread_y), extent(Axis::thread_z)};
+  return along(thread_axes, [this](Axis axis) { return extent(axis); });
 }
 
 std::int64_t Kernel::threads() const {

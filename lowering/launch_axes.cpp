@@ -17,8 +17,8 @@ namespace {
 class Indices {
 public:
   Indices(const Program &program, const Target &target) {
-    for (std::size_t n = 0; n < 3; ++n)
-      limits_[static_cast<Axis>(n)] = target.grid_extent[n];
+    for (Axis axis : block_axes)
+      limits_[axis] = target.grid_extent[dimension(axis)];
     walk(program.body, [&](const Stmt &stmt) {
       if (const auto *loop = as<For>(stmt); loop && loop->axis())
         bound_[*loop->axis()].push_back(loop);
@@ -53,8 +53,7 @@ private:
     bool flat = !bound_.count(Axis::thread_y) && !bound_.count(Axis::thread_z);
     if (axis == Axis::thread_x && flat)
       return "tid";
-    static constexpr const char *names[] = {"bx", "by", "bz", "tx", "ty", "tz"};
-    return names[static_cast<std::size_t>(axis)];
+    return fmt::format("{}{}", is_thread(axis) ? 't' : 'b', "xyz"[dimension(axis)]);
   }
 
   std::map<Axis, std::vector<const For *>> bound_;

@@ -88,7 +88,7 @@ private:
     case Scope::local:
       return true;
     case Scope::warp:
-      return axis != Axis::lane && axis != Axis::thread_x;
+      return !determines(axis, Axis::lane);
     default:
       return !is_thread(axis);
     }

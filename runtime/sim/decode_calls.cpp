@@ -241,10 +241,9 @@ private:
     auto constant = [&](std::int64_t n) { return values_.constant(DType::i64, n); };
     const auto &block = d_.decoded_.block;
     ValueId thread = values_.thread_index(2, DType::i64);
-    for (int axis : {1, 0})
-      thread = values_.binary(
-          BinaryOp::add, values_.binary(BinaryOp::mul, thread, constant(block[static_cast<std::size_t>(axis)])),
-          values_.thread_index(axis, DType::i64));
+    for (std::size_t dimension : {1, 0})
+      thread = values_.binary(BinaryOp::add, values_.binary(BinaryOp::mul, thread, constant(block[dimension])),
+                              values_.thread_index(dimension, DType::i64));
     return values_.binary(BinaryOp::floormod, thread, constant(warp_size));
   }
 

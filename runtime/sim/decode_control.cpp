@@ -210,9 +210,9 @@ void Decoder::arrive(const kernel::Arrive &node) {
   if (!options_.arrivals) {
     if (options_.barriers)
       values_.emit({.run = block_barrier, .imm = at});
-    auto axis = static_cast<int>(node.axis);
-    ValueId most = values_.constant(DType::i64, decoded_.grid[static_cast<std::size_t>(axis)] - 1);
-    variables_[node.last] = values_.binary(BinaryOp::eq, values_.block_index(axis, DType::i64), most);
+    std::size_t along = dimension(node.axis);
+    ValueId most = values_.constant(DType::i64, decoded_.grid[along] - 1);
+    variables_[node.last] = values_.binary(BinaryOp::eq, values_.block_index(along, DType::i64), most);
     return;
   }
   std::uint32_t last = values_.allocate(8), index = values_.reg(value(node.index));
@@ -225,7 +225,7 @@ void Decoder::arrive(const kernel::Arrive &node) {
   auto weak = options_.weak.find(node.last);
   decoded_.arrivals.push_back({storage_.at(node.counters).slot,
                                weak == options_.weak.end() ? ArrivalOrder{} : weak->second,
-                               static_cast<int>(node.axis)});
+                               dimension(node.axis)});
   variables_[node.last] =
       values_.given({.dtype = DType::boolean, .pinned = true, .scope = values_.scopes.size(), .reg = last});
 }

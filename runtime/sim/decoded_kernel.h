@@ -200,7 +200,7 @@ bool on_matrix_units(const Intrinsic &intrinsic);
 struct Arrival {
   std::uint32_t counters; ///< index of the parameter
   ArrivalOrder order;
-  int axis; ///< the blocks along this axis share a counter
+  std::size_t dimension; ///< the blocks along this dimension of the grid share a counter
 };
 
 /// A register that is initialised once for each warp and never changes.

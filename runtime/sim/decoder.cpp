@@ -19,10 +19,9 @@ void Decoder::shape() {
   decoded_.warps = (decoded_.threads + warp_size - 1) / warp_size;
   decoded_.regions.emplace_back();
   for (const kernel::ThreadIndex &index : kernel_.indices) {
-    int axis = static_cast<int>(index.axis);
-    variables_[index.var] =
-        is_thread(index.axis) ? values_.thread_index(axis - static_cast<int>(Axis::thread_x), index.var->dtype)
-                              : values_.block_index(axis, index.var->dtype);
+    std::size_t along = dimension(index.axis);
+    variables_[index.var] = is_thread(index.axis) ? values_.thread_index(along, index.var->dtype)
+                                                  : values_.block_index(along, index.var->dtype);
   }
 }
 

@@ -14,12 +14,12 @@ namespace {
 
 constexpr std::int64_t few_blocks = 8, few_along_axis = 16;
 
-/// The coordinate of a block on an axis of the grid.
-std::int64_t coordinate(const DecodedKernel &decoded, std::uint64_t block, std::size_t axis) {
+/// The coordinate of a block on a dimension of the grid.
+std::int64_t coordinate(const DecodedKernel &decoded, std::uint64_t block, std::size_t dimension) {
   auto rest = static_cast<std::int64_t>(block);
-  for (std::size_t n = 0; n < axis; ++n)
+  for (std::size_t n = 0; n < dimension; ++n)
     rest /= decoded.grid[n];
-  return rest % decoded.grid[axis];
+  return rest % decoded.grid[dimension];
 }
 
 } // namespace
@@ -41,19 +41,20 @@ std::vector<BlockOrder> block_orders(const DecodedKernel &decoded, bool each_las
     }
     return orders;
   }
-  std::set<std::size_t> axes;
+  std::set<std::size_t> dimensions;
   for (const Arrival &arrival : decoded.arrivals)
-    axes.insert(static_cast<std::size_t>(arrival.axis));
-  for (std::size_t axis : axes) {
-    std::int64_t extent = decoded.grid[axis];
+    dimensions.insert(arrival.dimension);
+  for (std::size_t dimension : dimensions) {
+    std::int64_t extent = decoded.grid[dimension];
     for (std::int64_t last = 1; extent <= few_along_axis && last < extent - 1; ++last) {
       std::vector<std::uint64_t> turned = ascending;
       auto turn = [&](std::uint64_t block) {
-        return (coordinate(decoded, block, axis) + extent - last - 1) % extent;
+        return (coordinate(decoded, block, dimension) + extent - last - 1) % extent;
       };
       std::ranges::stable_sort(turned, {}, turn);
-      orders.push_back({fmt::format("the blocks with index {} on blockIdx.{} start last", last, "xyz"[axis]),
-                        std::move(turned)});
+      orders.push_back(
+          {fmt::format("the blocks with index {} on blockIdx.{} start last", last, "xyz"[dimension]),
+           std::move(turned)});
     }
   }
   return orders;

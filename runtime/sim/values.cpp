@@ -96,22 +96,25 @@ ValueId Values::table(DType dtype, std::vector<std::int64_t> content) {
   return tables_[{dtype, std::move(content)}] = add(std::move(v));
 }
 
-ValueId Values::thread_index(int axis, DType dtype) {
+ValueId Values::thread_index(std::size_t dimension, DType dtype) {
   auto [x, y, z] = decoded_.block;
   std::vector<std::int64_t> content(std::size_t{decoded_.warps} * warp_size);
   for (std::size_t t = 0; t < content.size(); ++t) {
     // A lane without a thread computes the same as the first lane of its warp.
     auto thread = static_cast<std::int64_t>(t < decoded_.threads ? t : t / warp_size * warp_size);
-    content[t] = axis == 0 ? thread % x : axis == 1 ? thread / x % y : thread / (x * y);
+    content[t] = dimension == 0 ? thread % x : dimension == 1 ? thread / x % y : thread / (x * y);
   }
   return table(dtype, std::move(content));
 }
 
-ValueId Values::block_index(int axis, DType dtype) {
-  std::int64_t extent = decoded_.grid[static_cast<std::size_t>(axis)];
+ValueId Values::block_index(std::size_t dimension, DType dtype) {
+  std::int64_t extent = decoded_.grid[dimension];
   if (extent == 1)
     return constant(dtype, 0);
-  return make({.dtype = dtype, .range = Range{0, extent - 1}, .recipe = Recipe::block_index, .imm = axis});
+  return make({.dtype = dtype,
+               .range = Range{0, extent - 1},
+               .recipe = Recipe::block_index,
+               .imm = static_cast<std::int64_t>(dimension)});
 }
 
 ValueId Values::given(Value value) {

@@ -76,8 +76,8 @@ public:
 
   ValueId constant(DType dtype, std::int64_t bits);
   ValueId boolean(bool value) { return constant(DType::boolean, value); }
-  ValueId thread_index(int axis, DType dtype);
-  ValueId block_index(int axis, DType dtype);
+  ValueId thread_index(std::size_t dimension, DType dtype);
+  ValueId block_index(std::size_t dimension, DType dtype);
   ValueId given(Value value); ///< a register that the caller sets
   ValueId binary(BinaryOp op, ValueId a, ValueId b);
   ValueId complement(ValueId a);

@@ -29,8 +29,7 @@ std::int64_t limit_of(const Schedule::Edit &edit, Axis axis) {
   const Target &target = edit.schedule().target();
   if (is_part_of_warps(axis))
     return axis == Axis::lane ? lanes_per_warp : target.thread_extent[0] / lanes_per_warp;
-  auto index = static_cast<std::size_t>(axis) % 3;
-  return is_thread(axis) ? target.thread_extent[index] : target.grid_extent[index];
+  return (is_thread(axis) ? target.thread_extent : target.grid_extent)[dimension(axis)];
 }
 
 /// Checks that the loops on warp, lane and threadIdx.x number the same threads.
@@ -46,7 +45,7 @@ void check_warps(const Schedule::Edit &edit, const For &loop, Axis axis,
         {loop.var->name});
   for (const For *other : bound) {
     Axis theirs = *other->axis();
-    auto is_other_axis = [](Axis x) { return x == Axis::thread_y || x == Axis::thread_z; };
+    auto is_other_axis = [](Axis x) { return is_thread(x) && dimension(x) != 0; };
     if ((is_part_of_warps(axis) && is_other_axis(theirs)) || (is_other_axis(axis) && is_part_of_warps(theirs)))
       edit.refuse(
           "bind.warps",

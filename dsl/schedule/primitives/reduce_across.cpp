@@ -342,7 +342,7 @@ private:
 /// Whether threads of the nest differ in another index than threadIdx.x.
 bool has_rows_of_threads(const Stmt &nest) {
   return std::ranges::any_of(bound_loops(nest), [](const For *loop) {
-    return loop->axis() == Axis::thread_y || loop->axis() == Axis::thread_z;
+    return loop->axis() && is_thread(*loop->axis()) && dimension(*loop->axis()) != 0;
   });
 }
 
