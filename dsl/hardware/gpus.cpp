@@ -389,6 +389,7 @@ Target target_of(const Gpu &gpu) {
   target.shared_bytes_reserved = gpu.shared_reserved_per_block;
   target.threads_per_sm = gpu.threads_per_sm;
   target.blocks_per_sm = gpu.blocks_per_sm;
+  target.sms = gpu.sms;
   target.gpu = gpu.product;
   return target;
 }

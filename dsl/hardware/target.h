@@ -23,6 +23,8 @@ struct Target {
   std::int64_t threads_per_sm = 2048;
   std::int64_t blocks_per_sm = 32;
   std::int64_t register_bytes_per_thread = 255 * 4;
+  /// Number of multiprocessors (SMs); 0 if only the architecture is known: its GPUs have different numbers.
+  std::int64_t sms = 0;
   std::string gpu = {}; ///< product name: "NVIDIA H200"; empty if only the architecture is known
 };
 

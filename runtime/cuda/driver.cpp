@@ -82,6 +82,7 @@ Arch DeviceInfo::arch() const {
 
 Target DeviceInfo::target() const {
   Target target = make_target(arch());
+  target.sms = sm_count;
   target.gpu = name;
   return target;
 }
