@@ -202,7 +202,7 @@ private:
 
   kernel::Stmt emit_loop(const For &loop) {
     Expr skipped_unless = loop.skipping() ? condition_of_iteration(program_, loop) : Expr();
-    auto emit_nest = [&](const Stmt &nest) { return without_terms_skipped(emit(nest), loop, skipped_unless); };
+    auto emit_nest = [&](const Stmt &nest) { return emit_iteration(nest, loop, skipped_unless); };
     if (as_int(loop.extent) == 1) {
       loops_[loop.var] = Expr(0);
       return emit_nest(loop.body);
@@ -219,16 +219,36 @@ private:
     return kernel::make(std::move(made), in_schedule(origin_of(std::vector{&loop})));
   }
 
-  /// The statement below the condition of the iteration of a loop that skips tiles. A null condition always
-  /// holds.
-  kernel::Stmt without_terms_skipped(const kernel::Stmt &stmt, const For &loop, const Expr &condition) const {
+  /// The nest below the condition of the iteration of a loop that skips tiles. A null condition always holds.
+  kernel::Stmt emit_iteration(const Stmt &nest, const For &loop, const Expr &condition) {
     if (!condition.exists())
-      return stmt;
+      return emit(nest);
+    kernel::Purpose purpose{kernel::Purpose::Kind::with_terms, {loop.var}};
+    Origin origin = in_schedule(origin_of(std::vector{&loop}));
+    if (auto tail = loop.pipeline().empty() ? skipped_tail(program_, loop, condition) : std::nullopt)
+      return kernel::make(emit_tile(nest, loop, *tail, std::move(purpose)), origin);
     Expr needed = simplify(substitute(condition, loops_), bounds_);
+    kernel::Stmt made = emit(nest);
     if (proves(needed, bounds_))
-      return stmt;
-    return kernel::make(kernel::If{needed, stmt, nullptr, {kernel::Purpose::Kind::with_terms, {loop.var}}},
-                        in_schedule(origin_of(std::vector{&loop})));
+      return made;
+    return kernel::make(kernel::If{needed, made, nullptr, std::move(purpose)}, origin);
+  }
+
+  /// The nest of one tile of a wave. In it, the number of the tile has a variable, whose range ends with the
+  /// last tile: this decides the guards.
+  kernel::If emit_tile(const Stmt &nest, const For &wave, const SkippedTail &tail, kernel::Purpose purpose) {
+    Var tile = make_var("tile");
+    Expr blocks(tail.blocks), wave_before = loops_.at(wave.var), block_before = loops_.at(tail.block->var);
+    Expr number = simplify(wave_before * blocks + block_before, bounds_);
+    bounds_.set(tile, {0, tail.tiles - 1});
+    loops_[wave.var] = floordiv(Expr(tile), blocks);
+    loops_[tail.block->var] = floormod(Expr(tile), blocks);
+    kernel::Stmt declared =
+        kernel::make(kernel::Declare{tile, number}, in_schedule(origin_of(std::vector{&wave, tail.block})));
+    kernel::Stmt body = kernel::make_seq({declared, emit(nest)});
+    loops_[wave.var] = wave_before;
+    loops_[tail.block->var] = block_before;
+    return {number < Expr(tail.tiles), body, nullptr, std::move(purpose)};
   }
 
   /// The body of a loop that runs backwards in odd iterations of an outer loop.
@@ -332,6 +352,8 @@ private:
       Expr inside = value < iter.extent;
       if (Expr begun = Expr(0) <= value; !proves(begun, bounds_))
         inside = begun && inside;
+      if (proves(inside, bounds_)) // below the condition of a tile
+        continue;
       guard = guard.exists() ? guard && inside : inside;
     }
     Expr written = block.atomic ? term_of(block).value() : without_reducer_calls(block.body.value);

@@ -187,24 +187,40 @@ Expr condition_of_term(const Program &program, const Block &block) {
                   [&](const Load &access) { return written.value_of(access); });
 }
 
-/// The loops around the loop on which all threads of a block agree, and the loop itself.
+/// The loops around the loop on which all threads of a block agree, the loop itself, and the loops over blocks
+/// directly inside of it.
 std::set<Var> uniform_loops(const Program &program, const For &loop) {
   std::set<Var> uniform;
   for (const For *outer : loops_of(path_to(program.body, loop.var)))
     if (!outer->axis() || !is_thread(*outer->axis()))
       uniform.insert(outer->var);
+  for (const For *inner = as<For>(loop.body); inner && inner->axis() && is_block(*inner->axis());
+       inner = as<For>(inner->body))
+    uniform.insert(inner->var);
   return uniform;
 }
 
-/// The part of the condition that one block contributes. Without a term, and without the guards, an instance
-/// does nothing.
+/// Whether the block only adds terms to what earlier blocks stored: an instance without a term does nothing.
+/// An element that is no sum so far may be -0, which -0 + 0 is not.
+bool only_adds(const Block &block, const For &loop) {
+  return block.reduces() && term_of(block).has_value() &&
+         (!block.init || std::ranges::any_of(block.iters, [&](const IterVar &iter) {
+           return sums_over(block, iter, loop.var);
+         }));
+}
+
+/// The part of the condition that one block contributes. If its guards exclude an instance, it does nothing. An
+/// init also executes where the guard of a reduction axis is false.
 Expr condition_of(const Program &program, const For &loop, const Block &block) {
   Bounds bounds = loop_bounds(program.body);
   std::set<Var> uniform = uniform_loops(program, loop);
   auto varies = [&](const Var &var) { return !uniform.contains(var); };
-  Expr result = holds_somewhere(in_loops(condition_of_term(program, block), block, bounds), varies, bounds);
+  bool adds = only_adds(block, loop);
+  Expr result =
+      adds ? holds_somewhere(in_loops(condition_of_term(program, block), block, bounds), varies, bounds)
+           : boolean(true);
   for (const IterVar &iter : block.iters)
-    if (iter.guarded)
+    if (iter.guarded && (adds || !iter.is_summed()))
       result =
           both(result, holds_somewhere(Expr(0) <= iter.binding && iter.binding < iter.extent, varies, bounds));
   return result;
@@ -262,11 +278,13 @@ std::string why_present(const Block &block, const Expr &term) {
 std::optional<SkipBreach> find_breach_of(const Program &program, const For &loop) {
   const std::string &name = loop.var->name;
   const For *joined = nullptr;
-  walk(loop.body, [&](const Stmt &stmt) {
+  auto find_joined = [&](const Stmt &stmt) {
     const auto *inner = as<For>(stmt);
     joined = inner && (inner->joined() || inner->spread()) ? inner : joined;
     return !joined;
-  });
+  };
+  if (!loop.pipeline().empty()) // else an iteration is skipped as a whole
+    walk(loop.body, find_joined);
   if (joined)
     return SkipBreach{
         "skip_tiles.joined",
@@ -276,8 +294,11 @@ std::optional<SkipBreach> find_breach_of(const Program &program, const For &loop
         {name, joined->var->name}};
   for (const Block *block : lasting_blocks(program, loop)) {
     const std::string &its = block->id->name;
+    if (!only_adds(*block, loop) &&
+        !is_constant_true(simplify(condition_of(program, loop, *block), loop_bounds(program.body))))
+      continue; // its guards are false in each iteration that is skipped
     auto term = term_of(*block);
-    if (!term || !block->reduces()) // an element that is no sum so far may be -0, which -0 + 0 is not
+    if (!term || !block->reduces())
       return SkipBreach{
           "skip_tiles.stores",
           fmt::format(
@@ -286,9 +307,7 @@ std::optional<SkipBreach> find_breach_of(const Program &program, const For &loop
               "{}, or choose a loop that only sums",
               its, name, block->body.buffer->name, name),
           {name, its}};
-    if (block->init && std::ranges::none_of(block->iters, [&](const IterVar &iter) {
-          return sums_over(*block, iter, loop.var);
-        }))
+    if (!only_adds(*block, loop))
       return SkipBreach{
           "skip_tiles.init",
           fmt::format(
@@ -360,6 +379,35 @@ Expr holds_somewhere(const Expr &condition, FunctionRef<bool(const Var &)> varie
   default:
     return boolean(true);
   }
+}
+
+std::optional<SkippedTail> skipped_tail(const Program &program, const For &loop, const Expr &condition) {
+  auto waves = as_int(loop.extent);
+  const For *inner = as<For>(loop.body);
+  auto blocks = inner && inner->axis() && is_block(*inner->axis()) ? as_int(inner->extent) : std::nullopt;
+  if (!waves || !blocks || *blocks < 2)
+    return std::nullopt;
+  Var tile = make_var("tile");
+  Expr of_tile = substitute(condition, {{loop.var, floordiv(Expr(tile), Expr(*blocks))},
+                                        {inner->var, floormod(Expr(tile), Expr(*blocks))}});
+  auto holds = [&](std::int64_t first, std::int64_t end, bool value) {
+    Bounds bounds = loop_bounds(program.body);
+    bounds.set(tile, {first, end - 1});
+    return first == end || proves(value ? of_tile : logical_not(of_tile), bounds);
+  };
+  // The number of tiles in the last wave: the first for which the condition is false.
+  std::int64_t low = *blocks * (*waves - 1), high = *blocks * *waves;
+  const std::int64_t all = high;
+  while (low < high) {
+    std::int64_t middle = low + (high - low) / 2;
+    if (holds(middle, middle + 1, true))
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  if (low == all || !holds(0, low, true) || !holds(low, all, false))
+    return std::nullopt;
+  return SkippedTail{inner, *blocks, low};
 }
 
 Expr condition_of_iteration(const Program &program, const For &loop) {

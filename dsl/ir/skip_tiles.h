@@ -18,6 +18,9 @@
 /// inside of the tile and no thread, so all threads of a block agree on it. It may hold for an iteration
 /// without terms, but is never false for one with terms.
 ///
+/// A block that stores what is no term, such as C below a loop of waves of tiles, does nothing where its guards
+/// are false: then they are its part of the condition.
+///
 /// If the term is the identity, the block may store the element as it is (`term_of`): that is what a skipped
 /// iteration does.
 
@@ -43,9 +46,20 @@ Expr has_term(Reducer reducer, const Expr &term, FunctionRef<Expr(const Load &)>
 /// is true: these take all values of their ranges, and do not occur in the result.
 Expr holds_somewhere(const Expr &condition, FunctionRef<bool(const Var &)> varies, const Bounds &bounds);
 
-/// The condition, over the loops around the loop that are not bound to threads and the loop itself, without
-/// which no block in an iteration of the skipping loop has a term. True if there is none.
+/// The condition, over the loops around the loop that are not bound to threads, the loop itself and the loops
+/// over blocks directly inside of it, without which no block in an iteration of the skipping loop has a term.
+/// True if there is none.
 Expr condition_of_iteration(const Program &program, const For &loop);
+
+/// The tiles of a loop of waves, each of which has one tile for each block: tile = wave*blocks + block. The
+/// condition of an iteration is tile < tiles.
+struct SkippedTail {
+  const For *block;           ///< the loop over the blocks, directly inside of the loop of waves
+  std::int64_t blocks, tiles; ///< its extent, and the number of tiles
+};
+/// None if the condition of the iteration has another form, or if this is not proved. The extents of both loops
+/// must be known.
+std::optional<SkippedTail> skipped_tail(const Program &program, const For &loop, const Expr &condition);
 
 /// A violated requirement of a loop that skips tiles.
 struct SkipBreach {

@@ -3,7 +3,8 @@
 
 namespace nestsmith::primitives {
 
-/// skip_tiles(k): thread blocks leave out the iterations of k in which no block has a term.
+/// skip_tiles(k): thread blocks leave out the iterations of k in which no block has a term, or whose guards
+/// exclude all instances.
 ///
 ///     for i in blockIdx.y:                            for i in blockIdx.y:
 ///       for k < n skipping:                     =>      for k < n:
@@ -22,16 +23,29 @@ namespace nestsmith::primitives {
 /// masked factor of a product of floating-point numbers is not sufficient, because 0 times an infinity is NaN.
 /// A read of a cache counts as a read of its copy.
 ///
+/// So a loop of waves around whole tiles leaves out the tiles beyond the last one. `tile` is the loop over all
+/// tiles:
+///
+///     [wave, sm] = split(tile, {infer, 132}); bind(sm, blockIdx.x); …; skip_tiles(wave):
+///     for wave < 2:                                         for wave < 2:
+///       for sm < 132 in blockIdx.x:                 =>        if (wave*132 + sm < 150) {
+///         A_shared: …; C: … where C_i < 600                     A_shared: …; C: …
+///                                                             }
+///
+/// Below the condition, the guards of which it decides the value are left out.
+///
 /// Requires [skip_tiles.serial]: k is serial, and does not skip tiles yet. It may be pipelined, partitioned or
 ///   unrolled by a number.
 /// Requires [skip_tiles.stores]: each block below k is the update of a reduction, or writes a temporary in
 /// shared
-///   memory or registers that only blocks below k use, in each iteration before they read it.
-/// Requires [skip_tiles.init]: k is a loop of the reductions below it, so that their inits are outside.
+///   memory or registers that only blocks below k use, in each iteration before they read it, or its guards are
+///   false in whole iterations of k.
+/// Requires [skip_tiles.init]: k is a loop of the reductions below it, so that their inits are outside, or the
+///   guards of these reductions are false in whole iterations of k.
 /// Requires [skip_tiles.absent]: the term of each of these updates is absent under a condition on indices.
 /// Requires [skip_tiles.bounds]: for the loops inside of k and the threads, this condition excludes a whole
 ///   iteration of k.
-/// Requires [skip_tiles.joined]: no loop below k is joined or spread.
+/// Requires [skip_tiles.joined]: if k is pipelined, no loop below k is joined or spread.
 /// Ensures: the same instances with a term execute, in the same order.
 extern const Primitive skip_tiles;
 
