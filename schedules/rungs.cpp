@@ -626,6 +626,16 @@ const std::vector<Rung> &builtin_rungs() {
        .table = fast::gemm_table,
        .tuned = "fast/gemm",
        .kernel_tables = kernel_tables()},
+      {.tutorial = "hopper",
+       .name = "persistent",
+       .summary = "one block for each place on the GPU, which computes tiles in waves",
+       .build = fast::persistent,
+       .tile = {64, 128, 16},
+       .variant = fast::variant,
+       .against = "fast/gemm",
+       .table = fast::gemm_table,
+       .tuned = "fast/gemm",
+       .kernel_tables = kernel_tables()},
   });
   return rungs;
 }

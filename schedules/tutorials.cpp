@@ -79,6 +79,10 @@ const std::vector<Tutorial> &builtin_tutorials() {
       {"fast", "schedules to tune", "nestsmith",
        "the choices of a product, as knobs: the best values depend on the GPU and on the shape",
        "tune fast/gemm, which searches them; tensor, where matrix units compute the products"},
+      {"hopper", "the units of Hopper", "nestsmith",
+       "a grid of as many blocks as the GPU holds, each of which computes tiles in waves; the last wave is "
+       "partial",
+       "fast/best, the same tiles with one block for each"},
   };
   return tutorials;
 }

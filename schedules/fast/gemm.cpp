@@ -95,9 +95,19 @@ std::optional<Variant> variant(const Shape &shape, DType dtype) {
   return narrow_unless_multiples(shape, rows, elements);
 }
 
+/// The blocks that are resident at the same time: `blocks` on each multiprocessor or, if no number is stated,
+/// the most for which a multiprocessor has enough registers and shared memory.
+static std::int64_t blocks_of_grid(const Target &target, std::int64_t blocks,
+                                   const std::vector<std::int64_t> &resident) {
+  constexpr std::int64_t of_an_h100 = 132; // if only the architecture is known
+  std::int64_t each = std::max({blocks, std::int64_t{1}, blocks == 0 ? std::ranges::max(resident) : 0});
+  return (target.sms > 0 ? target.sms : of_an_h100) * each;
+}
+
 /// Register tiles with 128-bit accesses, by `library::product`. If `split_k` is more than 1, this number of
 /// blocks shares a tile, and each multiplies a part of k.
-Schedule gemm(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
+static Schedule gemm_of_blocks(const Shape &shape, DType dtype, const Target &target, Knobs &knobs,
+                               bool persistent) {
   Schedule s(nestsmith::gemm(shape, dtype), target); // refuses shapes that are no product
   GemmKnobs choice(knobs, shape, dtype, target);
   bool whole = !variant(shape, dtype); // all rows allow the widest accesses
@@ -107,6 +117,8 @@ Schedule gemm(const Shape &shape, DType dtype, const Target &target, Knobs &knob
   bool last_k = (choice.prefetch || (choice.split_k == 1 && !shape.is_multiple(2, choice.bk))) &&
                 knobs.flag("last_k", shape.stated.has_value());
   std::int64_t usual = !whole ? 0 : shape.stated ? 2 : 3; // addresses take many registers
+  const std::vector<std::int64_t> resident = choice.blocks(target, dtype, usual);
+  const std::int64_t blocks = knobs.choose("blocks", resident);
   library::product(s, s.block("AB"),
                    {.warps = choice.warps,
                     .lanes = choice.lanes,
@@ -127,9 +139,18 @@ Schedule gemm(const Shape &shape, DType dtype, const Target &target, Knobs &knob
                     .tiles_of_part = choice.tiles_of_part,
                     .two_kernels = choice.two_kernels,
                     .groups_of_parts = choice.groups_of_parts,
-                    .blocks = knobs.choose("blocks", choice.blocks(target, dtype, usual)),
-                    .width = elements});
+                    .blocks = blocks,
+                    .width = elements,
+                    .persistent = persistent ? blocks_of_grid(target, blocks, resident) : 0});
   return s;
+}
+
+Schedule gemm(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
+  return gemm_of_blocks(shape, dtype, target, knobs, false);
+}
+
+Schedule persistent(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
+  return gemm_of_blocks(shape, dtype, target, knobs, true);
 }
 
 namespace {

@@ -7,6 +7,8 @@
 namespace nestsmith::fast {
 
 Schedule gemm(const Shape &shape, DType dtype, const Target &target, Knobs &knobs);
+/// `gemm` with as many blocks as the GPU can hold at the same time: each computes tiles one after the other.
+Schedule persistent(const Shape &shape, DType dtype, const Target &target, Knobs &knobs);
 /// The schedule of `tensor/tuned` for operands that the matrix units of the target multiply, otherwise `gemm`.
 Schedule best(const Shape &shape, DType dtype, const Target &target, Knobs &knobs);
 /// The form of `best`, as `variant`.

@@ -63,6 +63,24 @@ std::int64_t width_of_store(const Schedule &s, BlockRef result, std::int64_t wid
   return width * byte_size(block_of(s, result).body.buffer->dtype) < 4 ? 1 : width;
 }
 
+std::optional<Waves> bind_waves(Schedule &s, std::optional<Loop> batch, Loop i_block, Loop j_block,
+                                std::int64_t group, std::int64_t blocks, bool may_be_partial) {
+  std::int64_t tiles = 1;
+  for (const std::optional<Loop> &loop : {batch, std::optional(i_block), std::optional(j_block)}) {
+    auto extent = loop ? as_int(extent_of(s, *loop)) : std::int64_t{1};
+    if (!extent || __builtin_mul_overflow(tiles, *extent, &tiles))
+      return std::nullopt;
+  }
+  if (tiles <= blocks || (tiles % blocks != 0 && !may_be_partial))
+    return std::nullopt;
+  Loop tile = fuse_tiles(s, i_block, j_block, group);
+  if (batch)
+    tile = s.fuse(*batch, tile);
+  auto [wave, block] = s.split<2>(tile, {infer, blocks});
+  s.bind(block, Axis::block_x);
+  return Waves{wave, block, tiles % blocks != 0};
+}
+
 void store_result(Schedule &s, BlockRef result, Loop thread, std::int64_t width) {
   width = width_of_store(s, result, width);
   by_vectors(s, split_last(s, s.loops_below(result, thread), width), width > 1);

@@ -27,6 +27,17 @@ std::vector<Loop> split_last(Schedule &s, std::vector<Loop> loops, std::int64_t 
 std::vector<Loop> bind_grid(Schedule &s, std::optional<Loop> batch, Loop i_block, Loop j_block,
                             std::int64_t group, std::int64_t taken = 0);
 
+/// A loop of waves around whole tiles: in each wave, a thread block computes one tile.
+struct Waves {
+  Loop wave, block;
+  bool partial; ///< the last wave has fewer tiles than blocks
+};
+/// Binds the same `blocks` blocks to all tiles, in the order of `bind_grid`. None, and nothing is done, if
+/// there are no more tiles than blocks, if their number is known only at launch, or if the last wave would be
+/// partial and may not be.
+std::optional<Waves> bind_waves(Schedule &s, std::optional<Loop> batch, Loop i_block, Loop j_block,
+                                std::int64_t group, std::int64_t blocks, bool may_be_partial);
+
 /// The largest group of at most `most` tiles of `tile` rows that the number of tiles is a multiple of: blocks
 /// of a group that is not whole compute, although they have no results. `most`, if the number of rows is known
 /// only at launch.

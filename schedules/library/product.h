@@ -58,6 +58,9 @@ struct RegisterTiles {
   std::int64_t groups_of_parts = 1;
   std::int64_t blocks = 0; ///< resident blocks on a multiprocessor; 0: not stated
   std::int64_t width = 4;  ///< elements of one access, at most; 1: scalars
+  /// The blocks of the grid, if there are more tiles: each computes tiles one after the other. It needs a whole
+  /// sum in each block, so no parts. 0: one block for each tile.
+  std::int64_t persistent = 0;
 
   std::int64_t threads() const { return warps[0] * warps[1] * lanes[0] * lanes[1]; }
   std::int64_t tile(std::size_t side) const { return warps[side] * lanes[side] * results[side]; }

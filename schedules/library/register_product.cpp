@@ -80,7 +80,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
   check(sum, tiles);
   const auto &[warps, lanes, results, zigzag, async_wanted, prefetch, fragments, joined, spread, columns, snake,
                last_k, bk, most_group, stages, split_k, tiles_of_part, two_kernels, groups_of_parts, blocks,
-               width] = tiles;
+               width, persistent] = tiles;
   const bool split = split_k > 1 || tiles_of_part > 0, in_groups = groups_of_parts > 1;
   // Vectors need whole tiles, and tiles with guards are not loaded ahead.
   auto is_vector_of = [&](DType dtype) { return !guarded && byte_size(dtype) * elements <= 16; };
@@ -99,6 +99,8 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
   const std::int64_t group = whole_group(s, c.i, tiles.tile(0), most_group);
   const bool whole_rows = is_multiple(s, c.i, tiles.tile(0) * group),
              whole_columns = is_multiple(s, c.j, tiles.tile(1));
+  // A partial wave guards the rows, and the guard must not end inside of a vector.
+  const bool whole_vectors = is_multiple(s, c.i, elements);
   if (block_of(s, sum).body.buffer->scope == Scope::global)
     s.set_scope(c.sum, Scope::local);
   auto [i_block, i_group, i_warp, i_high, i_low, i_elem] =
@@ -146,7 +148,11 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
   for (const BlockRef &result : written)
     s.reverse_compute_at(result, thread);
   const Edges edges = edges_of(s, i_block, j_block, group, whole_rows, whole_columns);
-  auto grid = bind_grid(s, c.batch, i_block, j_block, group, (split ? 1 : 0) + (in_groups ? 1 : 0));
+  auto waves = persistent > 0 && !split
+                   ? bind_waves(s, c.batch, i_block, j_block, group, persistent, whole_vectors)
+                   : std::nullopt;
+  auto grid = waves ? std::vector{waves->block}
+                    : bind_grid(s, c.batch, i_block, j_block, group, (split ? 1 : 0) + (in_groups ? 1 : 0));
   s.bind(thread, Axis::thread_x);
   std::vector<BlockRef> copies, tiles_of_k;
   bool in_flight = async;
@@ -209,6 +215,8 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
     s.partition(k_outer);
   if (grid.size() > 1) // one loop over all tiles: tiles of many blocks would get the code of the edges
     partition_edges(s, grid, edges);
+  if (waves && waves->partial)
+    s.skip_tiles(waves->wave);
   if (blocks > 0 &&
       c.others.empty()) // other elements take registers, which the number of blocks does not count
     s.launch_bounds(blocks);

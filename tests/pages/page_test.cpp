@@ -96,7 +96,7 @@ TEST_P(Tutorials, ThePageOpensAndShowsEveryStep) {
 }
 INSTANTIATE_TEST_SUITE_P(Pages, Tutorials,
                          testing::Values("ladder", "deep_dive", "transposed", "tiling", "tvm_steps",
-                                         "principles", "gemm", "worklog", "tensor", "fast"));
+                                         "principles", "gemm", "worklog", "tensor", "fast", "hopper"));
 
 TEST_F(InBrowser, TheSliderShowsTheProgramAfterEachDirective) {
   Browser browser(page("deep_dive/shared --shape 64x64x64"));
