@@ -21,8 +21,9 @@ using testing::Contains;
 using testing::HasSubstr;
 
 /// The environment variables of the child: the file in which it notes each point, and the number of requests
-/// after which it interrupts the test.
-constexpr const char *log_variable = "NESTSMITH_TEST_LOG", *interrupt_variable = "NESTSMITH_TEST_INTERRUPT";
+/// after which it interrupts the test. If the third is set, the first time of a shallow product is disturbed.
+constexpr const char *log_variable = "NESTSMITH_TEST_LOG", *interrupt_variable = "NESTSMITH_TEST_INTERRUPT",
+                     *disturb_variable = "NESTSMITH_TEST_DISTURB";
 
 /// Large tiles take less time for each element, and small ones fill the multiprocessors for small results.
 double formula(std::int64_t rows, const std::vector<std::int64_t> &shape, std::int64_t parts) {
@@ -35,6 +36,7 @@ double formula(std::int64_t rows, const std::vector<std::int64_t> &shape, std::i
 [[noreturn]] void answer(tune::Parent &parent) {
   parent.send(R"({"gpu": "NVIDIA H100 80GB HBM3", "driver": "13.0", "nvrtc": "13.1", "peer": "cuBLAS 1"})");
   const char *log = std::getenv(log_variable), *interrupt = std::getenv(interrupt_variable);
+  bool disturb = std::getenv(disturb_variable) != nullptr;
   for (int requests = 1; auto line = parent.receive(); ++requests) {
     auto request = llvm::json::parse(*line);
     std::vector<std::int64_t> shape;
@@ -51,11 +53,14 @@ double formula(std::int64_t rows, const std::vector<std::int64_t> &shape, std::i
         std::ofstream(log, std::ios::app) << fmt::format("{} {}\n", tile, fmt::join(shape, "x"));
       if (tile == 8 && shape[2] > 500)
         raise(SIGKILL);
+      bool disturbed = disturb && shape[2] < 500 && (!parts || *parts == "1");
+      disturb = disturb && !disturbed;
       rows += std::string(rows.empty() ? "" : ", ") +
               (tile == 16 && shape[2] < 500
                    ? R"({"outcome": "wrong", "message": "C[0] is 2"})"
                    : fmt::format(R"({{"outcome": "measured", "median_ms": {}, "peer_ms": 1}})",
-                                 formula(tile, shape, parts ? std::stoll(parts->str()) : 1)));
+                                 (disturbed ? 100 : 1) *
+                                     formula(tile, shape, parts ? std::stoll(parts->str()) : 1)));
     }
     if (interrupt && requests == std::stoi(interrupt))
       kill(getppid(), SIGINT);
@@ -107,6 +112,7 @@ protected:
   ~MadeTable() override {
     unsetenv(log_variable);
     unsetenv(interrupt_variable);
+    unsetenv(disturb_variable);
   }
 
   TableMaker maker(Shard shard = {}) {
@@ -213,6 +219,20 @@ TEST_F(MadeTable, TakesTimesFromTheDatabase) {
   EXPECT_EQ(measured(), once) << "nothing is measured again";
   EXPECT_THAT(second.notes(), Contains(fmt::format("{} times are from the database", once)));
   EXPECT_EQ(text_of(first, measurer), text_of(second, measurer));
+}
+
+TEST_F(MadeTable, MeasuresTimesAgainThatFallWithTheDepth) {
+  TuneMeasurer measurer(start_measuring_child);
+  TableMaker quiet = maker();
+  quiet.measure(measurer, nullptr);
+  std::size_t once = measured();
+  setenv(disturb_variable, "1", 1);
+  TuneMeasurer other(start_measuring_child);
+  TableMaker disturbed = maker();
+  disturbed.measure(other, nullptr);
+  EXPECT_GT(measured(), 2 * once + 1) << "the disturbed time, and those that it contradicts";
+  EXPECT_LT(measured(), 3 * once);
+  EXPECT_EQ(text_of(disturbed, other), text_of(quiet, measurer));
 }
 
 TEST_F(MadeTable, ContinuesAfterCtrlC) {

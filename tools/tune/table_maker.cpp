@@ -13,6 +13,7 @@
 #include <future>
 #include <mutex>
 #include <random>
+#include <set>
 
 namespace nestsmith::cli {
 
@@ -271,18 +272,46 @@ void TableMaker::measure(TuneMeasurer &measurer, records::Database *database) {
   add_jobs();
   if (database)
     reuse(measurer.machine(), *database);
+  measurer.on_step = [this](const std::string &step) { show(step); };
+  constexpr int most_repeats = 2;
+  std::vector<std::size_t> missing;
+  for (std::size_t n = 0; n < jobs_.size(); ++n)
+    if (!jobs_[n].ms)
+      missing.push_back(n);
+  measure_in_batches(missing, measurer, database);
+  for (int repeat = 0; repeat < most_repeats && interrupt_requested == 0; ++repeat)
+    measure_in_batches(doubtful(), measurer, database);
+  interrupted_ = interrupt_requested != 0;
+  progress_.clear();
+}
+
+/// A kernel cannot take less time for more products: something else disturbed the one time or the other.
+std::vector<std::size_t> TableMaker::doubtful() const {
+  constexpr double noise = 1.1;
+  std::set<std::size_t> found;
+  auto is_larger = [](const Job &a, const Job &b) {
+    return a.point == b.point && a.rows == b.rows && a.probe.parts == b.probe.parts &&
+           a.probe.with == b.probe.with && a.probe.extents != b.probe.extents &&
+           std::ranges::equal(a.probe.extents, b.probe.extents, std::greater_equal());
+  };
+  for (std::size_t a = 0; a < jobs_.size(); ++a)
+    for (std::size_t b = 0; b < jobs_.size(); ++b)
+      if (jobs_[a].ms && jobs_[b].ms && noise * *jobs_[a].ms < *jobs_[b].ms && is_larger(jobs_[a], jobs_[b]))
+        found.insert({a, b});
+  return {found.begin(), found.end()};
+}
+
+/// Jobs of the same size, which are neighbours, are in the same batch.
+void TableMaker::measure_in_batches(const std::vector<std::size_t> &jobs, TuneMeasurer &measurer,
+                                    records::Database *database) {
   std::vector<std::vector<std::size_t>> batches(1);
-  std::size_t missing = 0;
-  for (std::size_t n = 0; n < jobs_.size(); ++n) {
-    if (jobs_[n].ms)
-      continue;
+  for (std::size_t n : jobs) {
     bool other =
         !batches.back().empty() && jobs_[batches.back().back()].probe.extents != jobs_[n].probe.extents;
     if (other && batches.back().size() >= points_at_once)
       batches.emplace_back();
-    batches.back().push_back(n), ++missing;
+    batches.back().push_back(n);
   }
-  measurer.on_step = [this](const std::string &step) { show(step); };
   std::size_t done = 0;
   compile(batches.front());
   for (std::size_t n = 0; n < batches.size() && interrupt_requested == 0; ++n) {
@@ -294,10 +323,8 @@ void TableMaker::measure(TuneMeasurer &measurer, records::Database *database) {
     if (compiling.valid())
       compiling.get();
     done += batches[n].size();
-    show(fmt::format("{} of {} kernels measured", done, missing));
+    show(fmt::format("{} of {} kernels measured", done, jobs.size()));
   }
-  interrupted_ = interrupt_requested != 0;
-  progress_.clear();
 }
 
 records::KernelTable TableMaker::table(const TuneMachine &machine) {

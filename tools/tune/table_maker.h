@@ -22,7 +22,8 @@ public:
   TableMaker(const Context &context, ChosenRung choice, DType dtype, ChosenGpu gpu, TuneOptions options);
 
   /// Compiles and measures the points of this process. Stores each result in `database`, if it is not null, and
-  /// takes results that it already has, also those of other processes. Ctrl-C ends it; the same call continues.
+  /// takes results that it already has, also those of other processes. Two times are measured again if the one
+  /// for fewer products is the greater one. Ctrl-C ends it; the same call continues.
   void measure(TuneMeasurer &measurer, records::Database *database);
   bool interrupted() const { return interrupted_; }
 
@@ -55,6 +56,9 @@ private:
   void compile(const std::vector<std::size_t> &jobs);
   void reuse(const TuneMachine &machine, const records::Database &database);
   void measure(const std::vector<std::size_t> &batch, TuneMeasurer &measurer, records::Database *database);
+  void measure_in_batches(const std::vector<std::size_t> &jobs, TuneMeasurer &measurer,
+                          records::Database *database);
+  std::vector<std::size_t> doubtful() const;
   void show(const std::string &step) { progress_.step(step); }
 
   const Context &context_;
