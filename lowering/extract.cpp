@@ -213,9 +213,12 @@ private:
     bounds_.set_extent(var, loop.extent);
     kernel::Loop made{var, loop.extent, form_of(loop), nullptr};
     if (!loop.pipeline().empty())
-      return emit_pipeline(loop, std::move(made), {emit_nest, loops_, bounds_, issues_});
+      return emit_pipeline(loop, std::move(made),
+                           {program_, emit_nest, loops_, bounds_, issues_, loops_around_ == 0});
     loops_[loop.var] = var;
+    ++loops_around_;
     made.body = loop.reversed_by() ? emit_reversed(loop, var) : emit_nest(loop.body);
+    --loops_around_;
     return kernel::make(std::move(made), in_schedule(origin_of(std::vector{&loop})));
   }
 
@@ -450,6 +453,7 @@ private:
   const std::map<Var, Var> &copied_from_;
   Kernel kernel_;
   bool issues_ = false; ///< inside of a nest that only issues asynchronous copies
+  int loops_around_ = 0;
   /// The marked loops around this place whose last block is one of the last blocks of a marked loop below, and
   /// the statements after each.
   std::vector<std::pair<const For *, std::span<const Stmt>>> after_groups_;

@@ -101,7 +101,7 @@ private:
     bool read_by_others = false;
     for (const Hazard &hazard : wait.hazards())
       for (const auto &[buffer, count] : slots_)
-        if (of_program_(buffer) == hazard.buffer) {
+        if (of_program_(buffer) == hazard.buffer && hazard.kind != Hazard::Kind::end_after_write) {
           Accesses::add(landing.writes, {buffer, std::nullopt, nullptr, std::nullopt, true});
           read_by_others = read_by_others || searched_.buffers.contains(buffer);
         }

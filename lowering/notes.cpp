@@ -20,6 +20,8 @@ std::string_view name(Hazard::Kind kind) {
     return "write after read";
   case Hazard::Kind::write_after_write:
     return "write after write";
+  case Hazard::Kind::end_after_write:
+    return "end after write";
   }
   return "";
 }
@@ -93,6 +95,8 @@ std::string describe(std::span<const Hazard> hazards, std::string_view written) 
     std::string by = readers.empty() ? "" : " by " + readers;
     if (kind == Hazard::Kind::write_after_read)
       text += fmt::format("read above{}, overwritten {}", by, loop.empty() ? "below" : "by " + iteration);
+    else if (kind == Hazard::Kind::end_after_write)
+      text += fmt::format("{} above, not in flight at the end", written);
     else if (loop.empty())
       text += fmt::format("{} above, read below{}", written, by);
     else

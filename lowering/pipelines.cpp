@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <limits>
 #include <span>
 
 namespace nestsmith {
@@ -16,8 +17,9 @@ namespace {
 class PipelineEmitter {
 public:
   PipelineEmitter(const For &loop, NestEmitter &nests)
-      : loop_(loop), nests_(staged_nests(loop)), step_(pipeline_step(loop)), emit_(nests.emit),
-        loops_(nests.loops), bounds_(nests.bounds), issues_(nests.issues) {}
+      : program_(nests.program), loop_(loop), nests_(staged_nests(loop)), step_(pipeline_step(loop)),
+        emit_(nests.emit), loops_(nests.loops), bounds_(nests.bounds), issues_(nests.issues),
+        runs_past_(nests.once && !as_int(loop.extent) && tiles_are_alone()) {}
 
   /// A nest of stage s executes iteration t - s in step t. The steps before the last stage's first iteration
   /// are the prologue. In the loop (the steady state) earlier stages run ahead while iterations remain.
@@ -32,6 +34,7 @@ public:
     emit_step(&made.var, step_.last_stage, steady);
     made.body = kernel::make_seq(std::move(steady));
     stmts.push_back(kernel::make(std::move(made), origin_of(std::vector{&loop_})));
+    wait_for_fills(stmts);
     return kernel::make_seq(std::move(stmts));
   }
 
@@ -181,6 +184,55 @@ private:
     stmts.push_back(kernel::make(std::move(wait), origin_of(ordered)));
   }
 
+  /// Whether the nests of the loop copy to all shared arrays of the program. Then nothing accesses such an
+  /// array after the loop.
+  bool tiles_are_alone() const {
+    return std::ranges::all_of(temporaries(program_), [&](const Buffer &buffer) {
+      return buffer->scope != Scope::shared || std::ranges::any_of(nests_, [&](const StagedNest &nest) {
+               return is_async_nest(nest.stmt) &&
+                      std::ranges::any_of(blocks_of(nest.stmt),
+                                          [&](const Block *block) { return block->body.buffer == buffer; });
+             });
+    });
+  }
+
+  /// Whether the copies of each iteration past the end of a loop, whose extent is known at launch, only fill:
+  /// their mask excludes all elements. They need no guard then, which would be a branch between the products.
+  /// No iteration reads what they fill.
+  bool only_fills_past_end(const Stmt &nest) const {
+    if (!runs_past_ || !is_async_nest(nest))
+      return false;
+    Var past = make_var("past");
+    Bounds bounds = loop_bounds(program_.body);
+    bounds.set(past, {0, std::numeric_limits<std::int32_t>::max()});
+    auto past_end = [&](const Var &var) { return var == loop_.var ? loop_.extent + Expr(past) : Expr(); };
+    return std::ranges::all_of(blocks_of(nest), [&](const Block *block) {
+      const auto *access = block->body.value.as<Load>();
+      if (!access || !access->mask.exists())
+        return false;
+      Expr mask = substitute(access->mask, [&](const Var &var) {
+        auto axis = std::ranges::find(block->iters, var, &IterVar::var);
+        return axis == block->iters.end() ? Expr() : substitute(axis->binding, past_end);
+      });
+      return is_never_true(mask, bounds);
+    });
+  }
+
+  static bool is_never_true(const Expr &condition, const Bounds &bounds) {
+    if (const auto *both = condition.as<Binary>(); both && both->op == BinaryOp::logical_and)
+      return is_never_true(both->a, bounds) || is_never_true(both->b, bounds);
+    return proves(logical_not(condition), bounds);
+  }
+
+  /// Waits until the copies of iterations past the end have filled their tiles.
+  void wait_for_fills(std::vector<kernel::Stmt> &stmts) const {
+    kernel::Wait wait;
+    for (const Buffer &tile : tiles_of(filling_))
+      wait.hazards.push_back({.kind = kernel::Hazard::Kind::end_after_write, .buffer = tile});
+    if (!wait.hazards.empty())
+      stmts.push_back(kernel::make(std::move(wait), origin_of(filling_)));
+  }
+
   /// A nest of a pipelined loop for the iteration `ahead`, or for the iteration `*step + ahead`, guarded unless
   /// that iteration provably exists. Below the guard, the range of the step is shorter.
   kernel::Stmt emit_iteration(const Stmt &nest, const Var *step, std::int64_t ahead) {
@@ -189,6 +241,10 @@ private:
     if (proves(logical_not(exists), bounds_))
       return nullptr;
     bool guarded = !proves(exists, bounds_);
+    if (guarded && only_fills_past_end(nest)) {
+      guarded = false;
+      std::ranges::copy(blocks_of(nest), std::back_inserter(filling_));
+    }
     loops_[loop_.var] = iteration;
     if (step && guarded)
       bounds_.set_extent(*step, simplify(loop_.extent - Expr(ahead)));
@@ -198,6 +254,7 @@ private:
     return guarded ? kernel::make(kernel::If{exists, stmt}, origin_of(blocks_of(nest))) : stmt;
   }
 
+  const Program &program_;
   const For &loop_;
   std::vector<StagedNest> nests_;
   PipelineStep step_;
@@ -205,6 +262,8 @@ private:
   std::map<Var, Expr> &loops_;
   Bounds &bounds_;
   bool &issues_;
+  std::vector<const Block *> filling_; ///< their copies of iterations past the end execute, and only fill
+  bool runs_past_;                     ///< copies of iterations past the end may execute
 };
 
 } // namespace

@@ -13,10 +13,12 @@ namespace nestsmith {
 
 /// The pass `extract`, as far as a pipeline uses it to emit its nests.
 struct NestEmitter {
+  const Program &program;
   FunctionRef<kernel::Stmt(const Stmt &)> emit;
   std::map<Var, Expr> &loops; ///< the values of the loops of the program
   Bounds &bounds;
   bool &issues; ///< inside of a nest that only issues asynchronous copies
+  bool once;    ///< no loop of the kernel is around the pipelined one
 };
 
 /// The statements of a pipelined loop. `made` is its steady state, without a body.

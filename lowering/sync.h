@@ -38,7 +38,12 @@ enum class SyncScope : std::uint8_t { block, warp };
 /// loads before the store of the next iteration. With one iteration of k_outer, no store would follow the
 /// loads, so there would be no second barrier. If a barrier is removed, the simulator reports its hazards.
 struct Hazard {
-  enum class Kind : std::uint8_t { read_after_write, write_after_read, write_after_write };
+  enum class Kind : std::uint8_t {
+    read_after_write,
+    write_after_read,
+    write_after_write,
+    end_after_write, ///< the kernel ends while an asynchronous copy is in flight
+  };
   Kind kind = Kind::read_after_write;
   Buffer buffer = {};
   /// Destination of the statement that reads; null if there is none or if it is not a store.
@@ -65,7 +70,8 @@ struct Commit {
 /// older groups of the thread are then in shared memory. Other threads see their data only after a barrier.
 struct Wait {
   std::int64_t pending = 0;
-  std::vector<Hazard> hazards = {}; ///< certificate: exactly the reads for which the data must be there
+  std::vector<Hazard> hazards =
+      {}; ///< certificate: exactly the reads, or the end, before which the data must be there
 };
 
 /// `const bool last = …;`: the thread block arrives at `counters[index]`. `last` is true in all threads of the

@@ -174,10 +174,10 @@ bool Machine::release() {
   }
   if (!first) {
     for (const Flights &left : flights)
-      if (!left.list.empty() && left.list.front().access->checked)
-        report_in_flight(
-            {InFlight::How::at_exit,
-             {&left.list.front(), static_cast<std::uint32_t>(std::countr_zero(left.list.front().lanes))}});
+      for (const Flight &flight : left.list)
+        if (flight.access->checked)
+          report_in_flight(
+              {InFlight::How::at_exit, {&flight, static_cast<std::uint32_t>(std::countr_zero(flight.lanes))}});
     return false;
   }
   auto wait = [&](const Warp &w) {

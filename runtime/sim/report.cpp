@@ -152,6 +152,7 @@ void describe_in_flight(const DecodedKernel &decoded, const InFlight &error, Eve
     event.detail = fmt::format(
         "{}: {} to {} is in flight at the end of the kernel: no wait of this thread covers it",
         block_text(decoded, event.block), issued, element_text(copy.buffer, flight.element[error.copy.lane]));
+    event.hazard = {.kind = kernel::Hazard::Kind::end_after_write, .buffer = copy.buffer};
     return;
   }
   const Access &access = *error.access;

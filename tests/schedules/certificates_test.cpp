@@ -1,12 +1,16 @@
 /// Every barrier of every rung must be needed for a hazard that it states. Without the barrier, the simulator
 /// must report exactly this hazard.
 
+#include "codegen/cuda.h"
 #include "lowering/lower.h"
+#include "schedules/library/product.h"
 #include "schedules/rung.h"
+#include "schedules/workloads.h"
 #include "tests/runtime/sim/certificates.h"
 #include "tests/schedules/sample.h"
 
-#include <gtest/gtest.h>
+#include <fmt/format.h>
+#include <gmock/gmock.h>
 
 namespace nestsmith {
 namespace {
@@ -41,6 +45,52 @@ TEST_P(Certificates, AreWhatTheSimulatorReportsWithoutTheBarrier) {
 }
 
 INSTANTIATE_SAMPLED(Certificates);
+
+/// The copies of a kernel for all sizes have no guard: those of iterations past the end fill tiles that nothing
+/// reads, and must land before the kernel ends.
+TEST(FillsPastTheEnd, LandBeforeTheEnd) {
+  Shape any = {64, 64, 64};
+  any.stated = Size{.max = 1000};
+  Schedule s(gemm(any, DType::f32), make_target("sm_80"));
+  library::product(s, s.block("AB"),
+                   {.warps = {1, 1},
+                    .lanes = {4, 8},
+                    .results = {4, 4},
+                    .async = true,
+                    .prefetch = false,
+                    .fragments = true,
+                    .joined = true,
+                    .spread = true,
+                    .k = 8,
+                    .stages = 3,
+                    .width = 1});
+  ASSERT_TRUE(s.obligations().empty());
+  kernel::Plan plan = lower(s);
+  std::string text = cuda_kernel(plan.only());
+  EXPECT_NE(text.find("wait_copies<0>();  // A_shared, B_shared: copied above, not in flight at the end"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("if (k_outer + 2 <"), std::string::npos) << text;
+  for (std::int64_t k : {1, 8, 9, 16, 24, 25, 40}) {
+    const Shape shape = {21, 37, k};
+    kernel::Plan launch = with_sizes(plan, sizes_for(s.source(), shape, 0));
+    SimExecutor simulator;
+    EXPECT_TRUE(check(s, launch, simulator).passed) << k;
+    std::vector<std::int64_t> sizes(launch.values.begin(), launch.values.end());
+    kernel::Kernel changed = specialise(plan.only(), sizes);
+    int last = -1;
+    kernel::walk(changed.body,
+                 [&](const kernel::Stmt &stmt) { last += kernel::as<kernel::Wait>(stmt) ? 1 : 0; });
+    kernel::Wait wait;
+    changed.body = test::with_wait(changed.body, last, k == 8 ? 1 : -1, wait); // relaxed, or removed
+    std::vector<std::string> found;
+    for (const kernel::Hazard &hazard : test::hazards_found(gemm(shape, DType::f32), changed))
+      found.push_back(fmt::format("{}: {}", hazard.buffer->name, name(hazard.kind)));
+    EXPECT_EQ(wait.hazards.size(), 2U);
+    EXPECT_THAT(found, testing::UnorderedElementsAre("A_shared: end after write", "B_shared: end after write"))
+        << k;
+  }
+}
 
 } // namespace
 } // namespace nestsmith

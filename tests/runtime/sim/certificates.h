@@ -113,7 +113,7 @@ inline int expect_wait_certificates(const Program &source, const kernel::Kernel 
         for (const auto &[buffer, reader] : promised)
           if (!hazard.reader && buffer == hazard.buffer) // into a vector, which is taken apart later
             hazard.reader = reader;
-        if (hazard.kind == Hazard::Kind::read_after_write)
+        if (hazard.kind == Hazard::Kind::read_after_write || hazard.kind == Hazard::Kind::end_after_write)
           found.emplace(hazard.buffer, hazard.reader);
       }
       if (more > 0 && !one_stage)
