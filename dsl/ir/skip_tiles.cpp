@@ -294,9 +294,8 @@ std::optional<SkipBreach> find_breach_of(const Program &program, const For &loop
         {name, joined->var->name}};
   for (const Block *block : lasting_blocks(program, loop)) {
     const std::string &its = block->id->name;
-    if (!only_adds(*block, loop) &&
-        !is_constant_true(simplify(condition_of(program, loop, *block), loop_bounds(program.body))))
-      continue; // its guards are false in each iteration that is skipped
+    if (!is_constant_true(simplify(condition_of(program, loop, *block), loop_bounds(program.body))))
+      continue; // it does nothing in each iteration that is skipped
     auto term = term_of(*block);
     if (!term || !block->reduces())
       return SkipBreach{
