@@ -20,7 +20,8 @@ class AbsentTerm {
 public:
   AbsentTerm(const Program &program, const Block &block) : program_(program), at_(program, block) {}
 
-  /// Asks whether the term is the identity where the condition is false.
+  /// Asks whether the term is the identity where the condition is false, or the guards are. These are assumed,
+  /// so that the condition follows from them then.
   void ask(const Block &block, const Expr &condition, const std::string &where, Proof &result) {
     at_.prover.assume(negate(at_.condition(condition)));
     auto term = block.reduces() ? term_of(block) : std::nullopt;
@@ -32,7 +33,7 @@ public:
       else if (undecided_)
         absent = negate(*undecided_);
     }
-    result.ask(at_.prover, Claim::skipped, absent, where);
+    result.ask(at_.prover, Claim::skipped, any({absent, at_.condition(condition)}), where);
   }
 
 private:
