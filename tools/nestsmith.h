@@ -42,6 +42,7 @@
 #include "schedules/library/parts.h"
 #include "schedules/library/product.h"
 #include "schedules/library/program.h"
+#include "schedules/library/rows.h"
 #include "schedules/matvecs/matvecs.h"
 #include "schedules/reductions/reductions.h"
 #include "schedules/rows/rows.h"

@@ -276,6 +276,36 @@ std::optional<BrokenExchange> broken_by_reorder(const Stmt &root, const std::vec
   return std::nullopt;
 }
 
+std::optional<Dependence> broken_by_fission(const Stmt &root, const Var &loop) {
+  const Path path = path_to(root, loop);
+  std::vector<Var> fixed;
+  for (const For *outer : loops_of(path))
+    if (outer->var != loop)
+      fixed.push_back(outer->var);
+  const Bounds bounds = loop_bounds(root);
+  auto kept = [&](const Block &first, const Block &second, const Buffer &buffer) {
+    // Lowering executes the init of a sum before all loops of the sum.
+    bool begins_before =
+        second.body.buffer == buffer && second.init &&
+        std::ranges::any_of(second.iters, [&](const IterVar &iter) { return sums_over(second, iter, loop); });
+    return !begins_before &&
+           all_conflicts(accesses_of(first, buffer, bounds), accesses_of(second, buffer, bounds),
+                         [&](const auto &x, const auto &y) {
+                           return determined(x, y, buffer, {loop}, bounds, fixed) ||
+                                  never_later(x, y, buffer, loop, bounds, fixed);
+                         });
+  };
+  const std::vector<Stmt> &stmts = as<Seq>(as<For>(path.back())->body)->stmts;
+  for (std::size_t n = 0; n < stmts.size(); ++n)
+    for (std::size_t m = n + 1; m < stmts.size(); ++m)
+      for (const Block *first : blocks_of(stmts[n]))
+        for (const Block *second : blocks_of(stmts[m]))
+          for (const Buffer &buffer : {first->body.buffer, second->body.buffer})
+            if (touches(*first, buffer) && touches(*second, buffer) && !kept(*first, *second, buffer))
+              return Dependence{first->id, second->id, buffer};
+  return std::nullopt;
+}
+
 namespace {
 
 /// Finds races in one nest. In the kernel, all loops that are bound to one axis use the same index,

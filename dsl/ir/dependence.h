@@ -6,9 +6,10 @@
 /// of them a write, must keep its order. Two blocks *conflict* in a buffer if both access it and at least one
 /// writes it.
 ///
-/// Three questions are decided here, all conservatively:
+/// Four questions are decided here, all conservatively:
 ///   - Does a directive that moves one block keep the order of each conflicting pair (`broken_by_move`)?
 ///   - Does a new order of loops keep it (`broken_by_reorder`)?
+///   - Do loops of their own for the statements of a loop keep it (`broken_by_fission`)?
 ///   - Are conflicting accesses of different threads ordered (`unordered_accesses`)?
 
 #include "dsl/ir/program.h"
@@ -43,6 +44,10 @@ struct BrokenExchange {
 /// ensure this: a computation has one nest for each block, and no directive changes the order of accesses.
 std::optional<BrokenExchange> broken_by_reorder(const Stmt &root, const std::vector<Var> &before,
                                                 const std::vector<Var> &after);
+
+/// The first dependence that loops of their own for the statements in the body of `loop` do not provably keep;
+/// none if all are kept. Temporaries are checked too: their readers may be in other iterations.
+std::optional<Dependence> broken_by_fission(const Stmt &root, const Var &loop);
 
 /// Two conflicting accesses in one kernel by different threads, which no barrier orders.
 struct Race {

@@ -84,6 +84,7 @@ public:
     return to_array<N + 1>(cut(loop, std::vector<std::int64_t>(points, points + N), std::move(caller)));
   }
   std::vector<Loop> cut(Loop loop, std::vector<std::int64_t> points, Caller caller = Where::current());
+  std::vector<Loop> fission(Loop loop, Caller caller = Where::current());
   Loop fuse(Loop outer, Loop inner, Caller caller = Where::current());
   void reorder(std::vector<Loop> order, Caller caller = Where::current());
   std::array<Loop, 4> tile(Loop i, Loop j, const std::int64_t (&factors)[2], Caller caller = Where::current()) {

@@ -33,10 +33,24 @@ void check_nest(const Schedule::Edit &edit, const Block &block) {
                   {block.id->name});
 }
 
-/// The axis that each loop becomes, outermost first. A loop of one iteration that no axis uses becomes none.
+/// Whether the loop has one iteration, and the axis runs over another loop, too, of more iterations or before
+/// it.
+bool adds_nothing(const For &loop, const IterVar &iter, const std::vector<const For *> &loops) {
+  if (as_int(loop.extent) != 1)
+    return false;
+  bool before = true;
+  return std::ranges::any_of(loops, [&](const For *other) {
+    before = before && other->var != loop.var;
+    return other->var != loop.var && uses(iter.binding, other->var) && (before || as_int(other->extent) != 1);
+  });
+}
+
+/// The axis that each loop becomes, outermost first. A loop of one iteration becomes none if no axis uses it,
+/// or if its axis has another loop.
 std::vector<IterVar> axes_of(const Schedule::Edit &edit, const Block &block) {
   std::vector<IterVar> axes;
-  for (const For *loop : edit.loops_around(block.id)) {
+  const std::vector<const For *> loops = edit.loops_around(block.id);
+  for (const For *loop : loops) {
     const IterVar *summed = nullptr, *spatial = nullptr;
     for (const IterVar &iter : block.iters)
       if (uses(iter.binding, loop->var))
@@ -47,7 +61,8 @@ std::vector<IterVar> axes_of(const Schedule::Edit &edit, const Block &block) {
                               "axis; fuse loops of one kind",
                               loop->var->name, spatial->var->name, summed->var->name),
                   {loop->var->name, block.id->name});
-    if (summed || spatial)
+    const IterVar *used = summed ? summed : spatial;
+    if (used && !adds_nothing(*loop, *used, loops))
       axes.push_back({make_var_like(*loop->var), loop->extent, summed ? IterKind::reduction : IterKind::spatial,
                       Expr(loop->var)});
   }
@@ -65,7 +80,7 @@ void set_bounds(Bounds &bounds, const Var &axis, const Expr &extent) {
 }
 
 /// The value of each spatial loop, in terms of the spatial axes that it runs over: the digits of the loop in
-/// the axes.
+/// the axes. After `cut`, an axis begins at a constant.
 std::map<Var, Expr> values_of_loops(const Block &block, const std::vector<const For *> &loops,
                                     const Bounds &bounds) {
   std::map<Var, Expr> values;
@@ -75,9 +90,10 @@ std::map<Var, Expr> values_of_loops(const Block &block, const std::vector<const 
     if (iter.is_summed())
       continue;
     std::vector<LoopDigit> digits = loop_digits(iter.binding, bounds).value();
+    const Expr first(linearize(iter.binding, bounds).constant);
     for (const LoopDigit &digit : digits) {
-      Expr part = floordiv(Expr(iter.var), Expr(digit.scale));
-      if (!same(iter.binding, Expr(digit.var)))
+      Expr part = floordiv(Expr(iter.var) - first, Expr(digit.scale));
+      if (!as_shifted_var(iter.binding))
         part = floormod(part, digit.extent);
       values[digit.var] = values[digit.var] + part * digit.div;
     }

@@ -10,7 +10,8 @@ namespace nestsmith::primitives {
 ///         C[b, i, j] = … A[b, i] …                                C[b_i, j] = … A[b_i//50, b_i % 50] …
 ///
 /// A temporary that B writes gets one dimension for each spatial loop, and its readers use the new indices. A
-/// parameter keeps its dimensions, because the caller determines them.
+/// parameter keeps its dimensions, because the caller determines them. After `cut` and `fission`, the axes of a
+/// part begin at 0, and its temporary has the elements of the part only.
 ///
 /// Directives that make loops from the axes of a block, such as `compute_at`, and intrinsics, which have two
 /// axes for the rows and columns of a matrix, then see the fused loops. `reindex_cache_read` gives the operands

@@ -27,6 +27,15 @@ void require_plain_nest(Schedule::Edit &edit, const char *requirement, const Blo
 
 void require_no_part(const Schedule::Edit &edit, const char *requirement, const Block &block) {
   std::string_view tag = requirement;
+  auto counts_own_elements = [&](const IterVar &iter) {
+    const Var *var = iter.binding.as<Var>();
+    const For *loop = var ? find_loop(edit.body(), *var) : nullptr;
+    return loop && same(loop->extent, iter.extent);
+  };
+  // Another part of a reduction may combine its terms with the same elements.
+  bool alone = !block.reduces() || writers_of(edit.body(), block.body.buffer).size() == 1;
+  if (alone && std::ranges::all_of(block.iters, counts_own_elements))
+    return;
   if (const Block *part = other_part(edit.body(), block))
     edit.refuse(
         requirement,

@@ -9,7 +9,8 @@ namespace nestsmith {
 /// Frees the names of these loops.
 void require_plain_nest(Schedule::Edit &edit, const char *requirement, const Block &block);
 
-/// Refuses a part of a block that `cut` took apart: the directive would compute the elements of all parts.
+/// Refuses a part of a block that `cut` took apart: the directive would compute the elements of all parts. A
+/// part whose axes count its own elements only, as `axes_from_loops` makes them, is no such part.
 void require_no_part(const Schedule::Edit &edit, const char *requirement, const Block &block);
 
 /// Returns the tree without the block, and without loops that become empty.
