@@ -77,6 +77,7 @@ struct Purpose {
     arrived,    ///< selects the last block of the loop `of`
     full_tiles, ///< selects the blocks in which all tiles are full
     no_edge,    ///< selects the blocks in which no tile is at an edge
+    first_nest, ///< selects the thread blocks of the first of the nests that share a launch
     divergent,  ///< selects one side of a branch for each lane
   };
   Kind kind = Kind::none;

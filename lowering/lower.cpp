@@ -26,7 +26,8 @@ const std::vector<Pass> &standard_passes() {
       {"place_declarations", kernel::place_declarations, Form::ordered}, // makes equal guards comparable
       {"hoist_guards", kernel::hoist_guards, Form::ordered},
       {"flatten", kernel::flatten, Form::flat},
-      {"vectorize", kernel::vectorize, Form::flat}, // proves alignment of offsets
+      {"vectorize", kernel::vectorize, Form::flat},           // proves alignment of offsets
+      {"share_launches", kernel::share_launches, Form::flat}, // the passes until here know of one nest
       {"narrow_indices", kernel::narrow_indices, Form::flat},
       {"split_branches", kernel::split_branches, Form::flat}, // late: until here, a block is one store
       {"share_values", kernel::share_values, Form::flat},     // last: before it, sharing costs nothing
@@ -49,20 +50,29 @@ Lowering::Lowering(const Schedule &schedule, std::vector<Pass> passes)
         fmt::format("the schedule has {} nests, and each nest is a kernel, expected at most {}; join "
                     "nests with compute_at, reverse_compute_at or compute_inline",
                     nests, most_kernels));
-  for (Program &nest : split_nests(schedule.program()))
-    units_.push_back({schedule, std::move(nest)});
+  for (Program &nest : split_nests(schedule.program())) {
+    const auto *outermost = as<For>(nest.body);
+    const bool shares_launch = outermost && outermost->shares_launch();
+    units_.push_back({schedule, std::move(nest), shares_launch});
+  }
   changed_.assign(units_.size(), true);
 }
 
 const Pass &Lowering::step() {
   const Pass &pass = passes_.at(next_++);
+  if (const auto *over_all = std::get_if<std::function<void(std::vector<Unit> &)>>(&pass.run)) {
+    std::size_t before = units_.size();
+    (*over_all)(units_);
+    changed_.assign(units_.size(), units_.size() != before);
+    return pass;
+  }
   for (std::size_t n = 0; n < units_.size(); ++n) {
     Unit &unit = units_[n];
     auto body = [&] {
       return std::visit([](const auto &nest) { return std::shared_ptr<const void>(nest.body); }, unit.nest);
     };
     const std::shared_ptr<const void> before = body();
-    pass.run(unit);
+    std::get<0>(pass.run)(unit);
     changed_[n] = body() != before;
   }
   return pass;

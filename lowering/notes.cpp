@@ -134,6 +134,8 @@ std::string note_on(const Purpose &purpose) {
     return "all tiles are full";
   case Purpose::Kind::no_edge:
     return "no tile is at an edge";
+  case Purpose::Kind::first_nest:
+    return "the other blocks execute the next nest";
   case Purpose::Kind::divergent:
     return "a warp whose lanes differ runs both sides";
   }

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 namespace nestsmith {
@@ -22,10 +23,10 @@ enum class Form : std::uint8_t {
   flat,    ///< a kernel with one offset per access; the simulator executes it
 };
 
-/// A pass and the form of its output.
+/// A pass over one nest, or over all nests, and the form of its output.
 struct Pass {
   std::string_view name;
-  std::function<void(Unit &)> run;
+  std::variant<std::function<void(Unit &)>, std::function<void(std::vector<Unit> &)>> run;
   Form form;
 };
 

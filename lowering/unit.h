@@ -15,6 +15,7 @@ struct Unit {
   const Schedule &schedule;
   /// One top-level nest of the schedule's program; the kernel that `extract` made of it.
   std::variant<Program, kernel::Kernel> nest;
+  bool shares_launch = false;          ///< the nest becomes a part of the kernel of the nest before it
   std::map<Var, Var> copied_from = {}; ///< for each loop that `lower_init` made: the loop that it copied
 
   bool extracted() const { return std::holds_alternative<kernel::Kernel>(nest); }
@@ -73,6 +74,11 @@ void flatten(Unit &unit);
 /// Replaces vectorized loops by vector accesses, and tensorized loops of a thread by calls of functions. Proves
 /// contiguity and alignment again for the final offsets. Then places the declarations again.
 void vectorize(Unit &unit);
+
+/// Joins the kernels of nests that share a launch (dsl/schedule/primitives/share_launch.h). The number of the
+/// thread block selects the nest. Throws UserError (illegal_schedule) if they need more shared memory than a
+/// thread block may have.
+void share_launches(std::vector<Unit> &units);
 
 /// Narrows index arithmetic from i64 to i32 if every value provably fits.
 void narrow_indices(Unit &unit);

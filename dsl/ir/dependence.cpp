@@ -306,6 +306,16 @@ std::optional<Dependence> broken_by_fission(const Stmt &root, const Var &loop) {
   return std::nullopt;
 }
 
+std::optional<Dependence> common_element(const Stmt &root, const Stmt &first, const Stmt &second) {
+  for (const Block *a : blocks_of(first))
+    for (const Block *b : blocks_of(second))
+      for (const Buffer &buffer : {a->body.buffer, b->body.buffer})
+        if (buffer->scope == Scope::global && touches(*a, buffer) && touches(*b, buffer) &&
+            !are_disjoint(root, *a, *b, buffer))
+          return Dependence{a->id, b->id, buffer};
+  return std::nullopt;
+}
+
 namespace {
 
 /// Finds races in one nest. In the kernel, all loops that are bound to one axis use the same index,

@@ -6,10 +6,11 @@
 /// of them a write, must keep its order. Two blocks *conflict* in a buffer if both access it and at least one
 /// writes it.
 ///
-/// Four questions are decided here, all conservatively:
+/// Five questions are decided here, all conservatively:
 ///   - Does a directive that moves one block keep the order of each conflicting pair (`broken_by_move`)?
 ///   - Does a new order of loops keep it (`broken_by_reorder`)?
 ///   - Do loops of their own for the statements of a loop keep it (`broken_by_fission`)?
+///   - Do two nests access common elements (`common_element`)?
 ///   - Are conflicting accesses of different threads ordered (`unordered_accesses`)?
 
 #include "dsl/ir/program.h"
@@ -48,6 +49,10 @@ std::optional<BrokenExchange> broken_by_reorder(const Stmt &root, const std::vec
 /// The first dependence that loops of their own for the statements in the body of `loop` do not provably keep;
 /// none if all are kept. Temporaries are checked too: their readers may be in other iterations.
 std::optional<Dependence> broken_by_fission(const Stmt &root, const Var &loop);
+
+/// The first element, as far as it can be excluded, that blocks of both nests access in global memory, and at
+/// least one of them writes; none if there is none. `root` contains the nests; `first` precedes `second`.
+std::optional<Dependence> common_element(const Stmt &root, const Stmt &first, const Stmt &second);
 
 /// Two conflicting accesses in one kernel by different threads, which no barrier orders.
 struct Race {

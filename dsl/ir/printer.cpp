@@ -44,8 +44,9 @@ std::string text(const LoopForm &form) {
                         [](const Vectorized &) { return std::string(" vectorized"); },
                         [](const Tensorized &x) { return " tensorized by " + x.intrinsic.get().name; },
                         [&](const BoundTo &x) {
-                          return fmt::format(" in {}{}{}", name(x.axis), partitioned(x),
-                                             x.last_block ? " then last block" : "");
+                          return fmt::format(" in {}{}{}{}", name(x.axis), partitioned(x),
+                                             x.last_block ? " then last block" : "",
+                                             x.shares_launch ? " launched with the nest before" : "");
                         },
                     },
                     form);

@@ -124,6 +124,11 @@ bool For::last_block() const {
   return bound && bound->last_block;
 }
 
+bool For::shares_launch() const {
+  const auto *bound = std::get_if<BoundTo>(&form);
+  return bound && bound->shares_launch;
+}
+
 Stmt make_for(For loop) { return make(std::move(loop)); }
 Stmt make_block(Block block) { return make(std::move(block)); }
 

@@ -97,10 +97,12 @@ struct Tensorized {
 /// Lowering turns the variable into a thread or block index.
 /// If `last_block` is set, only one of the thread blocks along the axis executes the statements after the loop:
 /// the last block to finish its iteration.
+/// If `shares_launch` is set, the nest of the loop becomes a part of the kernel of the nest before it.
 struct BoundTo {
   Axis axis;
   bool partitioned = false;
   bool last_block = false;
+  bool shares_launch = false;
 };
 using LoopForm = std::variant<Serial, Unrolled, Vectorized, Tensorized, BoundTo>;
 
@@ -124,6 +126,7 @@ struct For {
   bool partitioned() const;
   bool skipping() const;
   bool last_block() const;
+  bool shares_launch() const;
   bool joined() const;
   bool spread() const;
   Var reversed_by() const; ///< null if the direction of the loop does not depend on another loop

@@ -52,6 +52,7 @@ std::vector<Obligation> owed_by(NestFacts &nest) {
 std::vector<Obligation> obligations_of(const Schedule &schedule) {
   std::vector<Obligation> found = temporaries_between_nests(schedule);
   append(found, races_in_global_memory(schedule));
+  append(found, shared_launches(schedule));
   for (const Stmt &stmt : nests_of(schedule.program().body)) {
     NestFacts nest(schedule, stmt);
     append(found, owed_by(nest));

@@ -99,6 +99,7 @@ public:
   void partition(Loop loop, Caller caller = Where::current());
   void skip_tiles(Loop loop, Caller caller = Where::current());
   void last_block(Loop loop, Caller caller = Where::current());
+  void share_launch(Loop loop, Caller caller = Where::current());
   void axes_from_loops(BlockRef block, Caller caller = Where::current());
 
   // Data.

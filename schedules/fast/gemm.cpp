@@ -2,6 +2,7 @@
 #include "schedules/grids.h"
 #include "schedules/library/fragments.h"
 #include "schedules/library/product.h"
+#include "schedules/library/rows.h"
 #include "schedules/tensor/rungs.h"
 #include "schedules/tensor/tiles.h"
 #include "schedules/variant.h"
@@ -104,6 +105,16 @@ static std::int64_t blocks_of_grid(const Target &target, std::int64_t blocks,
   return (target.sms > 0 ? target.sms : of_an_h100) * each;
 }
 
+/// Whether an even tail takes less time for a shape of known extents.
+static bool gains_by_even_tail(const Shape &shape, const GemmKnobs &choice, std::int64_t places) {
+  if (shape.stated || shape.size() != 3 || choice.split_k > 1)
+    return false;
+  auto count = [](std::int64_t extent, std::int64_t tile) { return (extent + tile - 1) / tile; };
+  return library::even_tail(count(shape[0], choice.tile(0)), count(shape[1], choice.tile(1)),
+                            count(shape[2], choice.bk), places)
+      .has_value();
+}
+
 /// Register tiles with 128-bit accesses, by `library::product`. If `split_k` is more than 1, this number of
 /// blocks shares a tile, and each multiplies a part of k.
 static Schedule gemm_of_blocks(const Shape &shape, DType dtype, const Target &target, Knobs &knobs,
@@ -119,29 +130,33 @@ static Schedule gemm_of_blocks(const Shape &shape, DType dtype, const Target &ta
   std::int64_t usual = !whole ? 0 : shape.stated ? 2 : 3; // addresses take many registers
   const std::vector<std::int64_t> resident = choice.blocks(target, dtype, usual);
   const std::int64_t blocks = knobs.choose("blocks", resident);
-  library::product(s, s.block("AB"),
-                   {.warps = choice.warps,
-                    .lanes = choice.lanes,
-                    .results = choice.results,
-                    .zigzag = choice.zigzag,
-                    .async = choice.async,
-                    .prefetch = choice.prefetch,
-                    .fragments = choice.fragments,
-                    .joined = joined,
-                    .spread = spread,
-                    .columns = choice.columns,
-                    .snake = choice.snake,
-                    .last_k = last_k,
-                    .k = choice.bk,
-                    .group = choice.group,
-                    .stages = choice.stages,
-                    .split_k = choice.split_k,
-                    .tiles_of_part = choice.tiles_of_part,
-                    .two_kernels = choice.two_kernels,
-                    .groups_of_parts = choice.groups_of_parts,
-                    .blocks = blocks,
-                    .width = elements,
-                    .persistent = persistent ? blocks_of_grid(target, blocks, resident) : 0});
+  const std::int64_t places = blocks_of_grid(target, blocks, resident);
+  const library::RegisterTiles tiles = {.warps = choice.warps,
+                                        .lanes = choice.lanes,
+                                        .results = choice.results,
+                                        .zigzag = choice.zigzag,
+                                        .async = choice.async,
+                                        .prefetch = choice.prefetch,
+                                        .fragments = choice.fragments,
+                                        .joined = joined,
+                                        .spread = spread,
+                                        .columns = choice.columns,
+                                        .snake = choice.snake,
+                                        .last_k = last_k,
+                                        .k = choice.bk,
+                                        .group = choice.group,
+                                        .stages = choice.stages,
+                                        .split_k = choice.split_k,
+                                        .tiles_of_part = choice.tiles_of_part,
+                                        .two_kernels = choice.two_kernels,
+                                        .groups_of_parts = choice.groups_of_parts,
+                                        .blocks = blocks,
+                                        .width = elements,
+                                        .persistent = persistent ? places : 0};
+  if (!persistent && gains_by_even_tail(shape, choice, places) && knobs.flag("even"))
+    library::product_with_even_tail(s, s.block("AB"), tiles, places);
+  else
+    library::product(s, s.block("AB"), tiles);
   return s;
 }
 

@@ -122,11 +122,6 @@ void sort_by(std::vector<Var> &axes, const std::vector<Expr> &indices) {
   });
 }
 
-/// Axes, possibly with a constant added, as `cut` leaves them.
-bool are_shifted_axes(const std::vector<Expr> &indices) {
-  return std::ranges::all_of(indices, [](const Expr &index) { return as_shifted_var(index).has_value(); });
-}
-
 bool are_axes(const std::vector<Expr> &indices) {
   return std::ranges::all_of(indices, [](const Expr &index) { return index.as<Var>() != nullptr; });
 }
@@ -278,7 +273,7 @@ bool are_matrices(const Block &product, const std::array<const Load *, 2> &facto
     return false;
   std::size_t batches = axes.size() - 2;
   for (const Load *factor : factors)
-    if (factor->mask.exists() || !are_shifted_axes(factor->indices) || factor->indices.size() != batches + 2 ||
+    if (factor->mask.exists() || !are_axes(factor->indices) || factor->indices.size() != batches + 2 ||
         factor->buffer->role == Role::temporary || (batches == 1 && !is(factor->indices[0], axes[0])))
       return false;
   return true;

@@ -3,6 +3,8 @@
 #include "dsl/expr/error.h"
 #include "schedules/library/accesses.h"
 
+#include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 
 namespace nestsmith::library {
@@ -26,6 +28,65 @@ std::array<BlockRef, 2> cut_rows(Schedule &schedule, BlockRef sum, std::int64_t 
   }
   schedule = std::move(s);
   return sums;
+}
+
+/// The time, in times of a whole tile, after which places that begin at two times have executed `count` pieces
+/// of `length`: `late` places begin one unit after the others.
+static double end_of(std::int64_t count, double length, std::int64_t places, std::int64_t late) {
+  double low = 0, high = 1 + length * static_cast<double>(count);
+  for (int n = 0; n < 50; ++n) {
+    double end = (low + high) / 2;
+    auto done = [&](double time) { return time < 0 ? 0.0 : std::floor(time / length + 1e-9); };
+    bool enough = static_cast<double>(places - late) * done(end) + static_cast<double>(late) * done(end - 1) >=
+                  static_cast<double>(count);
+    (enough ? high : low) = end;
+  }
+  return std::max(high, late > 0 ? 1.0 : 0.0);
+}
+
+std::optional<EvenTail> even_tail(std::int64_t rows, std::int64_t columns, std::int64_t k_tiles,
+                                  std::int64_t places) {
+  constexpr std::int64_t most_parts = 16, fewest_tiles = 4;
+  constexpr double gain = 0.02;   // less than this is not worth another nest
+  constexpr double of_a_part = 1; // time of the start of a part and of its sum, in tiles of k
+  const std::int64_t tiles = rows * columns;
+  double best = std::ceil(static_cast<double>(tiles) / static_cast<double>(places)) * (1 - gain);
+  std::optional<EvenTail> found;
+  for (std::int64_t whole = 1; whole < rows; ++whole) {
+    const std::int64_t before = whole * columns / places, late = whole * columns % places,
+                       rest = (rows - whole) * columns;
+    for (std::int64_t parts = 2; parts <= std::min(most_parts, k_tiles / fewest_tiles); ++parts) {
+      double length = 1.0 / static_cast<double>(parts) + of_a_part / static_cast<double>(k_tiles);
+      double time = static_cast<double>(before) + end_of(rest * parts, length, places, late);
+      if (time < best) {
+        best = time;
+        found = EvenTail{whole, parts};
+      }
+    }
+  }
+  return found;
+}
+
+Product product_with_even_tail(Schedule &schedule, BlockRef sum, const RegisterTiles &tiles,
+                               std::int64_t places) {
+  Schedule s = schedule;
+  const Contraction c = contraction(s, sum, Scope::global);
+  auto extent_of = [&](const Loop &loop) { return as_int(find_loop(s.program().body, loop.var)->extent); };
+  auto m = extent_of(c.i), n = extent_of(c.j), k = extent_of(c.k);
+  auto count = [](std::int64_t extent, std::int64_t tile) { return (extent + tile - 1) / tile; };
+  std::optional<EvenTail> tail;
+  if (m && n && k && !c.batch && tiles.split_k == 1 && tiles.tiles_of_part == 0)
+    tail = even_tail(count(*m, tiles.tile(0)), count(*n, tiles.tile(1)), count(*k, tiles.k), places);
+  if (!tail)
+    return product(schedule, sum, tiles);
+  s = schedule;
+  auto [whole, rest] = cut_rows(s, sum, tail->whole_rows * tiles.tile(0));
+  Product made = product(s, whole, tiles);
+  RegisterTiles in_parts = tiles;
+  in_parts.split_k = tail->parts;
+  s.share_launch(product(s, rest, in_parts).blocks.front());
+  schedule = std::move(s);
+  return made;
 }
 
 } // namespace nestsmith::library

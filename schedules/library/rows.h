@@ -1,10 +1,18 @@
 #pragma once
-/// The rows of a product in two parts, each of which gets a schedule of its own.
+/// The rows of a product in two parts, each of which gets a schedule of its own: even tails.
+///
+/// A grid of tiles that is no multiple of the thread blocks that a GPU executes at one time leaves most of its
+/// multiprocessors idle in the last wave. With an even tail, the first rows of tiles are computed whole, and
+/// each tile of the others by several blocks, which multiply parts of k. These come last in the same launch:
+///
+///     40 tiles, 16 blocks at one time    without: 16 + 16 + 8         3 waves
+///     30 whole tiles, 10 in 4 parts      with:    30 + 10*4/4 = 40    2.5 waves, and the sum of the parts
 
-#include "schedules/library/contraction.h"
+#include "schedules/library/product.h"
 
 #include <array>
 #include <cstdint>
+#include <optional>
 
 namespace nestsmith::library {
 
@@ -15,5 +23,22 @@ namespace nestsmith::library {
 /// Throws UserError (illegal_schedule) and leaves the schedule unchanged if the block is no contraction, if it
 /// has a batch, or if `row` is not inside of the rows for all sizes.
 std::array<BlockRef, 2> cut_rows(Schedule &s, BlockRef sum, std::int64_t row);
+
+struct EvenTail {
+  std::int64_t whole_rows = 0; ///< rows of tiles that are computed whole, at least one
+  std::int64_t parts = 1;      ///< of each tile of the other rows
+};
+/// The even tail with the least time, for a grid of `rows` x `columns` tiles with `k_tiles` tiles of k, of
+/// which a GPU computes `places` at one time. A part has 4 tiles of k or more, and there are at most 16 parts.
+/// None if the grid without an even tail takes as long, or up to 2 % longer.
+std::optional<EvenTail> even_tail(std::int64_t rows, std::int64_t columns, std::int64_t k_tiles,
+                                  std::int64_t places);
+
+/// Schedules a contraction by `product`, with an even tail if it takes less time and its extents are known.
+/// `places` is the number of thread blocks that the GPU executes at one time. Returns the handles of the whole
+/// tiles.
+///
+/// Throws the errors of `product`, and leaves the schedule unchanged then.
+Product product_with_even_tail(Schedule &s, BlockRef sum, const RegisterTiles &tiles, std::int64_t places);
 
 } // namespace nestsmith::library

@@ -1,6 +1,7 @@
-/// Tests products in parts of rows, each of which has a schedule of its own.
+/// Tests products in parts of rows, each of which has a schedule of its own, and launches that nests share.
 
 #include "runtime/check/sim_executor.h"
+#include "schedules/fast/rungs.h"
 #include "schedules/library/product.h"
 #include "schedules/library/rows.h"
 #include "schedules/workloads.h"
@@ -13,6 +14,7 @@ namespace nestsmith {
 namespace {
 
 using test::contains;
+using test::expect_refused;
 using test::expect_right;
 
 const library::RegisterTiles small = {
@@ -37,6 +39,122 @@ TEST(CutRows, AreRightWithSchedulesOfTheirOwn) {
     expect_right(s);
     EXPECT_EQ(lower(s).kernels.size(), 2U);
   }
+}
+
+TEST(CutRows, AreRefusedWithABatch) {
+  Schedule s(batched_gemm({2, 8, 8, 8}, DType::f32), make_target("sm_90a"));
+  const std::string before = print(s.program());
+  test::expect_user_error([&] { library::cut_rows(s, s.block("AB"), 4); }, ExitCode::illegal_schedule,
+                          "library::cut_rows: block AB has a batch, ");
+  EXPECT_EQ(print(s.program()), before);
+  Schedule whole(gemm({8, 8, 8}, DType::f32), make_target("sm_90a"));
+  expect_refused(whole, "cut.points", [&] { library::cut_rows(whole, whole.block("AB"), 8); },
+                 "the point 8 is not inside of the loop i", {});
+}
+
+/// Tiles, places, and the tail with the least time.
+TEST(EvenTail, HasTheLeastTime) {
+  using library::even_tail;
+  EXPECT_FALSE(even_tail(4, 4, 64, 16)); // one whole wave
+  EXPECT_FALSE(even_tail(2, 4, 64, 16)); // less than one
+  EXPECT_FALSE(even_tail(5, 4, 7, 16));  // no two parts of 4 tiles of k
+  EXPECT_FALSE(even_tail(1, 20, 64, 16));
+  auto tail = even_tail(5, 4, 64, 16); // 20 tiles at 16 places
+  ASSERT_TRUE(tail);
+  EXPECT_EQ(tail->whole_rows, 4);
+  EXPECT_EQ(tail->parts, 4);
+  tail = even_tail(13, 12, 60, 132);
+  ASSERT_TRUE(tail);
+  EXPECT_EQ(tail->whole_rows * 12, 132);
+}
+
+TEST(EvenTail, IsOneLaunch) {
+  for (auto [m, n, k] :
+       {std::array<std::int64_t, 3>{80, 64, 48}, {79, 33, 41}, {97, 64, 37}, {33, 64, 64}, {65, 31, 35}})
+    for (bool async : {true, false}) {
+      SCOPED_TRACE(fmt::format("{}x{}x{} {}", m, n, k, async));
+      Schedule s(gemm({m, n, k}, DType::f32), make_target("sm_90a"));
+      library::RegisterTiles tiles = small;
+      tiles.async = async;
+      library::product_with_even_tail(s, s.block("AB"), tiles, 4);
+      EXPECT_TRUE(contains(print(s.program()), "launched with the nest before"));
+      expect_right(s);
+      kernel::Plan plan = lower(s);
+      ASSERT_EQ(plan.kernels.size(), 1U);
+      Schedule without(gemm({m, n, k}, DType::f32), make_target("sm_90a"));
+      library::product(without, without.block("AB"), tiles);
+      EXPECT_EQ(plan.only().shared_bytes, lower(without).only().shared_bytes) << "of the larger nest";
+    }
+}
+
+TEST(EvenTail, IsLeftOutWhereItGainsNothing) {
+  Schedule s(gemm({64, 32, 64}, DType::f32), make_target("sm_90a")), plain = s;
+  library::product_with_even_tail(s, s.block("AB"), small, 4);
+  library::product(plain, plain.block("AB"), small);
+  EXPECT_EQ(print(s.program()), print(plain.program()));
+}
+
+TEST(EvenTail, IsAKnobOfTheRung) {
+  Knobs knobs;
+  knobs.prefer({{"warps", "1x1"}, {"results", "4x4"}, {"even", "true"}, {"split_k", "1"}});
+  Target target = make_target("sm_90a");
+  target.sms = 4;
+  // 5 x 3 tiles of 16 x 32 elements, and as many blocks at one time as 4 multiprocessors have places
+  Schedule s = fast::gemm({16 * 37, 32 * 4, 128}, DType::f32, target, knobs);
+  EXPECT_TRUE(contains(print(s.program()), "launched with the nest before")) << to_string(knobs.chosen());
+  expect_right(s);
+}
+
+/// Three nests: the thread blocks of the later ones follow, and they lie in the same shared memory.
+TEST(ShareLaunches, JoinSeveralNests) {
+  for (std::int64_t n : {8, 24, 64}) {
+    Workload w("three");
+    Tensor x = w.placeholder("X", {3, n}, DType::f32);
+    std::vector<Result> results;
+    for (std::int64_t row : {0, 1, 2})
+      results.push_back(w.compute(fmt::format("Y{}", row), {n}, {"i"},
+                                  [&](Expr i) { return x(Expr(row), i) * constant(DType::f32, row + 2); }));
+    Schedule s(w.output(results));
+    for (std::int64_t row : {0, 1, 2}) {
+      BlockRef y = s.block(fmt::format("Y{}", row));
+      auto [outer, inner] = s.split(s.loops(y)[0], {infer, 8});
+      BlockRef copy = s.cache_read(y, "X", Scope::shared);
+      s.compute_at(copy, outer);
+      s.bind(s.loops_below(copy, outer).back(), Axis::thread_x);
+      s.bind(outer, row == 1 ? Axis::block_y : Axis::block_x);
+      s.bind(inner, Axis::thread_x);
+      if (row > 0)
+        s.share_launch(outer);
+    }
+    expect_right(s);
+    EXPECT_EQ(lower(s).kernels.size(), 1U);
+    EXPECT_EQ(lower(s).only().grid()[0], 3 * ((n + 7) / 8));
+    EXPECT_EQ(lower(s).only().shared_bytes, 32);
+  }
+}
+
+/// Z has an array that fits in none of those of Y.
+TEST(ShareLaunches, RefuseMoreSharedMemoryThanABlockHas) {
+  Workload w("two");
+  Tensor x = w.placeholder("X", {16000}, DType::f32), v = w.placeholder("V", {16000}, DType::f32),
+         u = w.placeholder("U", {24000}, DType::f32);
+  Tensor y = w.compute("Y", {16000}, {"i"}, [&](Expr i) { return x(i) + v(i); });
+  Tensor z = w.compute("Z", {24000}, {"i"}, [&](Expr i) { return u(i) + u(i); });
+  Schedule s(w.output({y, z}), make_target("sm_80"));
+  for (auto [block, buffer] : {std::pair<const char *, const char *>{"Y", "X"}, {"Y", "V"}, {"Z", "U"}}) {
+    BlockRef reader = s.block(block);
+    if (s.loops(reader).size() == 1) {
+      auto [outer, inner] = s.split(s.loops(reader)[0], {1, infer});
+      s.bind(outer, Axis::block_x);
+    }
+    s.compute_at(s.cache_read(reader, buffer, Scope::shared), s.loops(reader)[0]);
+  }
+  s.share_launch(s.loops(s.block("Z"))[0]);
+  EXPECT_EQ(test::owed(s), "");
+  test::expect_user_error(
+      [&] { lower(s); }, ExitCode::illegal_schedule,
+      "share_launch: the nests of the kernel two_Y need 224000 bytes of shared memory in one "
+      "launch, expected at most 166912; leave out share_launch, or use smaller tiles");
 }
 
 } // namespace

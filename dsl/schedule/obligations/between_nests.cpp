@@ -1,3 +1,4 @@
+#include "dsl/expr/expr_text.h"
 #include "dsl/ir/allocation.h"
 #include "dsl/ir/dependence.h"
 #include "dsl/schedule/makers.h"
@@ -90,6 +91,51 @@ std::size_t last_bind(const Schedule &schedule, const Stmt &nest, Axis axis) {
   return last;
 }
 
+std::map<Axis, std::int64_t> threads_of_nest(const Stmt &nest) {
+  std::map<Axis, std::int64_t> threads = axis_extents(nest);
+  std::erase_if(threads, [](const auto &axis) { return !is_thread(axis.first) || axis.second == 1; });
+  return threads;
+}
+
+std::string to_text(const std::map<Axis, std::int64_t> &threads) {
+  std::string text;
+  for (const auto &[axis, extent] : threads)
+    text += fmt::format("{}{} on {}", text.empty() ? "" : ", ", extent, name(axis));
+  return text.empty() ? "1" : text;
+}
+
+/// A loop of the nest on a block axis whose extent depends on sizes; null if there is none.
+const For *grid_of_sizes(const Stmt &nest) {
+  const For *found = nullptr;
+  walk(nest, [&](const Stmt &stmt) {
+    const auto *loop = as<For>(stmt);
+    if (loop && loop->axis() && is_block(*loop->axis()) && !as_int(loop->extent))
+      found = loop;
+    return !found;
+  });
+  return found;
+}
+
+/// Why the nests cannot be parts of one kernel; empty if they can.
+std::string hinders_launch(const Stmt &root, const Stmt &first, const Stmt &second) {
+  if (auto a = threads_of_nest(first), b = threads_of_nest(second); a != b)
+    return fmt::format("has {} threads, and the nest before, of block {}, has {}, expected the same number on "
+                       "each axis",
+                       to_text(b), blocks_of(first).front()->id->name, to_text(a));
+  for (const Stmt &nest : {first, second})
+    if (const For *loop = grid_of_sizes(nest))
+      return fmt::format(
+          "cannot be launched with the nest before, because the extent of {}, {}, depends on sizes, "
+          "expected constant extents of both grids",
+          loop->var->name, to_string(loop->extent));
+  if (auto common = common_element(root, first, second))
+    return fmt::format(
+        "may access elements of {} that the other nest writes, in blocks {} and {}, and the thread "
+        "blocks of one launch are unordered; leave out share_launch",
+        common->buffer->name, common->first->name, common->second->name);
+  return "";
+}
+
 } // namespace
 
 std::vector<Obligation> temporaries_between_nests(const Schedule &schedule) {
@@ -123,6 +169,24 @@ std::vector<Obligation> races_in_global_memory(const Schedule &schedule) {
              race->second->name, verb(race->second), race->buffer->name, race->first->name, verb(race->first),
              name(race->axis)),
          last_bind(schedule, nest, race->axis), race->second->name});
+  }
+  return found;
+}
+
+std::vector<Obligation> shared_launches(const Schedule &schedule) {
+  std::vector<Obligation> found;
+  std::vector<Stmt> launched; // with the nest
+  for (const Stmt &nest : nests_of(schedule.program().body)) {
+    const auto *loop = as<For>(nest);
+    if (!loop || !loop->shares_launch())
+      launched.clear();
+    for (const Stmt &before : launched)
+      if (std::string why = hinders_launch(schedule.program().body, before, nest); !why.empty()) {
+        found.push_back(
+            about_loop(schedule, loop->var, fmt::format("the nest of {} {}", loop->var->name, why)));
+        break;
+      }
+    launched.push_back(nest);
   }
   return found;
 }

@@ -11,8 +11,8 @@ namespace nestsmith::primitives {
 ///                                                 for ax0 < tile: …: R: C[…] = … T[…] …
 ///
 /// Requires [reverse_compute_at.reads]: R reads a temporary that a block below j writes, and R is not below j.
-/// Requires [reverse_compute_at.part]: R is no part of a block that `cut` took apart, unless `axes_from_loops` gave it axes of its
-///   own.
+/// Requires [reverse_compute_at.part]: R is no part of a block that `cut` took apart, unless
+///   `axes_from_loops` gave it axes of its own.
 /// Requires [reverse_compute_at.serial]: the loops of R are serial, because new loops replace them.
 /// Requires [reverse_compute_at.complete]: every writer of this temporary is below j. Neither j nor a loop
 ///   outside of j is a reduction loop of a writer.

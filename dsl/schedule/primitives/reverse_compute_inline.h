@@ -13,8 +13,8 @@ namespace nestsmith::primitives {
 /// from the element of T that an iteration computes. If R reads only a slice of T, a guard excludes the other
 /// elements.
 ///
-/// Requires [reverse_compute_inline.part]: R is no part of a block that `cut` took apart, unless `axes_from_loops` gave it axes of its
-///   own.
+/// Requires [reverse_compute_inline.part]: R is no part of a block that `cut` took apart, unless
+///   `axes_from_loops` gave it axes of its own.
 /// Requires [reverse_compute_inline.reads]: R reads exactly one temporary T that no other block reads. The
 ///   indices of T in R determine the axes of R: each axis of more than one value is an index of T or one digit
 ///   of an index (reshape), or its digits are indices of T. R reads no element outside of T.

@@ -16,7 +16,7 @@ inline std::vector<Pass> with_harm(const std::string &name, const std::function<
   std::vector<Pass> passes = standard_passes();
   for (Pass &pass : passes)
     if (pass.name == name)
-      pass.run = [run = pass.run, harm](Unit &unit) {
+      pass.run = [run = std::get<std::function<void(Unit &)>>(pass.run), harm](Unit &unit) {
         run(unit);
         harm(unit);
       };

@@ -1,0 +1,149 @@
+#include "lowering/unit.h"
+
+#include "dsl/expr/error.h"
+#include "dsl/ir/allocation.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace nestsmith::kernel {
+
+namespace {
+
+std::int64_t blocks_of_grid(const Kernel &kernel) {
+  std::int64_t blocks = 1;
+  for (std::int64_t extent : kernel.grid())
+    blocks *= extent;
+  return blocks;
+}
+
+/// The body with declarations of its block indices. `number` is the number of the thread block in the grid,
+/// along x first.
+Stmt with_declared_blocks(const Kernel &kernel, const Expr &number) {
+  std::vector<Stmt> stmts;
+  std::int64_t before = 1;
+  const std::int64_t all = blocks_of_grid(kernel);
+  for (Axis axis : block_axes)
+    for (const ThreadIndex &index : kernel.indices)
+      if (index.axis == axis) {
+        std::int64_t extent = *as_int(index.extent);
+        Expr value = before == 1 ? number : floordiv(number, Expr(before));
+        before *= extent;
+        stmts.push_back(
+            make(Declare{index.var, before == all ? value : floormod(value, Expr(extent))}, index.origin));
+      }
+  stmts.push_back(kernel.body);
+  return make_seq(std::move(stmts));
+}
+
+/// The statement with other variables for some.
+Stmt renamed(const Stmt &stmt, const std::map<Var, Var> &vars) {
+  Stmt changed = map_exprs(stmt, [&](const Expr &e) {
+    return substitute(e, [&](const Var &var) {
+      auto found = vars.find(var);
+      return found == vars.end() ? Expr() : Expr(found->second);
+    });
+  });
+  return map_children(changed, [&](const Stmt &child) { return renamed(child, vars); });
+}
+
+std::int64_t bytes_of(const Allocation &array) {
+  return *as_int(array.buffer->shape[0]) * byte_size(array.buffer->dtype);
+}
+
+std::int64_t rounded_up(std::int64_t bytes, std::int64_t unit) { return (bytes + unit - 1) / unit * unit; }
+
+/// Gives the shared arrays of the second nest places in those of the first, which another thread block uses. An
+/// array that fits in none gets memory of its own.
+void add_shared(Kernel &kernel, const Kernel &second) {
+  std::vector<std::int64_t> used(kernel.shared.size(), 0); // of each array of the first nest
+  std::vector<Tenancy> places;                             // of each array of the second one
+  for (const Allocation &array : second.shared) {
+    const std::int64_t bytes = bytes_of(array), unit = std::max(shared_alignment, array.alignment);
+    Allocation placed = array;
+    if (array.tenancy) {
+      const Tenancy &host = places[array.tenancy->host];
+      placed.tenancy = Tenancy{host.host, host.at + array.tenancy->at, bytes};
+    } else {
+      for (std::size_t n = 0; n < used.size() && !placed.tenancy; ++n) {
+        const Allocation &host = kernel.shared[n];
+        std::int64_t at = rounded_up(used[n], unit);
+        if (!host.tenancy && at + bytes <= bytes_of(host) && (host.byte_offset + at) % unit == 0)
+          placed.tenancy = Tenancy{n, at, bytes};
+      }
+      if (placed.tenancy)
+        used[placed.tenancy->host] = placed.tenancy->at + bytes;
+    }
+    if (placed.tenancy) {
+      Allocation &host = kernel.shared[placed.tenancy->host];
+      host.alignment = std::max(host.alignment, array.alignment);
+      placed.byte_offset = host.byte_offset + placed.tenancy->at;
+    } else {
+      placed.byte_offset = rounded_up(kernel.shared_bytes, unit);
+      kernel.shared_bytes = placed.byte_offset + bytes;
+    }
+    places.push_back(placed.tenancy.value_or(Tenancy{kernel.shared.size(), 0, bytes}));
+    kernel.shared.push_back(std::move(placed));
+  }
+}
+
+template <class T> void add_missing(std::vector<T> &to, const std::vector<T> &from) {
+  for (const T &x : from)
+    if (std::ranges::find(to, x) == to.end())
+      to.push_back(x);
+}
+
+/// One kernel, whose first thread blocks are those of `first`.
+Kernel joined(Kernel first, const Kernel &second) {
+  const std::int64_t begin = blocks_of_grid(first), blocks = begin + blocks_of_grid(second);
+  const Var block = make_var("block");
+  // The ranges of the indices follow from the declarations alone.
+  Stmt body = with_declared_blocks(first, min(Expr(block), Expr(begin - 1)));
+  Stmt otherwise = with_declared_blocks(second, max(Expr(block) - Expr(begin), Expr(0)));
+  std::vector<ThreadIndex> indices = {{Axis::block_x, block, Expr(blocks)}};
+  std::map<Var, Var> threads;
+  for (const ThreadIndex &index : first.indices)
+    if (is_thread(index.axis)) {
+      indices.push_back(index);
+      for (const ThreadIndex &other : second.indices)
+        if (other.axis == index.axis)
+          threads[other.var] = index.var;
+    }
+  Kernel kernel = std::move(first);
+  kernel.indices = std::move(indices);
+  kernel.body =
+      make(If{Expr(block) < Expr(begin), body, renamed(otherwise, threads), {Purpose::Kind::first_nest}});
+  add_missing(kernel.params, second.params);
+  add_missing(kernel.scalars, second.scalars);
+  kernel.assumptions.insert(kernel.assumptions.end(), second.assumptions.begin(), second.assumptions.end());
+  add_shared(kernel, second);
+  kernel.local.insert(kernel.local.end(), second.local.begin(), second.local.end());
+  for (const auto &[buffer, bytes] : second.aligned) {
+    std::int64_t &known = kernel.aligned[buffer];
+    known = std::max(known, bytes);
+  }
+  return kernel;
+}
+
+} // namespace
+
+void share_launches(std::vector<Unit> &units) {
+  std::vector<Unit> kernels;
+  for (Unit &unit : units) {
+    if (!unit.shares_launch) {
+      kernels.push_back(std::move(unit));
+      continue;
+    }
+    Kernel &kernel = kernels.back().kernel();
+    kernel = joined(std::move(kernel), unit.kernel());
+    if (std::int64_t most = unit.schedule.target().shared_bytes_per_block; kernel.shared_bytes > most)
+      throw UserError(
+          ExitCode::illegal_schedule,
+          fmt::format("share_launch: the nests of the kernel {} need {} bytes of shared memory in one "
+                      "launch, expected at most {}; leave out share_launch, or use smaller tiles",
+                      kernel.name, kernel.shared_bytes, most));
+  }
+  units = std::move(kernels);
+}
+
+} // namespace nestsmith::kernel
