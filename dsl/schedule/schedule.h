@@ -84,6 +84,9 @@ public:
     return to_array<N + 1>(cut(loop, std::vector<std::int64_t>(points, points + N), std::move(caller)));
   }
   std::vector<Loop> cut(Loop loop, std::vector<std::int64_t> points, Caller caller = Where::current());
+  template <std::size_t N> std::array<Loop, N> fission(Loop loop, Caller caller = Where::current()) {
+    return to_array<N>(fission(loop, std::move(caller)));
+  }
   std::vector<Loop> fission(Loop loop, Caller caller = Where::current());
   Loop fuse(Loop outer, Loop inner, Caller caller = Where::current());
   void reorder(std::vector<Loop> order, Caller caller = Where::current());

@@ -85,6 +85,14 @@ TEST(Fission, NumbersTheRowsOfAPartFromZero) {
   EXPECT_TRUE(same_meaning(p.s));
 }
 
+/// With the number of its results, so that the text compiles.
+TEST(Fission, IsADirectiveOfCpp) {
+  Placed p(4, 2, 3);
+  auto [sums, results] = p.s.fission<2>(p.i);
+  EXPECT_EQ(p.s.name(results), "i_C");
+  EXPECT_EQ(to_cpp(p.s.trace().back()), "auto [i, i_C] = s.fission<2>(i);");
+}
+
 TEST(Fission, RefusesWhatItCannotTakeApart) {
   Schedule plain(product(2, 3, 4));
   expect_refused(plain, "fission.several", [&] { plain.fission(plain.loop("i")); },

@@ -34,7 +34,7 @@ TEST(Registry, HasTheParametersOfTheMethods) {
   EXPECT_EQ(kinds("transform_layout"), (std::vector{block, index_map}));
   for (const Primitive &primitive : all_primitives())
     EXPECT_EQ(primitive.gives_list,
-              std::set<std::string_view>({"cut", "split", "tile"}).contains(primitive.name))
+              std::set<std::string_view>({"cut", "fission", "split", "tile"}).contains(primitive.name))
         << primitive.name;
 }
 

@@ -172,6 +172,10 @@ private:
                       fmt::format("there is no primitive '{}'; docs/language.md lists them, such "
                                   "as split, reorder, bind, cache_read and storage_align",
                                   result.op));
+    if (primitive->gives_list && take("<")) { // the number of results
+      integer();
+      expect(">");
+    }
     expect("(");
     for (const primitives::Parameter &parameter : primitive->parameters()) {
       if (!result.arguments.empty())

@@ -19,8 +19,8 @@ using Owed = std::optional<Obligation>;
 std::vector<Obligation> temporaries_between_nests(const Schedule &schedule);
 /// Accesses of different threads to one element of global memory are ordered if one of them is a write.
 std::vector<Obligation> races_in_global_memory(const Schedule &schedule);
-/// Nests of one launch have the same threads and grids of constant extents, and no element in common that one of
-/// them writes.
+/// Nests of one launch have the same threads and grids of constant extents, and no element in common that one
+/// of them writes.
 std::vector<Obligation> shared_launches(const Schedule &schedule);
 
 // temporaries.cpp: a temporary of a nest, which is not in global memory. The first rule that does not hold is

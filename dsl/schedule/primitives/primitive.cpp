@@ -65,7 +65,12 @@ std::string to_cpp(const Primitive &primitive, const Directive &directive, const
     results.push_back(handle_name(name));
   if (!directive.named.empty())
     arguments.push_back(fmt::format("named(\"{}\")", fmt::join(directive.named, "\", \"")));
-  std::string call = fmt::format("s.{}({}){}", directive.op, fmt::join(arguments, ", "), end);
+  bool counted = std::ranges::any_of(directive.arguments, [](const Argument &argument) {
+    return std::holds_alternative<std::vector<std::int64_t>>(argument);
+  });
+  std::string count =
+      primitive.gives_list && !results.empty() && !counted ? fmt::format("<{}>", results.size()) : "";
+  std::string call = fmt::format("s.{}{}({}){}", directive.op, count, fmt::join(arguments, ", "), end);
   if (results.empty())
     return call;
   return primitive.gives_list ? fmt::format("auto [{}] = {}", fmt::join(results, ", "), call)

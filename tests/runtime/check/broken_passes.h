@@ -5,6 +5,7 @@
 #include "dsl/schedule/primitives/unroll.h"
 #include "lowering/passes.h"
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <vector>
@@ -14,12 +15,20 @@ namespace nestsmith::test {
 /// Returns the standard passes. The pass `name` calls `harm` at its end.
 inline std::vector<Pass> with_harm(const std::string &name, const std::function<void(Unit &)> &harm) {
   std::vector<Pass> passes = standard_passes();
-  for (Pass &pass : passes)
-    if (pass.name == name)
+  for (Pass &pass : passes) {
+    if (pass.name != name)
+      continue;
+    if (const auto *over_all = std::get_if<std::function<void(std::vector<Unit> &)>>(&pass.run))
+      pass.run = [run = *over_all, harm](std::vector<Unit> &units) {
+        run(units);
+        std::ranges::for_each(units, harm);
+      };
+    else
       pass.run = [run = std::get<std::function<void(Unit &)>>(pass.run), harm](Unit &unit) {
         run(unit);
         harm(unit);
       };
+  }
   return passes;
 }
 
@@ -60,8 +69,8 @@ template <class T> void rewrite_all(Unit &unit, const std::function<kernel::Stmt
   unit.kernel().body = go(unit.kernel().body);
 }
 
-/// A directive that changes the result. It records itself as unroll(loop), and adds one to the values that are
-/// stored to parameters.
+/// A directive that changes the result. It records itself as unroll(loop), and adds one to the values that
+/// are stored to parameters.
 inline void broken_unroll(Schedule &s, Loop loop) {
   Schedule::Edit edit(s, {}, primitives::unroll, loop);
   edit.commit(one_more(edit.body()));

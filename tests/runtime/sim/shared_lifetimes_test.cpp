@@ -32,7 +32,7 @@ int barriers_of(const kernel::Kernel &kernel) {
 kernel::Kernel apart(const Schedule &s) {
   std::vector<Pass> passes = standard_passes();
   auto extract = std::ranges::find(passes, "extract", &Pass::name);
-  auto run = extract->run;
+  auto run = std::get<std::function<void(Unit &)>>(extract->run);
   extract->run = [run](Unit &unit) {
     run(unit);
     for (kernel::Allocation &tile : unit.kernel().shared)
