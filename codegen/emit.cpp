@@ -238,7 +238,7 @@ private:
   const kernel::Plan &plan_;
   Launcher launcher_;
   Requirements requirements_;
-  bool dispatched_; ///< the plan is one of a `Dispatch`, which calls this launcher
+  bool dispatched_; ///< the plan is one of a `ChoiceFile`, which calls this launcher
   bool clears_counters_;
   std::string linkage_;
   TextWriter out_;

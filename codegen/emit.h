@@ -27,8 +27,8 @@ struct EmitInfo {
   std::vector<std::string> notes;     ///< further comment lines, such as registers and shared memory
   double operations = 0;              ///< floating-point operations per launch; 0: do not report
   SourceLines source_lines = nullptr; ///< for `#line` directives in the kernels; null: none
-  /// For one plan of a `Dispatch` (codegen/dispatch.h): the name of the function that returns the size of the
-  /// workspace for all size parameters. The host functions of such a plan are `static`. Otherwise empty.
+  /// For one plan of a `ChoiceFile` (codegen/choice_file.h): the name of the function that returns the size of
+  /// the workspace for all size parameters. The host functions of such a plan are `static`. Otherwise empty.
   std::string workspace_function;
   bool clears_counters = false; ///< the launcher sets the counters of thread blocks to zero, on the stream
 };

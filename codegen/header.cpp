@@ -1,6 +1,5 @@
 /// The header of an emitted file.
 
-#include "codegen/dispatch.h"
 #include "codegen/emit.h"
 #include "codegen/launcher.h"
 #include "codegen/names.h"
@@ -16,93 +15,10 @@ namespace nestsmith {
 
 namespace {
 
-/// The parts of the text that depend on the number of plans in the file.
-struct Contents {
-  std::string effect;                 ///< the first sentence about the launcher
-  std::vector<std::string> selection; ///< which kernels it launches; may be empty
-  std::vector<std::pair<std::string, std::vector<std::string>>> required; ///< headings with requirements
-  std::string empty_text;                                                 ///< of `Requirements`
-  std::vector<std::vector<std::string>> shapes;  ///< for each array: its extents in each plan
-  std::vector<std::vector<std::int64_t>> values; ///< of the sizes in each plan for one shape
-  std::vector<Parameter> of_workspace_bytes;
-};
-
-std::vector<std::string> sentences(const std::vector<Requirement> &requirements) {
-  std::vector<std::string> list;
-  for (const Requirement &requirement : requirements)
-    list.push_back(requirement.sentence);
-  return list;
-}
-
-std::vector<std::string> shapes_of(const kernel::Plan &plan) {
-  std::vector<std::string> shapes;
-  for (const Buffer &buffer : plan.params)
-    shapes.push_back(shape_text(buffer));
-  return shapes;
-}
-
-Contents contents_of(const EmitInfo &info, const kernel::Plan &plan) {
-  Launcher launcher(info, plan);
-  Requirements requirements = requirements_of(launcher);
-  bool one = plan.kernels.size() == 1;
-  return {.effect = fmt::format("Launches {} on `stream` and does not wait for {}.",
-                                one ? "the kernel" : "the kernels, one after the other,", one ? "it" : "them"),
-          .selection = {},
-          .required = {{"Requires:", sentences(requirements.all())}},
-          .empty_text = requirements.empty_text,
-          .shapes = {shapes_of(plan)},
-          .values = {launcher.values},
-          .of_workspace_bytes = launcher.of_workspace_bytes()};
-}
-
-/// The requirements of each plan, once for plans with the same requirements.
-Contents contents_of(const Dispatch &dispatch) {
-  Contents contents{.effect = "Launches the kernels for the sizes on `stream` and does not wait for them:",
-                    .selection = dispatch.selection(),
-                    .required = {},
-                    .empty_text = "",
-                    .shapes = {},
-                    .values = {},
-                    .of_workspace_bytes = Launcher(dispatch.info(), dispatch.interface()).sizes};
-  for (const ShapePlan &part : dispatch.shapes()) {
-    Launcher launcher(part.info, part.plan);
-    std::vector<std::string> required = sentences(requirements_of(launcher).rest);
-    auto same = std::ranges::find(contents.required, required, [](const auto &entry) { return entry.second; });
-    if (same == contents.required.end())
-      contents.required.emplace_back(part.shape, required);
-    else
-      same->first += ", " + part.shape;
-    contents.shapes.push_back(shapes_of(part.plan));
-    contents.values.push_back(launcher.values);
-  }
-  for (auto &[heading, required] : contents.required)
-    heading = fmt::format("Requires, for {}{}:", heading, dispatch.has_gaps() ? " with contiguous rows" : "");
-  if (dispatch.symbolic().empty()) {
-    contents.required.insert(contents.required.begin(), {"Requires:", {dispatch.refusal()}});
-    return contents;
-  }
-  std::vector<std::pair<std::string, std::vector<std::string>>> others;
-  for (const ShapePlan &part : dispatch.symbolic()) {
-    Requirements requirements = requirements_of(Launcher(part.info, part.plan));
-    std::vector<std::string> required = sentences(requirements.all());
-    auto same = std::ranges::find(others, required, [](const auto &entry) { return entry.second; });
-    if (same == others.end())
-      others.emplace_back(part.shape, required);
-    else
-      same->first += ", " + part.shape;
-    contents.empty_text = requirements.empty_text;
-  }
-  for (auto &[heading, required] : others)
-    heading = fmt::format("Requires, for {}:", others.size() == 1 ? "any other sizes" : heading);
-  contents.required.insert(contents.required.end(), others.begin(), others.end());
-  contents.shapes = {shapes_of(dispatch.symbolic().front().plan)};
-  return contents;
-}
-
 class HeaderWriter {
 public:
-  HeaderWriter(const EmitInfo &info, const kernel::Plan &plan, Contents contents)
-      : info_(info), plan_(plan), launcher_(info, plan), contents_(std::move(contents)) {}
+  HeaderWriter(const EmitInfo &info, const kernel::Plan &plan)
+      : info_(info), plan_(plan), launcher_(info, plan), requirements_(requirements_of(launcher_)) {}
 
   std::string write() {
     std::string guard = fmt::format("NESTSMITH_{}_H", linked_identifier(plan_.name));
@@ -141,19 +57,10 @@ private:
                                   header, c_type(type)));
   }
 
-  /// The different elements number `n` of the lists: "64 or 512".
-  template <class T> static std::string alternatives(const std::vector<std::vector<T>> &lists, std::size_t n) {
-    std::vector<T> different;
-    for (const std::vector<T> &list : lists)
-      if (std::ranges::find(different, list[n]) == different.end())
-        different.push_back(list[n]);
-    return fmt::format("{}", fmt::join(different, " or "));
-  }
-
   /// Describes size `n` by the arrays for which it is an extent or the leading dimension.
   std::string of_size(std::size_t n) const {
     if (plan_.sizes.empty())
-      return fmt::format("in elements: {}", alternatives(contents_.values, n));
+      return fmt::format("in elements: {}", launcher_.values[n]);
     const Var &size = plan_.sizes[n].size;
     auto is_it = [&](const Expr &e) { return e.as<Var>() && *e.as<Var>() == size; };
     std::vector<std::string> of, apart;
@@ -173,7 +80,7 @@ private:
     std::vector<std::pair<std::string, std::string>> list;
     for (std::size_t n = 0; n < plan_.params.size(); ++n)
       list.emplace_back(launcher_.pointers[n].name,
-                        array_text(plan_.params[n], alternatives(contents_.shapes, n)) + "; in device memory");
+                        array_text(plan_.params[n], shape_text(plan_.params[n])) + "; in device memory");
     for (std::size_t n = 0; n < launcher_.sizes.size(); ++n)
       list.emplace_back(launcher_.sizes[n].name, of_size(n));
     for (const Parameter &scalar : launcher_.scalars)
@@ -190,12 +97,10 @@ private:
   }
 
   void launcher() {
-    out_.doc("", contents_.effect);
+    const bool one = plan_.kernels.size() == 1;
+    out_.doc("", fmt::format("Launches {} on `stream` and does not wait for {}.",
+                             one ? "the kernel" : "the kernels, one after the other,", one ? "it" : "them"));
     out_.doc("", "");
-    for (const std::string &line : contents_.selection)
-      out_.doc("  ", line);
-    if (!contents_.selection.empty())
-      out_.doc("", "");
     std::size_t width = 0;
     auto list = parameters();
     for (const auto &[name, what] : list)
@@ -207,22 +112,20 @@ private:
       out_.doc("", counters);
       out_.doc("", "");
     }
-    for (const auto &[heading, required] : contents_.required) {
-      out_.doc("", heading);
-      for (const std::string &sentence : required)
-        out_.doc("  - ", sentence);
-      out_.doc("", "");
-    }
+    out_.doc("", "Requires:");
+    for (const Requirement &requirement : requirements_.all())
+      out_.doc("  - ", requirement.sentence);
+    out_.doc("", "");
     out_.doc(
         "",
         fmt::format(
             "Returns cudaErrorInvalidValue, and launches nothing, if a requirement is violated: {} "
             "returns the requirement.{} Any other error comes from the CUDA runtime.",
             requirement_name(plan_),
-            contents_.empty_text.empty()
+            requirements_.empty_text.empty()
                 ? ""
                 : fmt::format(" If {}, nothing is launched, no array is accessed, and cudaSuccess is returned.",
-                              contents_.empty_text)));
+                              requirements_.empty_text)));
     declare("cudaError_t " + launcher_name(plan_), launcher_.parameters());
   }
 
@@ -236,9 +139,9 @@ private:
   }
 
   void workspace_bytes() {
+    auto parameters = declarations(launcher_.of_workspace_bytes());
     out_.doc("", fmt::format("The minimum `{}` for {}.", launcher_.workspace_bytes.name,
-                             contents_.of_workspace_bytes.empty() ? "a launch" : "a launch of these sizes"));
-    auto parameters = declarations(contents_.of_workspace_bytes);
+                             parameters.empty() ? "a launch" : "a launch of these sizes"));
     if (parameters.empty())
       parameters.push_back("void");
     declare("size_t " + workspace_bytes_name(plan_), parameters);
@@ -252,18 +155,14 @@ private:
   const EmitInfo &info_;
   const kernel::Plan &plan_;
   Launcher launcher_;
-  Contents contents_;
+  Requirements requirements_;
   TextWriter out_;
 };
 
 } // namespace
 
 std::string emit_header(const EmitInfo &info, const kernel::Plan &plan) {
-  return HeaderWriter(info, plan, contents_of(info, plan)).write();
-}
-
-std::string emit_header(const Dispatch &dispatch) {
-  return HeaderWriter(dispatch.info(), dispatch.interface(), contents_of(dispatch)).write();
+  return HeaderWriter(info, plan).write();
 }
 
 } // namespace nestsmith

@@ -42,7 +42,7 @@ struct Launcher {
   /// The parameters of `gemm_requirement`: the parameters of the launcher that have a requirement, in the same
   /// order.
   std::vector<Parameter> checked() const;
-  /// The parameters of `workspace_function`: the sizes of the plan, if any. For a plan of a `Dispatch`, all
+  /// The parameters of `workspace_function`: the sizes of the plan, if any. For a plan of a `ChoiceFile`, all
   /// elements of `sizes`.
   std::vector<Parameter> of_workspace_bytes() const;
   /// The call `gemm_workspace_bytes(M, N, K)`.
@@ -51,7 +51,7 @@ struct Launcher {
   std::string arguments(const kernel::Kernel &kernel) const;
 
 private:
-  bool dispatched_; ///< the plan is one of a `Dispatch`
+  bool dispatched_; ///< the plan is one of a `ChoiceFile`
 };
 
 /// A name for a function of the file, "gemm_launch" for the suffix "_launch", that differs from the names of

@@ -2,7 +2,6 @@
 
 #include "codegen/check_text.h"
 #include "codegen/cuda.h"
-#include "codegen/dispatch.h"
 #include "codegen/launcher.h"
 #include "codegen/names.h"
 #include "codegen/text.h"
@@ -56,31 +55,6 @@ std::string emit_standalone(const EmitInfo &info, const kernel::Plan &plan, cons
   return emit_header_comment(info, plan) + std::string(build_comment) + std::string(includes) +
          cuda_kernels(plan, info.source_lines) + "\n" + emit_launcher(info, plan) + "\n" + check.reference +
          check_support(source) + "\n" + check.comparisons + "\n" + main.take();
-}
-
-std::string emit_standalone(const Dispatch &dispatch, const std::vector<CheckedLaunch> &launches) {
-  internal_check(!launches.empty(), "a standalone file checks at least one launch");
-  LauncherCalls calls = calls_of(dispatch.info(), dispatch.interface());
-  std::string checks;
-  TextWriter main;
-  open_main(main, calls.name);
-  main.line("int failed = 0;");
-  for (std::size_t n = 0; n < launches.size(); ++n) {
-    const CheckedLaunch &launch = launches[n];
-    calls.sizes = calls.of_workspace_bytes = launch.sizes;
-    calls.operations = launch.operations;
-    CheckText check = check_text(calls, launch.source);
-    checks += fmt::format("namespace check_{} {{ // {}\n\n{}{}\nstatic int run() {{\n{}}}\n\n}}\n\n", n + 1,
-                          one_line(launch.shape), check.reference, check.comparisons, check.body);
-    main.line(fmt::format(R"(printf("shape {}\n");)", launch.shape));
-    main.open(fmt::format("if (int code = check_{}::run())", n + 1));
-    main.line("failed = failed ? failed : code;");
-    main.close();
-  }
-  main.line("return failed;");
-  main.close();
-  return emit_comment(dispatch) + std::string(build_comment) + std::string(includes) +
-         emit_functions(dispatch) + "\n" + check_support(launches.front().source) + "\n" + checks + main.take();
 }
 
 } // namespace nestsmith

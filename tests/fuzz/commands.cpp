@@ -171,7 +171,7 @@ std::optional<std::string> fault_of_table(const Case &test_case, const std::vect
                 header = (folder() / "table.h").string();
     test::write_file(table, records::to_text({record}));
     int code = exit_code(
-        {"emit", "case", "--shapes", "table", "--table", table, "-o", text, "--header", header}, rungs);
+        {"emit", "case", "--shape", record.shape, "--table", table, "-o", text, "--header", header}, rungs);
     return code == 0 ? without_comments(test::read_file(text) + test::read_file(header))
                      : fmt::format("exit code {}", code);
   };
@@ -215,14 +215,14 @@ std::optional<std::string> fault_of_commands(const Case &test_case, const Schedu
   std::vector<Rung> rungs = {rung_of(test_case)};
   // A trace whose shape has no extents only describes its computation, so both texts are equal.
   std::string own = shape_text(test_case.shape, 0), next = shape_text(test_case.shape, 1);
-  calls.push_back({"emit", "case", "--shapes", test_case.computation ? own + "," + next : own, "-o",
-                   path("shapes.cu"), "--header", path("shapes.h")});
+  calls.push_back({"emit", "case", "--shape", test_case.computation ? next : own, "-o", path("rung.cu"),
+                   "--header", path("rung.h")});
   Random random(std::hash<std::string>()(text));
   for (const std::vector<std::string> &call : calls) {
     if (options.sample && call[0] != "report" && random.chance(50))
       continue;
     bool plain = call[1] != "case" && (call.size() < 3 || call[0] == "report");
-    std::string words = plain ? call[0] : call[0] + " " + (call[1] == "case" ? "--shapes" : call[2]);
+    std::string words = plain ? call[0] : call[0] + " " + (call[1] == "case" ? "--shape" : call[2]);
     if (left_out().contains(words))
       continue;
     doing(words);

@@ -28,7 +28,7 @@ struct CommandOptions {
 };
 
 /// Calls `show --lowered`, `emit` with a header, `emit --standalone`, `explain` and `report`. Also calls `emit
-/// --shapes` with the case as a rung, for some cases with a table of measurements. Returns a description of the
+/// --shape` with the case as a rung, for some cases with a table of measurements. Returns a description of the
 /// first failure. A command that crashes or hangs ends the process. Then `doing` (tests/fuzz/isolated.h) gives
 /// its name.
 std::optional<std::string> fault_of_commands(const Case &test_case, const Schedule &schedule,

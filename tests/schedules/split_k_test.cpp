@@ -2,7 +2,6 @@
 /// same kernel adds them.
 
 #include "codegen/cuda.h"
-#include "codegen/dispatch.h"
 #include "codegen/standalone.h"
 #include "lowering/lower.h"
 #include "runtime/check/check.h"
@@ -200,25 +199,16 @@ TEST(SplitKInOneKernel, CountsAtTheStartOfItsWorkspace) {
   EXPECT_EQ(as_int(lower(split_k({33, 20, 130}, DType::f32, 3)).counter_bytes()), 0);
 }
 
-TEST(SplitKInOneKernel, RunsInAFileForSeveralShapes) {
-  auto part = [](const Shape &shape, std::int64_t parts) {
+TEST(SplitKInOneKernel, RunsFromAFile) {
+  for (auto [shape, parts] : {std::pair<Shape, std::int64_t>{{33, 20, 130}, 3}, {{16, 40, 64}, 2}}) {
     Schedule s = split_k_in_one(shape, DType::f32, parts);
-    ShapePlan plan{shape.stated ? "" : to_string(shape), "", {}, lower(s)};
-    if (!shape.stated)
-      plan.info.sizes = gemm_sizes(shape[0], shape[1], shape[2]);
-    return plan;
-  };
-  Dispatch dispatch("split", {}, {part({33, 20, 130}, 3), part({16, 40, 64}, 2)}, {});
-  EXPECT_TRUE(test::contains(emit(dispatch), "The workspace begins with counters"));
-  EXPECT_TRUE(test::contains(emit_header(dispatch), "The workspace begins with counters"));
-  std::vector<CheckedLaunch> launches;
-  for (const Shape &shape : {Shape{33, 20, 130}, Shape{16, 40, 64}}) {
-    std::vector<std::int64_t> sizes;
-    for (const NamedExtent &size : gemm_sizes(shape[0], shape[1], shape[2]))
-      sizes.push_back(size.value);
-    launches.push_back({to_string(shape), gemm(shape, DType::f32), sizes});
+    kernel::Plan plan = lower(s);
+    EmitInfo info;
+    info.sizes = gemm_sizes(shape[0], shape[1], shape[2]);
+    EXPECT_TRUE(test::contains(emit(info, plan), "The workspace begins with counters"));
+    EXPECT_TRUE(test::contains(emit_header(info, plan), "The workspace begins with counters"));
+    EXPECT_EQ(run_on_host(emit_standalone(info, plan, s.source()), 1000), 0);
   }
-  EXPECT_EQ(run_on_host(emit_standalone(dispatch, launches), 1000), 0);
 }
 
 TEST(SplitKInOneKernel, CompilesForEveryArchitecture) {

@@ -168,7 +168,6 @@ TEST(EmitDispatch, WhatContradictsItIsRefused) {
   for (const auto &[arguments, why] : std::vector<Refused>{
            {"fast/best --dispatch --shape 8x8x8",
             "--shape contradicts it: the file has kernels for every shape"},
-           {"fast/best --dispatch --shapes 64", "--shapes contradicts it"},
            {"fast/best --dispatch --symbolic", "--symbolic contradicts it: all of its kernels are symbolic"},
            {"fast/best --dispatch --set bk=16", "--set contradicts it"},
            {"fast/best --dispatch --standalone", "--standalone contradicts it"},

@@ -32,12 +32,6 @@ records::Record record(const std::string &rung, const std::string &shape, const 
   return one;
 }
 
-records::Record symbolic_record(const std::string &rung, const std::string &shape, const std::string &knobs) {
-  records::Record one = record(rung, shape, knobs);
-  one.symbolic = true;
-  return one;
-}
-
 /// Y = X. Blocks of 256 threads require a size that is a multiple of 256.
 Schedule copied(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
   Workload w("copied");
@@ -123,19 +117,19 @@ TEST(Table, ServesTheMostSimilarGpu) {
   const std::vector<Rung> rungs = own_rungs();
   const cli::ChosenRung best = cli::choose_rung(rungs, "best");
   auto served = [&](const Target &target, DType dtype = DType::f32) {
-    return cli::shapes_in_table(best, dtype, target, false);
+    Knobs knobs;
+    auto use = cli::chosen_knobs(best, {1000}, dtype, target, knobs).use;
+    return use && use->record ? use->record->gpu : "none";
   };
-  const std::vector<Shape> of_h200 = {{1000}, {4096}}, of_a100 = {{100}};
   Target target = make_target("sm_90a");
-  EXPECT_EQ(served(target), of_h200);
-  EXPECT_EQ(served(target, DType::u32), of_h200) << "ring mode has the operations of f32";
+  EXPECT_EQ(served(target), "NVIDIA H200");
+  EXPECT_EQ(served(target, DType::u32), "NVIDIA H200") << "ring mode has the operations of f32";
   target.gpu = "NVIDIA H100 80GB HBM3";
-  EXPECT_EQ(served(target), of_h200);
+  EXPECT_EQ(served(target), "NVIDIA H200");
   target.gpu = "NVIDIA A100-SXM4-40GB";
-  EXPECT_EQ(served(target), of_a100);
-  EXPECT_EQ(served(make_target("sm_86")), of_a100);
-  EXPECT_EQ(served(target, DType::f16), std::vector<Shape>());
-  EXPECT_EQ(cli::shapes_in_table(best, DType::f32, target, true), std::vector<Shape>());
+  EXPECT_EQ(served(target), "NVIDIA A100-SXM4-40GB");
+  EXPECT_EQ(served(make_target("sm_86")), "NVIDIA A100-SXM4-40GB");
+  EXPECT_EQ(served(target, DType::f16), "none");
 }
 
 TEST(Table, IsNotTuned) {
@@ -178,50 +172,6 @@ TEST_F(GivenTable, ReplacesTheTableOfTheRung) {
   EXPECT_EQ(warps.code, 0) << warps.out << warps.err;
   EXPECT_TRUE(contains(warps.out, " ladder/warps (as 64x64x64) "));
   EXPECT_TRUE(contains(warps.out, "bk=16, "));
-}
-
-/// One launcher: a kernel with its own knobs for each shape of the table, and symbolic kernels for all other
-/// shapes.
-TEST_F(GivenTable, EmitsTheKernelsOfItsShapes) {
-  std::string mine = write({record("fast/gemm", "16x20x16", "warps=1x1,results=4x4,bk=8"),
-                            record("fast/gemm", "40x80x24", "warps=1x2,results=4x8,bk=16"),
-                            symbolic_record("fast/gemm", "16x20x16", "warps=1x1,results=4x4,bk=8"),
-                            symbolic_record("fast/gemm", "40x80x24", "warps=1x2,results=4x8,bk=16"),
-                            record("fast/gemm", "8x8x8", "warps=1x1", "NVIDIA A100-SXM4-40GB")});
-  std::string emit = "emit fast/best --gpu H200 --table " + mine + " --shapes ";
-  Ran ran = nestsmith(emit + "table --standalone");
-  EXPECT_EQ(ran.code, 0) << ran.err;
-  EXPECT_EQ(ran.err, "");
-  for (const char *part :
-       {"Kernels for 16x20x16, 40x80x24, and for any other shape",
-        "\n// 16x20x16: as 16x20x16 on NVIDIA H200; async=false, bk=8,",
-        "\n// 40x80x24: as 40x80x24 on NVIDIA H200; async=false, bk=16,", "gemm_symbolic_16x20x16<<<",
-        "gemm_symbolic_40x80x24<<<",
-        "///   any other shape nearest to 40x80x24, and rows with gaps: gemm_symbolic_40x80x24",
-        "{{16, 20, 16}, 3},"})
-    EXPECT_TRUE(contains(ran.out, part));
-  std::string output;
-  EXPECT_EQ(run_on_host(ran.out, 1000, &output), 0) << output;
-  for (const char *shape : {"shape 16x20x16\n", "shape 40x80x24\n", "shape 17x20x16\n", "shape 41x80x24\n"})
-    EXPECT_TRUE(contains(output, shape));
-  EXPECT_EQ(nestsmith(emit + "table --dtype u32").code, 0) << "ring mode uses the records of f32";
-  const llvm::json::Value json = parsed(nestsmith(emit + "16x20x16,48 --json"));
-  const llvm::json::Array &shapes = *json.getAsObject()->getArray("shapes");
-  ASSERT_EQ(shapes.size(), 2U);
-  EXPECT_EQ(shapes[0].getAsObject()->getObject("table")->getBoolean("exact"), true);
-  EXPECT_EQ(shapes[1].getAsObject()->getObject("table")->getString("shape"), llvm::StringRef("40x80x24"));
-  EXPECT_EQ(json.getAsObject()->getArray("symbolic_kernels")->size(), 2U);
-}
-
-TEST_F(GivenTable, WithoutShapesToEmitIsRefused) {
-  Ran none = nestsmith("emit fast/gemm --shapes table");
-  EXPECT_EQ(none.code, 2);
-  EXPECT_TRUE(contains(none.err, "'fast/gemm' has no table; list the shapes, or give --table FILE"));
-  Ran half = nestsmith("emit fast/gemm --shapes table --dtype f16 --table " +
-                       write({record("fast/gemm", "64x64x64", "bk=8")}));
-  EXPECT_EQ(half.code, 2);
-  EXPECT_TRUE(
-      contains(half.err, "mine.json has no record of f16 with 3 extents for one shape; list the shapes"));
 }
 
 TEST_F(GivenTable, IsRefusedIfItIsNotATableOfTheRung) {

@@ -3,7 +3,6 @@
 #include "dsl/expr/error.h"
 #include "tools/commands/emit_dispatch.h"
 #include "tools/commands/emit_info.h"
-#include "tools/commands/emit_shapes.h"
 #include "tools/options/command.h"
 #include "tools/options/machine.h"
 #include "tools/options/scheduled.h"
@@ -51,7 +50,8 @@ struct Emitted {
   std::string text, header;
   kernel::Plan interface; ///< has the names and parameters of the functions, and all kernels
   EmitInfo info;
-  std::function<void(llvm::json::OStream &)> describe; ///< writes the attributes of the shapes
+  std::function<void(llvm::json::OStream &)>
+      describe; ///< writes the attributes of the shape, or of the choices
 };
 
 llvm::json::Array kernel_names(const kernel::Plan &plan) {
@@ -83,42 +83,6 @@ std::string as_json(const std::string &rung, const Emitted &emitted, const Argum
         json.attribute("source", emitted.text);
     });
   });
-}
-
-/// The file of --shapes.
-Emitted several_shapes(const Context &context, const ChosenRung &choice, const Target &target,
-                       const std::string &header) {
-  EmittedShapes shapes = emitted_shapes(context, choice, target, header);
-  const Dispatch &dispatch = shapes.dispatch;
-  bool standalone = context.arguments.has("standalone");
-  Emitted emitted{standalone ? emit_standalone(dispatch, shapes.launches) : emit(dispatch),
-                  emit_header(dispatch), dispatch.interface(), dispatch.info(), nullptr};
-  emitted.describe = [shapes](llvm::json::OStream &json) {
-    json.attributeArray("shapes", [&] {
-      for (std::size_t n = 0; n < shapes.listed.size(); ++n) {
-        const EmittedShape &listed = shapes.listed[n];
-        const kernel::Plan &plan = shapes.dispatch.shapes()[n].plan;
-        json.object([&] {
-          json.attribute("shape", llvm::json::Array(listed.shape));
-          if (listed.variant)
-            json.attribute("variant", listed.variant->name);
-          if (listed.use)
-            write_use(json, *listed.use);
-          json.attributeBegin("knobs");
-          write_knobs(json, listed.knobs);
-          json.attributeEnd();
-          json.attribute("kernels", kernel_names(plan));
-          json.attribute("workspace_bytes", kernel::workspace_bytes(plan));
-        });
-      }
-    });
-    llvm::json::Array symbolic;
-    for (const ShapePlan &part : shapes.dispatch.symbolic())
-      for (llvm::json::Value &kernel : kernel_names(part.plan))
-        symbolic.push_back(std::move(kernel));
-    json.attribute("symbolic_kernels", std::move(symbolic));
-  };
-  return emitted;
 }
 
 /// The file of --dispatch.
@@ -184,10 +148,8 @@ ExitCode run_emit(const Context &context) {
   std::string header = included_header(arguments);
   Target target = chosen_target(context);
   ChosenRung choice = given_rung(context);
-  auto emit_for = arguments.has("dispatch") ? every_shape
-                  : arguments.has("shapes") ? several_shapes
-                                            : one_shape;
-  Emitted emitted = emit_for(context, choice, target, header);
+  Emitted emitted = arguments.has("dispatch") ? every_shape(context, choice, target, header)
+                                              : one_shape(context, choice, target, header);
 
   auto path = arguments.value("output");
   if (arguments.has("line-info")) {
@@ -207,15 +169,6 @@ ExitCode run_emit(const Context &context) {
   else if (!path)
     out(highlight_cuda(emitted.text, context.style));
   return ExitCode::good;
-}
-
-Option shapes_option() {
-  Option option{
-      "shapes", "LIST",
-      "emit one launcher with a kernel for each shape of the list, such as 512,64x4096x4096, and symbolic "
-      "kernels for all other shapes; 'table': the shapes of the rung's table"};
-  option.list = true;
-  return option;
 }
 
 } // namespace
@@ -240,7 +193,6 @@ Command emit_command() {
         "emit at most 12 symbolic kernels and a launcher that chooses one of them for every shape, by the "
         "kernel "
         "table of the rung"},
-       shapes_option(),
        symbolic_option("with this option, --shape only sets the shape that the main of --standalone checks"),
        multiple_of_option(),
        dtype_option(),
@@ -251,8 +203,6 @@ Command emit_command() {
       "examples:\n"
       "  nestsmith emit deep_dive/shared --shape 1000x777x333 -o shared.cu\n"
       "  nestsmith emit deep_dive/shared --symbolic --name product -o product.cu --header product.h\n"
-      "  nestsmith emit ladder/warps --shapes 512,1024,64x4096x4096 --name product -o product.cu --header "
-      "product.h\n"
       "  nestsmith emit fast/best --dispatch --gpu H100 --name product -o product.cu --header product.h\n"
       "  nestsmith emit ladder/tile1d --standalone -o tile1d.cu\n"
       "  nvcc -O3 -arch=native tile1d.cu && ./a.out\n"

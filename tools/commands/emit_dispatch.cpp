@@ -23,7 +23,6 @@ const std::vector<std::int64_t> tiles_of_parts = {0, 8, 16, 32, 64};
 void check_options(const Context &context, const ChosenRung &choice) {
   for (const auto &[option, why] :
        std::map<std::string, std::string>{{"shape", "the file has kernels for every shape"},
-                                          {"shapes", "the file has kernels for every shape"},
                                           {"symbolic", "all of its kernels are symbolic"},
                                           {"multiple-of", "it has kernels for rows of every alignment"},
                                           {"set", "the kernel table has the knobs of its kernels"},

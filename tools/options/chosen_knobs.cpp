@@ -72,6 +72,13 @@ Schedule built(const ChosenRung &rung, const Shape &shape, DType dtype, const Ta
   }
 }
 
+/// The dtype of the records that serve `dtype`: for ring mode (u32) f32, whose operations are the same, unless
+/// the table has records of u32.
+std::string dtype_in(const records::KnobTable &table, DType dtype) {
+  std::string own(name(dtype));
+  return dtype == DType::u32 && table.gpus(own).empty() ? std::string(name(DType::f32)) : own;
+}
+
 /// The problem for which the table is searched: GPU, dtype and shape.
 records::Problem problem_of(const ChosenRung &rung, const Shape &shape, DType dtype, const Target &target) {
   std::string type = dtype_in(*rung.table, dtype);
@@ -188,11 +195,6 @@ std::vector<KnobValues> predicted_points(const ChosenRung &rung, const Shape &sh
   return points;
 }
 
-std::string dtype_in(const records::KnobTable &table, DType dtype) {
-  std::string own(name(dtype));
-  return dtype == DType::u32 && table.gpus(own).empty() ? std::string(name(DType::f32)) : own;
-}
-
 ChosenKnobs chosen_knobs(const ChosenRung &rung, const Shape &shape, DType dtype, const Target &target,
                          Knobs &given) {
   std::optional<TableUse> use;
@@ -239,19 +241,6 @@ ChosenKnobs chosen_knobs(const ChosenRung &rung, const Shape &shape, DType dtype
 Schedule schedule_of(const ChosenRung &rung, const Shape &shape, DType dtype, const Target &target) {
   Knobs defaults;
   return chosen_knobs(rung, shape, dtype, target, defaults).schedule;
-}
-
-std::vector<Shape> shapes_in_table(const ChosenRung &rung, DType dtype, const Target &target, bool symbolic) {
-  std::vector<Shape> shapes;
-  if (!rung.table)
-    return shapes;
-  records::Problem problem = problem_of(rung, rung.default_shape, dtype, target);
-  for (const records::Record *record : rung.table->of_gpu(problem.gpu, problem.dtype))
-    if (Shape shape = records::extents_of(*record); record->symbolic == symbolic &&
-                                                    shape.size() == rung.default_shape.size() &&
-                                                    std::ranges::find(shapes, shape) == shapes.end())
-      shapes.push_back(shape);
-  return shapes;
 }
 
 /// "tiles of 128x128x16, each shared by 4 blocks: 0.1234 ms".

@@ -61,13 +61,6 @@ std::vector<KnobValues> predicted_points(const ChosenRung &rung, const Shape &sh
 /// program.
 const records::KernelModel *serving_model(const ChosenRung &rung, DType dtype, const Target &target);
 
-/// The dtype of the records that serve `dtype`: for ring mode (u32) f32, whose operations are the same, unless
-/// the table has records of u32.
-std::string dtype_in(const records::KnobTable &table, DType dtype);
-/// The shapes for which the table of the rung has records that serve the target and the dtype, of kernels for
-/// one shape or for all shapes. Empty without a table.
-std::vector<Shape> shapes_in_table(const ChosenRung &rung, DType dtype, const Target &target, bool symbolic);
-
 /// "takes the knobs of 1024x1024x1024 on NVIDIA H200 (0.05421 ms, 1.077 of cuBLAS 13.1.0)".
 std::string to_text(const TableUse &use);
 /// "as 1024x1024x1024 on NVIDIA H200", or "default knobs".
