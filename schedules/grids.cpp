@@ -10,6 +10,11 @@ Grid grid_of(const std::string &candidate) {
   return {std::stoll(candidate), std::stoll(candidate.substr(candidate.find('x') + 1))};
 }
 
+std::int64_t multiprocessors(const Target &target) {
+  constexpr std::int64_t of_an_h100 = 132;
+  return target.sms > 0 ? target.sms : of_an_h100;
+}
+
 Loop fuse_tiles(Schedule &s, Loop i_block, Loop j_block, std::int64_t group) {
   if (group == 1)
     return s.fuse(i_block, j_block);

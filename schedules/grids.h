@@ -20,6 +20,9 @@ Grid choose_grid(Knobs &knobs, const std::string &name, const std::vector<std::s
 /// The grid that a candidate of such a knob means.
 Grid grid_of(const std::string &candidate);
 
+/// The multiprocessors of the target's GPU. Those of an H100 if only the architecture is known.
+std::int64_t multiprocessors(const Target &target);
+
 /// Fuses the loops over tiles to one, in which `group` tiles of a column are consecutive.
 Loop fuse_tiles(Schedule &s, Loop i_block, Loop j_block, std::int64_t group);
 

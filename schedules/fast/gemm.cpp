@@ -100,19 +100,8 @@ std::optional<Variant> variant(const Shape &shape, DType dtype) {
 /// the most for which a multiprocessor has enough registers and shared memory.
 static std::int64_t blocks_of_grid(const Target &target, std::int64_t blocks,
                                    const std::vector<std::int64_t> &resident) {
-  constexpr std::int64_t of_an_h100 = 132; // if only the architecture is known
   std::int64_t each = std::max({blocks, std::int64_t{1}, blocks == 0 ? std::ranges::max(resident) : 0});
-  return (target.sms > 0 ? target.sms : of_an_h100) * each;
-}
-
-/// Whether an even tail takes less time for a shape of known extents.
-static bool gains_by_even_tail(const Shape &shape, const GemmKnobs &choice, std::int64_t places) {
-  if (shape.stated || shape.size() != 3 || choice.split_k > 1)
-    return false;
-  auto count = [](std::int64_t extent, std::int64_t tile) { return (extent + tile - 1) / tile; };
-  return library::even_tail(count(shape[0], choice.tile(0)), count(shape[1], choice.tile(1)),
-                            count(shape[2], choice.bk), places)
-      .has_value();
+  return multiprocessors(target) * each;
 }
 
 /// Register tiles with 128-bit accesses, by `library::product`. If `split_k` is more than 1, this number of
@@ -153,7 +142,10 @@ static Schedule gemm_of_blocks(const Shape &shape, DType dtype, const Target &ta
                                         .blocks = blocks,
                                         .width = elements,
                                         .persistent = persistent ? places : 0};
-  if (!persistent && gains_by_even_tail(shape, choice, places) && knobs.flag("even"))
+  const bool may_be_even = !persistent && !shape.stated && choice.split_k == 1;
+  if (may_be_even &&
+      library::even_tail({shape[0], shape[1], shape[2]}, {choice.tile(0), choice.tile(1), choice.bk}, places) &&
+      knobs.flag("even"))
     library::product_with_even_tail(s, s.block("AB"), tiles, places);
   else
     library::product(s, s.block("AB"), tiles);

@@ -2,6 +2,7 @@
 
 #include "dsl/expr/error.h"
 #include "schedules/library/accesses.h"
+#include "schedules/library/fragments.h"
 
 #include <algorithm>
 #include <cmath>
@@ -44,12 +45,12 @@ static double end_of(std::int64_t count, double length, std::int64_t places, std
   return std::max(high, late > 0 ? 1.0 : 0.0);
 }
 
-std::optional<EvenTail> even_tail(std::int64_t rows, std::int64_t columns, std::int64_t k_tiles,
-                                  std::int64_t places) {
+std::optional<EvenTail> even_tail(const Extents &extents, const Extents &tile, std::int64_t places) {
   constexpr std::int64_t most_parts = 16, fewest_tiles = 4;
   constexpr double gain = 0.02;   // less than this is not worth another nest
   constexpr double of_a_part = 1; // time of the start of a part and of its sum, in tiles of k
-  const std::int64_t tiles = rows * columns;
+  auto count = [&](std::size_t side) { return (extents[side] + tile[side] - 1) / tile[side]; };
+  const std::int64_t rows = count(0), columns = count(1), k_tiles = count(2), tiles = rows * columns;
   double best = std::ceil(static_cast<double>(tiles) / static_cast<double>(places)) * (1 - gain);
   std::optional<EvenTail> found;
   for (std::int64_t whole = 1; whole < rows; ++whole) {
@@ -67,26 +68,42 @@ std::optional<EvenTail> even_tail(std::int64_t rows, std::int64_t columns, std::
   return found;
 }
 
-Product product_with_even_tail(Schedule &schedule, BlockRef sum, const RegisterTiles &tiles,
-                               std::int64_t places) {
+/// The extent of a tile along k.
+static std::int64_t depth_of(const Schedule &, const Contraction &, const RegisterTiles &tiles) {
+  return tiles.k;
+}
+
+static std::int64_t depth_of(const Schedule &s, const Contraction &c, const MatrixTiles &tiles) {
+  return tiles.steps * instruction_for(multiplied(s, c)).k();
+}
+
+template <class Tiles>
+static Product with_even_tail(Schedule &schedule, BlockRef sum, const Tiles &tiles, std::int64_t places) {
   Schedule s = schedule;
   const Contraction c = contraction(s, sum, Scope::global);
   auto extent_of = [&](const Loop &loop) { return as_int(find_loop(s.program().body, loop.var)->extent); };
   auto m = extent_of(c.i), n = extent_of(c.j), k = extent_of(c.k);
-  auto count = [](std::int64_t extent, std::int64_t tile) { return (extent + tile - 1) / tile; };
   std::optional<EvenTail> tail;
   if (m && n && k && !c.batch && tiles.split_k == 1 && tiles.tiles_of_part == 0)
-    tail = even_tail(count(*m, tiles.tile(0)), count(*n, tiles.tile(1)), count(*k, tiles.k), places);
+    tail = even_tail({*m, *n, *k}, {tiles.tile(0), tiles.tile(1), depth_of(s, c, tiles)}, places);
   if (!tail)
     return product(schedule, sum, tiles);
   s = schedule;
   auto [whole, rest] = cut_rows(s, sum, tail->whole_rows * tiles.tile(0));
   Product made = product(s, whole, tiles);
-  RegisterTiles in_parts = tiles;
+  Tiles in_parts = tiles;
   in_parts.split_k = tail->parts;
   s.share_launch(product(s, rest, in_parts).blocks.front());
   schedule = std::move(s);
   return made;
+}
+
+Product product_with_even_tail(Schedule &s, BlockRef sum, const RegisterTiles &tiles, std::int64_t places) {
+  return with_even_tail(s, sum, tiles, places);
+}
+
+Product product_with_even_tail(Schedule &s, BlockRef sum, const MatrixTiles &tiles, std::int64_t places) {
+  return with_even_tail(s, sum, tiles, places);
 }
 
 } // namespace nestsmith::library

@@ -28,11 +28,12 @@ struct EvenTail {
   std::int64_t whole_rows = 0; ///< rows of tiles that are computed whole, at least one
   std::int64_t parts = 1;      ///< of each tile of the other rows
 };
-/// The even tail with the least time, for a grid of `rows` x `columns` tiles with `k_tiles` tiles of k, of
-/// which a GPU computes `places` at one time. A part has 4 tiles of k or more, and there are at most 16 parts.
-/// None if the grid without an even tail takes as long, or up to 2 % longer.
-std::optional<EvenTail> even_tail(std::int64_t rows, std::int64_t columns, std::int64_t k_tiles,
-                                  std::int64_t places);
+/// The extents of a product, or of its tiles: rows, columns and terms.
+using Extents = std::array<std::int64_t, 3>;
+/// The even tail with the least time for a product in these tiles, of which a GPU computes `places` at one
+/// time. A part has 4 tiles of k or more, and there are at most 16 parts. None if the grid without an even tail
+/// takes as long, or up to 2 % longer.
+std::optional<EvenTail> even_tail(const Extents &extents, const Extents &tile, std::int64_t places);
 
 /// Schedules a contraction by `product`, with an even tail if it takes less time and its extents are known.
 /// `places` is the number of thread blocks that the GPU executes at one time. Returns the handles of the whole
@@ -40,5 +41,6 @@ std::optional<EvenTail> even_tail(std::int64_t rows, std::int64_t columns, std::
 ///
 /// Throws the errors of `product`, and leaves the schedule unchanged then.
 Product product_with_even_tail(Schedule &s, BlockRef sum, const RegisterTiles &tiles, std::int64_t places);
+Product product_with_even_tail(Schedule &s, BlockRef sum, const MatrixTiles &tiles, std::int64_t places);
 
 } // namespace nestsmith::library

@@ -1,5 +1,7 @@
 #include "schedules/tensor/rungs.h"
 
+#include "schedules/grids.h"
+#include "schedules/library/rows.h"
 #include "schedules/tensor/tiles.h"
 
 #include <algorithm>
@@ -93,6 +95,20 @@ bool has_single_elements(const Shape &shape, DType dtype, bool b_transposed) {
          (!shape.is_multiple(2, fewest) || (!b_transposed && !shape.is_multiple(1, fewest)));
 }
 
+/// The thread blocks that a GPU executes at one time: as many as are stated, or for which a multiprocessor has
+/// the registers and the shared memory.
+std::int64_t places_of(const Tiles &tiles, DType dtype, const Target &target) {
+  constexpr std::int64_t registers = 65536,
+                         others = 64; // of a multiprocessor; of a thread, besides its results
+  const std::int64_t k = tiles.steps * instruction_for(dtype).k(),
+                     stage = (tiles.tile(0) + tiles.tile(1)) * k * byte_size(dtype),
+                     shared = tiles.stages * stage + target.shared_bytes_reserved,
+                     of_a_thread = tiles.results[0] * tiles.results[1] / 32 + others;
+  const std::int64_t fit =
+      std::min(target.shared_bytes_per_sm / shared, registers / (of_a_thread * tiles.threads()));
+  return multiprocessors(target) * (tiles.blocks > 0 ? tiles.blocks : std::max<std::int64_t>(1, fit));
+}
+
 Schedule chosen(const Shape &shape, DType dtype, const Target &target, Knobs &knobs, bool b_transposed) {
   Tiles tiles;
   const bool small = is_small(shape),
@@ -128,7 +144,13 @@ Schedule chosen(const Shape &shape, DType dtype, const Target &target, Knobs &kn
     tiles.tiles_of_part = knobs.choose("tiles_of_part", tiles_of_parts);
   if (tiles.split_k > 1 || tiles.tiles_of_part > 0)
     tiles.two_kernels = knobs.flag("two_kernels");
-  return product(shape, dtype, target, tiles, b_transposed);
+  const std::int64_t places = places_of(tiles, dtype, target), depth = tiles.steps * instruction_for(dtype).k();
+  const bool may_be_even = !shape.stated && shape.size() == 3 && tiles.split_k == 1;
+  const bool even =
+      may_be_even &&
+      library::even_tail({shape[0], shape[1], shape[2]}, {tiles.tile(0), tiles.tile(1), depth}, places) &&
+      knobs.flag("even");
+  return product(shape, dtype, target, tiles, b_transposed, even ? places : 0);
 }
 
 /// Points with tiles of all useful sizes.

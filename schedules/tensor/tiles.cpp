@@ -1,5 +1,6 @@
 #include "schedules/tensor/tiles.h"
 
+#include "schedules/library/rows.h"
 #include "schedules/variant.h"
 #include "schedules/workloads.h"
 
@@ -19,9 +20,13 @@ std::optional<Variant> variant(const Shape &shape, DType dtype) {
                                  16 / byte_size(dtype));
 }
 
-Schedule product(const Shape &shape, DType dtype, const Target &target, const Tiles &tiles, bool b_transposed) {
+Schedule product(const Shape &shape, DType dtype, const Target &target, const Tiles &tiles, bool b_transposed,
+                 std::int64_t places) {
   Schedule s(gemm(shape, dtype, {.b = b_transposed}), target);
-  library::product(s, s.block("AB"), tiles);
+  if (places > 0)
+    library::product_with_even_tail(s, s.block("AB"), tiles, places);
+  else
+    library::product(s, s.block("AB"), tiles);
   return s;
 }
 

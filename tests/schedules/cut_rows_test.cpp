@@ -55,15 +55,16 @@ TEST(CutRows, AreRefusedWithABatch) {
 /// Tiles, places, and the tail with the least time.
 TEST(EvenTail, HasTheLeastTime) {
   using library::even_tail;
-  EXPECT_FALSE(even_tail(4, 4, 64, 16)); // one whole wave
-  EXPECT_FALSE(even_tail(2, 4, 64, 16)); // less than one
-  EXPECT_FALSE(even_tail(5, 4, 7, 16));  // no two parts of 4 tiles of k
-  EXPECT_FALSE(even_tail(1, 20, 64, 16));
-  auto tail = even_tail(5, 4, 64, 16); // 20 tiles at 16 places
+  const library::Extents tile = {128, 64, 16};
+  EXPECT_FALSE(even_tail({512, 256, 1024}, tile, 16)); // one whole wave
+  EXPECT_FALSE(even_tail({256, 256, 1024}, tile, 16)); // less than one
+  EXPECT_FALSE(even_tail({640, 256, 112}, tile, 16));  // no two parts of 4 tiles of k
+  EXPECT_FALSE(even_tail({1, 1280, 1024}, tile, 16));  // one row of tiles
+  auto tail = even_tail({513, 200, 1020}, tile, 16);   // 20 tiles at 16 places
   ASSERT_TRUE(tail);
   EXPECT_EQ(tail->whole_rows, 4);
   EXPECT_EQ(tail->parts, 4);
-  tail = even_tail(13, 12, 60, 132);
+  tail = even_tail({13, 12, 60}, {1, 1, 1}, 132);
   ASSERT_TRUE(tail);
   EXPECT_EQ(tail->whole_rows * 12, 132);
 }
@@ -84,6 +85,21 @@ TEST(EvenTail, IsOneLaunch) {
       Schedule without(gemm({m, n, k}, DType::f32), make_target("sm_90a"));
       library::product(without, without.block("AB"), tiles);
       EXPECT_EQ(plan.only().shared_bytes, lower(without).only().shared_bytes) << "of the larger nest";
+    }
+}
+
+/// By the matrix units, of each type of operands. Rows of 14 elements of bf16 allow no vectors.
+TEST(EvenTail, IsOneLaunchOfMatrixUnits) {
+  for (DType dtype : {DType::bf16, DType::tf32})
+    for (auto [m, n, k] : {std::array<std::int64_t, 3>{79, 30, 142}, {65, 17, 140}}) {
+      SCOPED_TRACE(fmt::format("{} {}x{}x{}", name(dtype), m, n, k));
+      Schedule s(gemm({m, n, k}, dtype), make_target("sm_90a"));
+      library::product_with_even_tail(
+          s, s.block("AB"), library::MatrixTiles{.warps = {1, 1}, .results = {16, 16}, .steps = 1, .stages = 3},
+          4);
+      EXPECT_TRUE(contains(print(s.program()), "launched with the nest before"));
+      expect_right(s);
+      EXPECT_EQ(lower(s).kernels.size(), 1U);
     }
 }
 
