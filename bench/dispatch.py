@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The file of `emit --dispatch` at random shapes: every element compared with cuBLAS, and the times beside it.
 
-    python3 bench/dispatch.py [--rung fast/best] [--dtype f32] [--gpu H100] [--shapes 200] [--seed 2026]
-                              [--rows FILE] [--nestsmith FILE] [--build-only]
+    python3 bench/dispatch.py [--rung fast/best] [--dtype f32] [--gpu H100] [--transposed ab] [--shapes 200]
+                              [--seed 2026] [--rows FILE] [--nestsmith FILE] [--build-only]
 
 Draws the shapes of any_shape.py. NVRTC compiles the kernels, and g++ the host functions, with the CUDA driver below
 them, so nvcc is not needed. The products are integers that each type holds exactly, with rows without gaps, and for each
@@ -109,6 +109,8 @@ def host_library(source, kernels, folder):
 def built(options, folder):
     command = [options.nestsmith, "emit", options.rung, "--dispatch", "--gpu", options.gpu, "--dtype", options.dtype,
                "--name", "product", "--json"]
+    if options.transposed:
+        command += ["--transposed", options.transposed]
     emitted = json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)
     print(f"{len(emitted['choices'])} kernels, predicted {emitted['predicted_loss_mean']:.3f} of the time of the best "
           f"points in the mean, {emitted['predicted_loss_worst']:.3f} at worst", flush=True)
@@ -135,7 +137,7 @@ class Product:
             raise SystemExit(f"the CUDA driver returned {error}")
 
     def call(self, a, b, c, m, n, k):
-        """A function that launches C = A*B on the current stream."""
+        """A function that launches C = A*B on the current stream. The operands are as they are stored."""
         sizes = [ctypes.c_longlong(x) for x in (m, n, k, a.stride(0), b.stride(0), c.stride(0))]
         pointers = [ctypes.c_void_p(x.data_ptr()) for x in (a, b, c)]
         room = []
@@ -176,6 +178,7 @@ def main():
     parser.add_argument("--rung", default="fast/best")
     parser.add_argument("--dtype", default="f32", choices=("f32", "f16", "bf16"))
     parser.add_argument("--gpu", default="H100")
+    parser.add_argument("--transposed", default="", choices=("", "a", "b", "ab"))
     parser.add_argument("--shapes", type=int, default=200)
     parser.add_argument("--seed", type=int, default=2026)
     parser.add_argument("--rows", help="the rows that any_shape.py --rows wrote for the rung on this machine")
@@ -205,9 +208,12 @@ def main():
         def rows(height, width, of):
             wide = torch.randint(-1, 2, (height, width + gap), device="cuda", dtype=torch.int8).to(of)
             return wide[:, :width]
-        a, b = rows(m, k, dtype), rows(k, n, dtype)
+        stored_a = rows(k, m, dtype) if "a" in options.transposed else rows(m, k, dtype)
+        stored_b = rows(n, k, dtype) if "b" in options.transposed else rows(k, n, dtype)
+        a = stored_a.T if "a" in options.transposed else stored_a
+        b = stored_b.T if "b" in options.transposed else stored_b
         c = torch.full((m, n + gap), 7.0, device="cuda", dtype=torch.float32)
-        call = product.call(a, b, c, m, n, k)
+        call = product.call(stored_a, stored_b, c, m, n, k)
         call()
         # Sums of at most 8192 terms of -1, 0 and 1 are exact in f32.
         expected = torch.matmul(a.float(), b.float())

@@ -79,6 +79,14 @@ private:
     return list;
   }
 
+  /// The length of the rows of an array, or a leading dimension. Those are the sizes after M, N and K.
+  bool is_of_rows(std::size_t size) const {
+    return size >= 3 || std::ranges::any_of(plan_.params, [&](const Buffer &param) {
+             const Var *row = param->shape.back().as<Var>();
+             return row && *row == plan_.sizes[size].size;
+           });
+  }
+
   /// NAME_kernel.
   void choice() {
     out_.verbatim("/// The number of the kernels for these arguments: those with the least predicted time.\n");
@@ -97,11 +105,11 @@ private:
     out_.line(fmt::format("Candidate list[{} * most_candidates_of_kernel];", file_.plans.size()));
     out_.line(fmt::format("for (int n = 0; n < {}; ++n)", file_.plans.size()));
     out_.line("  vectors = vectors || (serves[n] && kernels[n].form[rows_at_vectors].known);");
-    // All rows begin at multiples of this number of elements: those along N and K, with their leading
-    // dimensions.
+    // All rows begin at multiples of this number of elements: their lengths and leading dimensions are ones.
     out_.line("int along = 8 * machine.elements;", "a line");
-    for (std::size_t n = 1; n < launcher_.sizes.size(); ++n)
-      out_.line(fmt::format("along = multiple_of_row({}, along);", launcher_.sizes[n].name));
+    for (std::size_t n = 0; n < launcher_.sizes.size(); ++n)
+      if (is_of_rows(n))
+        out_.line(fmt::format("along = multiple_of_row({}, along);", launcher_.sizes[n].name));
     out_.line("if (!vectors)");
     out_.line("  along = 1;");
     out_.line("else if (along < machine.elements)");

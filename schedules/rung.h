@@ -16,6 +16,13 @@
 
 namespace nestsmith {
 
+/// Storage of the operands of a product, row-major: A is M x K, or K x M if transposed; B is K x N, or N x K if
+/// transposed.
+struct Transposed {
+  bool a = false, b = false;
+  bool operator==(const Transposed &) const = default;
+};
+
 /// The extents that the user gives: M, N, K for a matrix product, N for a vector. A *symbolic* shape (`stated`
 /// is set) requests a program with sizes, so that one kernel is valid for all extents. Then the numbers in the
 /// shape are only the extents of one run, and a schedule must not depend on them.
@@ -35,6 +42,9 @@ public:
   /// For a symbolic shape: numbers of which the extents are multiples, and the leading dimensions of rows along
   /// them, instead of `stated->multiple_of`; may be empty.
   std::vector<std::int64_t> multiples;
+  /// For a product of two matrices: `gemm` (workloads.h) stores its operands so. Only rungs whose schedule
+  /// takes operands in any order, as `library::product` does, get a shape with transposed operands.
+  Transposed transposed;
 };
 
 /// A form of a rung for shapes that its usual form does not support.

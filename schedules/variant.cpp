@@ -1,5 +1,6 @@
 #include "schedules/variant.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <numeric>
@@ -10,19 +11,31 @@ std::optional<Variant> scalar_unless_multiples(const Shape &shape,
                                                const std::vector<std::pair<const char *, std::size_t>> &extents,
                                                std::int64_t lanes) {
   std::vector<std::string> why;
+  auto add = [&](const std::string &reason) { // several operands may have rows of one length
+    if (std::ranges::find(why, reason) == why.end())
+      why.push_back(reason);
+  };
   if (shape.stated && shape.multiples.empty() && shape.stated->multiple_of % lanes != 0)
-    why.push_back(fmt::format("sizes are multiples of {}, not of {}", shape.stated->multiple_of, lanes));
+    add(fmt::format("sizes are multiples of {}, not of {}", shape.stated->multiple_of, lanes));
   if (shape.stated && !shape.multiples.empty())
     for (auto [axis, n] : extents)
       if (!shape.is_multiple(n, lanes))
-        why.push_back(fmt::format("{} is a multiple of {}, not of {}", axis, shape.known(n), lanes));
+        add(fmt::format("{} is a multiple of {}, not of {}", axis, shape.known(n), lanes));
   if (!shape.stated)
     for (auto [axis, n] : extents)
       if (shape.at(n) % lanes != 0)
-        why.push_back(fmt::format("{} % {} = {}", axis, lanes, shape.at(n) % lanes));
+        add(fmt::format("{} % {} = {}", axis, lanes, shape.at(n) % lanes));
   if (why.empty())
     return std::nullopt;
   return Variant{"scalar", fmt::format("{}", fmt::join(why, ", "))};
+}
+
+RowOf rows_of_a(const Shape &shape, std::int64_t fewest) {
+  return shape.transposed.a ? RowOf{"A", "M", 0, fewest} : RowOf{"A", "K", 2, fewest};
+}
+
+RowOf rows_of_b(const Shape &shape, std::int64_t fewest) {
+  return shape.transposed.b ? RowOf{"B", "K", 2, fewest} : RowOf{"B", "N", 1, fewest};
 }
 
 std::optional<Variant> narrow_unless_multiples(const Shape &shape, const std::vector<RowOf> &rows,

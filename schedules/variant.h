@@ -16,12 +16,15 @@ std::optional<Variant> scalar_unless_multiples(const Shape &shape,
 
 /// A row of matrices, for vectors along it.
 struct RowOf {
-  const char
-      *operands;      ///< "B and C": rows of this length are accessed by vectors of the same number of elements
-  const char *axis;   ///< "N"
-  std::size_t extent; ///< its position in the shape
+  std::string operands;    ///< "B and C": their rows are accessed by vectors of the same number of elements
+  const char *axis;        ///< "N"
+  std::size_t extent;      ///< its position in the shape
   std::int64_t fewest = 2; ///< elements of a vector
 };
+
+/// The rows of the operands A and B of a product, as the shape stores them.
+RowOf rows_of_a(const Shape &shape, std::int64_t fewest = 2);
+RowOf rows_of_b(const Shape &shape, std::int64_t fewest = 2);
 
 /// The variant of a rung that takes the widest vectors of at most `lanes` elements that each row allows:
 /// "narrow" with "A by 2 elements: K % 4 = 2". "scalar" if no row allows vectors. None if all rows allow the

@@ -104,6 +104,7 @@ std::string gemm_name(Transposed transposed) {
 } // namespace
 
 Program gemm(const Shape &shape, DType dtype, Transposed transposed) {
+  transposed = {transposed.a || shape.transposed.a, transposed.b || shape.transposed.b};
   Workload w(gemm_name(transposed));
   auto [M, N, K] = extents(w, shape);
   Product product(w, shape, dtype, {M, N, K}, transposed);

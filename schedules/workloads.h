@@ -11,13 +11,9 @@ namespace nestsmith {
 /// f32. In the same way, all other data are i32 for operands of i8 or i16, and u32 for operands of u8 or u16.
 /// With tf32, all data are stored as f32, and the operands are rounded before the multiplication.
 
-/// Storage of the operands, row-major: A is M x K, or K x M if transposed; B is K x N, or N x K if transposed.
-struct Transposed {
-  bool a = false, b = false;
-};
-
-/// C = alpha*A*B + beta*C with C: M x N. The product is the stage AB; C is read only if beta != 0. Throws
-/// UserError (usage) unless `shape` is M, N, K with extents of 1 or more.
+/// C = alpha*A*B + beta*C with C: M x N. The product is the stage AB; C is read only if beta != 0. An operand
+/// is transposed if `transposed` or the shape says so. Throws UserError (usage) unless `shape` is M, N, K with
+/// extents of 1 or more.
 Program gemm(const Shape &shape, DType dtype, Transposed transposed = {});
 
 /// The same for each matrix of a batch. The shape is B, M, N, K, and the batch is the first dimension of each

@@ -13,7 +13,8 @@ set(long_tests
   "^Others/"
   "Width\\.IsAtMostThatOfTheTerminal/"
   "^BitsOfAKernel\\."
-  "^EmitDispatch\\.IsRightForEdgeSizesGapsAndAlignments$"
+  "^Emit/DispatchOf\\.IsRightForEdgeSizesGapsAndAlignments/"
+  "^Emit/DispatchedKernels\\.OfTransposedOperandsAreRight/.*_bf16$"
   "^EmitStandalone\\.NvccBuildsAProgramWithoutAWarning$"
   "^Types\\.NvccTakesStandaloneFilesOfNarrowTypes$"
 )

@@ -87,12 +87,14 @@ std::vector<std::int64_t> GemmKnobs::blocks(const Target &target, DType dtype, s
 } // namespace
 
 std::optional<Variant> variant(const Shape &shape, DType dtype) {
-  if (byte_size(dtype) > 4)
-    return scalar_unless_multiples(shape, {{"N", 1}, {"K", 2}}, elements);
   std::int64_t fewest = std::max<std::int64_t>(2, 4 / byte_size(dtype)); // no vector is shorter than 4 bytes
-  std::vector<RowOf> rows = {{"B and C", "N", 1}, {"A", "K", 2, fewest}};
-  if (fewest > 2) // those of C have 4 bytes each
-    rows = {{"B", "N", 1, fewest}, {"C", "N", 1}, {"A", "K", 2, fewest}};
+  const RowOf a = rows_of_a(shape, fewest), b = rows_of_b(shape, fewest), c = {"C", "N", 1};
+  if (byte_size(dtype) > 4)
+    return scalar_unless_multiples(shape, {{c.axis, c.extent}, {a.axis, a.extent}, {b.axis, b.extent}},
+                                   elements);
+  std::vector<RowOf> rows = {b, c, a};
+  if (fewest == 2 && b.extent == c.extent) // with more, those of C have other vectors: 4 bytes for each element
+    rows = {{"B and C", "N", 1}, a};
   return narrow_unless_multiples(shape, rows, elements);
 }
 

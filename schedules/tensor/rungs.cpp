@@ -3,6 +3,7 @@
 #include "schedules/grids.h"
 #include "schedules/library/rows.h"
 #include "schedules/tensor/tiles.h"
+#include "schedules/variant.h"
 
 #include <algorithm>
 #include <array>
@@ -89,10 +90,10 @@ Words with_narrow(Words candidates, const Words &narrow) {
 }
 
 /// Whether rows of A or B allow no vectors of 4 bytes, which are the shortest.
-bool has_single_elements(const Shape &shape, DType dtype, bool b_transposed) {
+bool has_single_elements(const Shape &shape, DType dtype) {
   std::int64_t fewest = 4 / byte_size(dtype);
-  return shape.size() == 3 &&
-         (!shape.is_multiple(2, fewest) || (!b_transposed && !shape.is_multiple(1, fewest)));
+  return shape.size() == 3 && (!shape.is_multiple(rows_of_a(shape).extent, fewest) ||
+                               !shape.is_multiple(rows_of_b(shape).extent, fewest));
 }
 
 /// The thread blocks that a GPU executes at one time: as many as are stated, or for which a multiprocessor has
@@ -109,12 +110,13 @@ std::int64_t places_of(const Tiles &tiles, DType dtype, const Target &target) {
   return multiprocessors(target) * (tiles.blocks > 0 ? tiles.blocks : std::max<std::int64_t>(1, fit));
 }
 
-Schedule chosen(const Shape &shape, DType dtype, const Target &target, Knobs &knobs, bool b_transposed) {
+} // namespace
+
+Schedule tuned(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
   Tiles tiles;
-  const bool small = is_small(shape),
-             narrow = shape.size() == 3 && (b_transposed ? variant_nt : variant)(shape, dtype).has_value();
+  const bool small = is_small(shape), narrow = shape.size() == 3 && variant(shape, dtype).has_value();
   // Elements that are loaded one by one wait in a register each. So larger tiles would be spilled.
-  bool single = !small && has_single_elements(shape, dtype, b_transposed);
+  bool single = !small && has_single_elements(shape, dtype);
   tiles.warps = choose_grid(
       knobs, "warps",
       with_narrow(small ? Words{"2x2", "2x4", "4x2", "1x4", "4x4"} : Words{"2x4", "2x2", "4x2", "1x4", "4x4"},
@@ -150,8 +152,10 @@ Schedule chosen(const Shape &shape, DType dtype, const Target &target, Knobs &kn
       may_be_even &&
       library::even_tail({shape[0], shape[1], shape[2]}, {tiles.tile(0), tiles.tile(1), depth}, places) &&
       knobs.flag("even");
-  return product(shape, dtype, target, tiles, b_transposed, even ? places : 0);
+  return product(shape, dtype, target, tiles, even ? places : 0);
 }
+
+namespace {
 
 /// Points with tiles of all useful sizes.
 std::vector<std::string> points_of_tuned() {
@@ -237,12 +241,8 @@ Schedule grouped(const Shape &shape, DType dtype, const Target &target) {
   return product(shape, dtype, target, tiles);
 }
 
-Schedule tuned(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
-  return chosen(shape, dtype, target, knobs, false);
-}
-
 Schedule nt(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
-  return chosen(shape, dtype, target, knobs, true);
+  return tuned(with_b_transposed(shape), dtype, target, knobs);
 }
 
 } // namespace nestsmith::tensor

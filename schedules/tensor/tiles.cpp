@@ -11,18 +11,25 @@ namespace nestsmith::tensor {
 /// No vector is shorter than 4 bytes.
 static std::int64_t fewest(DType dtype) { return std::max<std::int64_t>(2, 4 / byte_size(dtype)); }
 
+Shape with_b_transposed(Shape shape) {
+  shape.transposed.b = true;
+  return shape;
+}
+
 std::optional<Variant> variant_nt(const Shape &shape, DType dtype) {
-  return narrow_unless_multiples(shape, {{"A and B", "K", 2, fewest(dtype)}}, 16 / byte_size(dtype));
+  return variant(with_b_transposed(shape), dtype);
 }
 
 std::optional<Variant> variant(const Shape &shape, DType dtype) {
-  return narrow_unless_multiples(shape, {{"A", "K", 2, fewest(dtype)}, {"B", "N", 1, fewest(dtype)}},
-                                 16 / byte_size(dtype));
+  std::vector<RowOf> rows = {rows_of_a(shape, fewest(dtype)), rows_of_b(shape, fewest(dtype))};
+  if (rows[0].extent == rows[1].extent)
+    rows = {{"A and B", rows[0].axis, rows[0].extent, fewest(dtype)}};
+  return narrow_unless_multiples(shape, rows, 16 / byte_size(dtype));
 }
 
-Schedule product(const Shape &shape, DType dtype, const Target &target, const Tiles &tiles, bool b_transposed,
+Schedule product(const Shape &shape, DType dtype, const Target &target, const Tiles &tiles,
                  std::int64_t places) {
-  Schedule s(gemm(shape, dtype, {.b = b_transposed}), target);
+  Schedule s(gemm(shape, dtype), target);
   if (places > 0)
     library::product_with_even_tail(s, s.block("AB"), tiles, places);
   else

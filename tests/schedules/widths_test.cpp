@@ -105,6 +105,14 @@ TEST(Widths, AreInTheVariantsOfTheRungs) {
   EXPECT_EQ(tensor::variant_nt({64, 65, 66}, DType::bf16),
             (Variant{"narrow", "A and B by 2 elements: K % 8 = 2"}));
   EXPECT_EQ(tensor::variant_nt({64, 64, 66}, DType::i8), (Variant{"scalar", "K % 16 = 2"}));
+  Shape transposed = {65, 66, 68};
+  transposed.transposed = {.a = true, .b = true};
+  EXPECT_EQ(fast::variant(transposed, DType::f32),
+            (Variant{"narrow", "C by 2 elements: N % 4 = 2, A by 1 element: M % 4 = 1"}));
+  EXPECT_EQ(fast::variant(transposed, DType::f64), (Variant{"scalar", "N % 4 = 2, M % 4 = 1"}));
+  EXPECT_EQ(tensor::variant(transposed, DType::bf16),
+            (Variant{"narrow", "A by 1 element: M % 8 = 1, B by 4 elements: K % 8 = 4"}));
+  EXPECT_EQ(tensor::variant_nt({64, 66, 67}, DType::tf32), (Variant{"scalar", "K % 4 = 3"}));
   Shape sizes = {1, 1, 1};
   sizes.stated = Size{.multiple_of = 2};
   EXPECT_EQ(fast::variant(sizes, DType::f32),

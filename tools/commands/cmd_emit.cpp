@@ -98,6 +98,8 @@ Emitted every_shape(const Context &context, const ChosenRung &choice, const Targ
                   dispatch.file.plans.size(), dispatch.gpu, dispatch.selection.mean, dispatch.selection.worst));
   emitted.describe = [dispatch](llvm::json::OStream &json) {
     json.attribute("gpu", dispatch.gpu);
+    json.attribute("a_transposed", dispatch.transposed.a);
+    json.attribute("b_transposed", dispatch.transposed.b);
     json.attribute("predicted_loss_mean", dispatch.selection.mean);
     json.attribute("predicted_loss_worst", dispatch.selection.worst);
     json.attributeArray("choices", [&] {
@@ -148,6 +150,9 @@ ExitCode run_emit(const Context &context) {
   std::string header = included_header(arguments);
   Target target = chosen_target(context);
   ChosenRung choice = given_rung(context);
+  if (arguments.has("transposed") && !arguments.has("dispatch"))
+    throw UserError(ExitCode::usage,
+                    "--transposed says how the operands of --dispatch are stored; give --dispatch too");
   Emitted emitted = arguments.has("dispatch") ? every_shape(context, choice, target, header)
                                               : one_shape(context, choice, target, header);
 
@@ -193,6 +198,7 @@ Command emit_command() {
         "emit at most 12 symbolic kernels and a launcher that chooses one of them for every shape, by the "
         "kernel "
         "table of the rung"},
+       transposed_option(),
        symbolic_option("with this option, --shape only sets the shape that the main of --standalone checks"),
        multiple_of_option(),
        dtype_option(),
@@ -204,6 +210,7 @@ Command emit_command() {
       "  nestsmith emit deep_dive/shared --shape 1000x777x333 -o shared.cu\n"
       "  nestsmith emit deep_dive/shared --symbolic --name product -o product.cu --header product.h\n"
       "  nestsmith emit fast/best --dispatch --gpu H100 --name product -o product.cu --header product.h\n"
+      "  nestsmith emit fast/best --dispatch --transposed b --dtype bf16 --gpu H100 -o gemm_nt.cu\n"
       "  nestsmith emit ladder/tile1d --standalone -o tile1d.cu\n"
       "  nvcc -O3 -arch=native tile1d.cu && ./a.out\n"
       "  ./my_kernels emit row --line-info --standalone -o row.cu && nvcc -lineinfo -O3 row.cu\n"

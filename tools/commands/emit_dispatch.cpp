@@ -38,13 +38,37 @@ void check_options(const Context &context, const ChosenRung &choice) {
                     choice.name));
 }
 
-/// The shape with the limits of a kernel. Rows along N and K have whole vectors, or any length.
-Shape shape_of(const records::AnySizeKernel &kernel, std::int64_t elements) {
-  const std::int64_t multiple = kernel.vectors ? elements : 1, largest = 64;
+Transposed chosen_storage(const Context &context) {
+  const std::string operands = context.arguments.value("transposed").value_or("");
+  return {.a = operands.starts_with('a'), .b = operands.ends_with('b')};
+}
+
+/// Whether the program has the operands A and B, with the sizes M, N and K, stored so.
+bool stores(const Program &program, const Transposed &transposed) {
+  auto has_rows_of = [&](std::size_t operand, std::size_t size) {
+    const Var *row =
+        operand < program.params.size() ? program.params[operand]->shape.back().as<Var>() : nullptr;
+    return row && *row == program.sizes[size];
+  };
+  return has_rows_of(0, transposed.a ? 0 : 2) && has_rows_of(1, transposed.b ? 2 : 1);
+}
+
+std::string storage_text(const Transposed &transposed) {
+  return fmt::format("A as {} and B as {}", transposed.a ? "K x M" : "M x K", transposed.b ? "N x K" : "K x N");
+}
+
+/// The shape with the limits of a kernel. The rows of A, B and C have whole vectors, or any length.
+Shape shape_of(const records::AnySizeKernel &kernel, std::int64_t elements, const Transposed &transposed) {
+  const std::int64_t largest = 64;
   Shape shape = {largest, largest, largest};
   shape.stated = Size{.max = kernel.wide ? Size{}.max : records::most_of_narrow};
-  if (kernel.vectors)
-    shape.multiples = {1, multiple, multiple};
+  shape.transposed = transposed;
+  if (kernel.vectors) {
+    shape.multiples = {1, elements, 1}; // C has rows of N elements
+    shape.multiples[transposed.a ? 0 : 2] = elements;
+    if (transposed.b)
+      shape.multiples[2] = elements;
+  }
   return shape;
 }
 
@@ -60,13 +84,13 @@ KnobValues knobs_of(const records::KernelTable &table, const records::AnySizeKer
 
 /// The schedule of a kernel. None: it is not legal, or lacks a knob.
 std::optional<ChosenKnobs> schedule_for(const ChosenRung &rung, const records::KernelTable &table,
-                                        const records::AnySizeKernel &kernel, DType dtype,
-                                        const Target &target) {
+                                        const records::AnySizeKernel &kernel, const Transposed &transposed,
+                                        DType dtype, const Target &target) {
   const KnobValues preferred = knobs_of(table, kernel);
   Knobs knobs;
   knobs.prefer(preferred);
   try {
-    Schedule schedule = rung.build(shape_of(kernel, table.elements), dtype, target, knobs);
+    Schedule schedule = rung.build(shape_of(kernel, table.elements, transposed), dtype, target, knobs);
     const KnobValues chosen = knobs.chosen();
     for (const auto &[name, value] : preferred)
       if (auto found = chosen.find(name); found == chosen.end() || found->second != value)
@@ -90,6 +114,14 @@ std::string label_of(const records::KernelTable &table, const records::AnySizeKe
 
 } // namespace
 
+Option transposed_option() {
+  return {"transposed",
+          "WHICH",
+          "with --dispatch: the operands that are stored transposed, A as K x M for 'a' and B as N x K for 'b'",
+          0,
+          {"a", "b", "ab"}};
+}
+
 EmittedDispatch emitted_dispatch(const Context &context, const ChosenRung &choice, const Target &target,
                                  const std::string &header) {
   check_options(context, choice);
@@ -102,6 +134,7 @@ EmittedDispatch emitted_dispatch(const Context &context, const ChosenRung &choic
         "--table -o FILE` makes it",
         choice.name, name(dtype)));
   const records::KernelTable &table = model->table();
+  const Transposed transposed = chosen_storage(context);
   const Gpu *gpu = known_gpu(target.gpu);
   const std::int64_t sms = gpu ? gpu->sms : table.sms;
   auto key = [](const records::AnySizeKernel &kernel) {
@@ -111,11 +144,17 @@ EmittedDispatch emitted_dispatch(const Context &context, const ChosenRung &choic
   auto schedule = [&](const records::AnySizeKernel &kernel) -> std::optional<ChosenKnobs> & {
     auto [at, added] = schedules.try_emplace(key(kernel));
     if (added)
-      at->second = schedule_for(choice, table, kernel, dtype, target);
+      at->second = schedule_for(choice, table, kernel, transposed, dtype, target);
+    if (at->second && context.arguments.has("transposed") && !stores(at->second->schedule.source(), transposed))
+      refuse_dispatch(fmt::format(
+          "'{}' does not store {}, as --transposed {} says; take a rung whose schedule takes operands in any "
+          "order, such as fast/best, or leave --transposed out",
+          choice.name, storage_text(transposed), *context.arguments.value("transposed")));
     return at->second;
   };
   EmittedDispatch result;
   result.gpu = table.gpu;
+  result.transposed = transposed;
   result.selection = records::select_kernels(*model, sms, most_kernels, tiles_of_parts,
                                              [&](const auto &kernel) { return schedule(kernel).has_value(); });
   if (result.selection.kernels.empty())
@@ -129,7 +168,7 @@ EmittedDispatch emitted_dispatch(const Context &context, const ChosenRung &choic
   std::vector<records::choice::Kernel> kernels;
   for (const records::AnySizeKernel &kernel : result.selection.kernels) {
     ChosenKnobs &chosen = *schedule(kernel);
-    Scheduled scheduled = schedule_at(choice, shape_of(kernel, table.elements), dtype, chosen);
+    Scheduled scheduled = schedule_at(choice, shape_of(kernel, table.elements, transposed), dtype, chosen);
     ChoicePlan part{label_of(table, kernel, file.plans.size()), to_string(chosen.values),
                     info_of(scheduled, target.arch), lower(scheduled.schedule)};
     part.last = kernel.wide;
@@ -153,6 +192,12 @@ EmittedDispatch emitted_dispatch(const Context &context, const ChosenRung &choic
       fmt::format("Predicted over a sample of shapes, they take {:.3f} of the time of the best points of "
                   "the table in the geometric mean, and {:.3f} at worst.",
                   result.selection.mean, result.selection.worst)};
+  if (transposed != Transposed{})
+    file.notes.insert(
+        file.notes.begin(),
+        fmt::format("The operands are stored row-major, {}. The kernel table has times of products "
+                    "with A as M x K and B as K x N, and they are taken as they are.",
+                    storage_text(transposed)));
   file.most_workspace = records::choice::most_bytes_of_parts;
   file.formula = records::kernel_choice_text;
   file.data = records::kernel_choice_data(kernels, model->machine(sms));
