@@ -631,7 +631,7 @@ const std::vector<Rung> &builtin_rungs() {
        .summary = "one block for each place on the GPU, which computes tiles in waves",
        .build = fast::persistent,
        .tile = {64, 128, 16},
-       .variant = fast::variant,
+       .variant = fast::best_variant,
        .against = "fast/gemm",
        .table = fast::gemm_table,
        .tuned = "fast/gemm",

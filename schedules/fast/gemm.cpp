@@ -158,10 +158,6 @@ Schedule gemm(const Shape &shape, DType dtype, const Target &target, Knobs &knob
   return gemm_of_blocks(shape, dtype, target, knobs, false);
 }
 
-Schedule persistent(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
-  return gemm_of_blocks(shape, dtype, target, knobs, true);
-}
-
 namespace {
 
 /// Points with tiles of all useful sizes. A tile that is small has many blocks on a multiprocessor, which hide
@@ -215,6 +211,12 @@ static bool is_multiplied_by_matrix_units(DType dtype) {
 Schedule best(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
   bool units = is_multiplied_by_matrix_units(dtype) && target.arch.has(Feature::cp_async);
   return units ? tensor::tuned(shape, dtype, target, knobs) : gemm(shape, dtype, target, knobs);
+}
+
+Schedule persistent(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
+  bool units = is_multiplied_by_matrix_units(dtype) && target.arch.has(Feature::cp_async);
+  return units ? tensor::persistent(shape, dtype, target, knobs)
+               : gemm_of_blocks(shape, dtype, target, knobs, true);
 }
 
 std::optional<Variant> best_variant(const Shape &shape, DType dtype) {

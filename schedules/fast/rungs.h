@@ -7,11 +7,11 @@
 namespace nestsmith::fast {
 
 Schedule gemm(const Shape &shape, DType dtype, const Target &target, Knobs &knobs);
-/// `gemm` with as many blocks as the GPU can hold at the same time: each computes tiles one after the other.
-Schedule persistent(const Shape &shape, DType dtype, const Target &target, Knobs &knobs);
 /// The schedule of `tensor/tuned` for operands that the matrix units of the target multiply, otherwise `gemm`.
 Schedule best(const Shape &shape, DType dtype, const Target &target, Knobs &knobs);
-/// The form of `best`, as `variant`.
+/// `best` with as many blocks as the GPU can hold at the same time: each computes tiles one after the other.
+Schedule persistent(const Shape &shape, DType dtype, const Target &target, Knobs &knobs);
+/// The form of `best` and `persistent`, as `variant`.
 std::optional<Variant> best_variant(const Shape &shape, DType dtype);
 /// The points of `gemm` for a kernel table.
 KernelSpace gemm_kernels();

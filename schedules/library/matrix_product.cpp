@@ -170,7 +170,11 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
   for (const BlockRef &result : written)
     s.reverse_compute_at(result, warp);
   const Edges edges = edges_of(s, i_block, j_block, group, whole_rows, whole_columns);
-  auto grid = bind_grid(s, c.batch, i_block, j_block, group, split ? 1 : 0);
+  // Of groups, the guards of a partial wave would remain, and a call has no guard.
+  auto waves = tiles.persistent > 0 && !split
+                   ? bind_waves(s, c.batch, i_block, j_block, group, tiles.persistent, 1)
+                   : std::nullopt;
+  auto grid = waves ? std::vector{waves->block} : bind_grid(s, c.batch, i_block, j_block, group, split ? 1 : 0);
   s.bind(warp, Axis::warp);
 
   std::int64_t threads = tiles.threads(), bytes = byte_size(c.operands[0].dtype);
@@ -246,8 +250,10 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
     add_parts_apart(s, c, part, partial, stored);
   else if (split)
     add_parts(s, c, grid.back(), part, threads, tiles.tile(1), partial, stored);
-  if (tiles.edges)
+  if (tiles.edges && !waves)
     partition_edges(s, grid, edges);
+  if (waves && waves->partial)
+    s.skip_tiles(waves->wave);
   if (tiles.blocks > 0)
     s.launch_bounds(tiles.blocks);
   std::vector<BlockRef> tiles_of_k;

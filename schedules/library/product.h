@@ -95,6 +95,7 @@ struct MatrixTiles {
   bool two_kernels = false;       ///< with parts: another kernel adds them, by many blocks, not the last block
   std::int64_t blocks = 0;        ///< resident blocks on a multiprocessor; 0: not stated
   std::int64_t width = 16;        ///< elements of one access, at most; 1: scalars
+  std::int64_t persistent = 0;    ///< as in `RegisterTiles`
 
   std::int64_t threads() const { return warps[0] * warps[1] * 32; }
   std::int64_t tile(std::size_t side) const { return warps[side] * results[side]; }

@@ -110,9 +110,8 @@ std::int64_t places_of(const Tiles &tiles, DType dtype, const Target &target) {
   return multiprocessors(target) * (tiles.blocks > 0 ? tiles.blocks : std::max<std::int64_t>(1, fit));
 }
 
-} // namespace
-
-Schedule tuned(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
+/// `persistent`: with as many blocks as the GPU executes at one time.
+Schedule chosen(const Shape &shape, DType dtype, const Target &target, Knobs &knobs, bool persistent) {
   Tiles tiles;
   const bool small = is_small(shape), narrow = shape.size() == 3 && variant(shape, dtype).has_value();
   // Elements that are loaded one by one wait in a register each. So larger tiles would be spilled.
@@ -147,15 +146,14 @@ Schedule tuned(const Shape &shape, DType dtype, const Target &target, Knobs &kno
   if (tiles.split_k > 1 || tiles.tiles_of_part > 0)
     tiles.two_kernels = knobs.flag("two_kernels");
   const std::int64_t places = places_of(tiles, dtype, target), depth = tiles.steps * instruction_for(dtype).k();
-  const bool may_be_even = !shape.stated && shape.size() == 3 && tiles.split_k == 1;
+  const bool may_be_even = !persistent && !shape.stated && shape.size() == 3 && tiles.split_k == 1;
   const bool even =
       may_be_even &&
       library::even_tail({shape[0], shape[1], shape[2]}, {tiles.tile(0), tiles.tile(1), depth}, places) &&
       knobs.flag("even");
+  tiles.persistent = persistent ? places : 0;
   return product(shape, dtype, target, tiles, even ? places : 0);
 }
-
-namespace {
 
 /// Points with tiles of all useful sizes.
 std::vector<std::string> points_of_tuned() {
@@ -239,6 +237,14 @@ Schedule grouped(const Shape &shape, DType dtype, const Target &target) {
   Tiles tiles = with_joined(shape);
   tiles.group = rows_of_tiles(shape, tiles, 8);
   return product(shape, dtype, target, tiles);
+}
+
+Schedule tuned(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
+  return chosen(shape, dtype, target, knobs, false);
+}
+
+Schedule persistent(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
+  return chosen(shape, dtype, target, knobs, true);
 }
 
 Schedule nt(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {

@@ -22,6 +22,8 @@ Schedule grouped(const Shape &shape, DType dtype, const Target &target);
 /// The points of `tuned` and of `nt` for kernel tables.
 KernelSpace tuned_kernels();
 Schedule tuned(const Shape &shape, DType dtype, const Target &target, Knobs &knobs);
+/// The same by as many blocks as the GPU executes at one time, each of which computes tiles in waves.
+Schedule persistent(const Shape &shape, DType dtype, const Target &target, Knobs &knobs);
 /// The same with B stored transposed.
 Schedule nt(const Shape &shape, DType dtype, const Target &target, Knobs &knobs);
 

@@ -62,6 +62,25 @@ TEST(Waves, AreRightAtUnevenShapes) {
       expect_right(in_waves({m, n, k}, 3, true, group));
 }
 
+/// By the matrix units: tiles of 32 x 16 elements.
+TEST(Waves, AreRightOfMatrixUnits) {
+  for (DType dtype : {DType::bf16, DType::tf32})
+    for (auto [m, n, k] : {std::array<std::int64_t, 3>{96, 16, 32}, {95, 31, 34}, {33, 65, 7}})
+      for (std::int64_t stages : {1, 3}) {
+        SCOPED_TRACE(fmt::format("{} {}x{}x{} {}", name(dtype), m, n, k, stages));
+        Schedule s(gemm({m, n, k}, dtype), make_target("sm_90a"));
+        library::product(s, s.block("AB"),
+                         library::MatrixTiles{.warps = {2, 1},
+                                              .results = {16, 16},
+                                              .steps = 1,
+                                              .stages = stages,
+                                              .edges = true,
+                                              .persistent = 2});
+        expect_right(s);
+        EXPECT_EQ(lower(s).only().grid()[0], 2);
+      }
+}
+
 /// The condition of the tile is the only one of a product whose tiles are whole.
 TEST(Waves, NeedNoGuardsOfElements) {
   for (std::int64_t group : {1, 2, 4}) {
