@@ -45,10 +45,11 @@ static double end_of(std::int64_t count, double length, std::int64_t places, std
   return std::max(high, late > 0 ? 1.0 : 0.0);
 }
 
-std::optional<EvenTail> even_tail(const Extents &extents, const Extents &tile, std::int64_t places) {
+std::optional<EvenTail> even_tail(const Extents &extents, const Extents &tile, std::int64_t places,
+                                  double terms) {
   constexpr std::int64_t most_parts = 16, fewest_tiles = 4;
   constexpr double gain = 0.02;   // less than this is not worth another nest
-  constexpr double of_a_part = 1; // time of the start of a part and of its sum, in tiles of k
+  constexpr double of_a_part = 1; // time of the start of a part, in tiles of k
   auto count = [&](std::size_t side) { return (extents[side] + tile[side] - 1) / tile[side]; };
   const std::int64_t rows = count(0), columns = count(1), k_tiles = count(2), tiles = rows * columns;
   double best = std::ceil(static_cast<double>(tiles) / static_cast<double>(places)) * (1 - gain);
@@ -58,7 +59,8 @@ std::optional<EvenTail> even_tail(const Extents &extents, const Extents &tile, s
                        rest = (rows - whole) * columns;
     for (std::int64_t parts = 2; parts <= std::min(most_parts, k_tiles / fewest_tiles); ++parts) {
       double length = 1.0 / static_cast<double>(parts) + of_a_part / static_cast<double>(k_tiles);
-      double time = static_cast<double>(before) + end_of(rest * parts, length, places, late);
+      const double of_sum = terms * static_cast<double>(parts) / static_cast<double>(extents[2]);
+      double time = static_cast<double>(before) + end_of(rest * parts, length, places, late) + of_sum;
       if (time < best) {
         best = time;
         found = EvenTail{whole, parts};
@@ -73,6 +75,9 @@ static std::int64_t depth_of(const Schedule &, const Contraction &, const Regist
   return tiles.k;
 }
 
+static double terms_of(const RegisterTiles &) { return terms_of_a_part; }
+static double terms_of(const MatrixTiles &) { return terms_of_a_part_by_units; }
+
 static std::int64_t depth_of(const Schedule &s, const Contraction &c, const MatrixTiles &tiles) {
   return tiles.steps * instruction_for(multiplied(s, c)).k();
 }
@@ -85,7 +90,8 @@ static Product with_even_tail(Schedule &schedule, BlockRef sum, const Tiles &til
   auto m = extent_of(c.i), n = extent_of(c.j), k = extent_of(c.k);
   std::optional<EvenTail> tail;
   if (m && n && k && !c.batch && tiles.split_k == 1 && tiles.tiles_of_part == 0)
-    tail = even_tail({*m, *n, *k}, {tiles.tile(0), tiles.tile(1), depth_of(s, c, tiles)}, places);
+    tail =
+        even_tail({*m, *n, *k}, {tiles.tile(0), tiles.tile(1), depth_of(s, c, tiles)}, places, terms_of(tiles));
   if (!tail)
     return product(schedule, sum, tiles);
   s = schedule;

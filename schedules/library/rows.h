@@ -30,10 +30,14 @@ struct EvenTail {
 };
 /// The extents of a product, or of its tiles: rows, columns and terms.
 using Extents = std::array<std::int64_t, 3>;
+/// An element of a part takes as long to add as this number of multiplications, by a thread block alone on a
+/// multiprocessor: of 128 multiplications in a clock, and of 1024 by matrix units, at 80 GB/s for one block.
+inline constexpr double terms_of_a_part = 10, terms_of_a_part_by_units = 80;
 /// The even tail with the least time for a product in these tiles, of which a GPU computes `places` at one
 /// time. A part has 4 tiles of k or more, and there are at most 16 parts. None if the grid without an even tail
 /// takes as long, or up to 2 % longer.
-std::optional<EvenTail> even_tail(const Extents &extents, const Extents &tile, std::int64_t places);
+std::optional<EvenTail> even_tail(const Extents &extents, const Extents &tile, std::int64_t places,
+                                  double terms = terms_of_a_part);
 
 /// Schedules a contraction by `product`, with an even tail if it takes less time and its extents are known.
 /// `places` is the number of thread blocks that the GPU executes at one time. Returns the handles of the whole

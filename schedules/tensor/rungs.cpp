@@ -147,10 +147,10 @@ Schedule chosen(const Shape &shape, DType dtype, const Target &target, Knobs &kn
     tiles.two_kernels = knobs.flag("two_kernels");
   const std::int64_t places = places_of(tiles, dtype, target), depth = tiles.steps * instruction_for(dtype).k();
   const bool may_be_even = !persistent && !shape.stated && shape.size() == 3 && tiles.split_k == 1;
-  const bool even =
-      may_be_even &&
-      library::even_tail({shape[0], shape[1], shape[2]}, {tiles.tile(0), tiles.tile(1), depth}, places) &&
-      knobs.flag("even");
+  const bool even = may_be_even &&
+                    library::even_tail({shape[0], shape[1], shape[2]}, {tiles.tile(0), tiles.tile(1), depth},
+                                       places, library::terms_of_a_part_by_units) &&
+                    knobs.flag("even");
   tiles.persistent = persistent ? places : 0;
   return product(shape, dtype, target, tiles, even ? places : 0);
 }

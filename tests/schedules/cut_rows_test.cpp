@@ -64,14 +64,13 @@ TEST(EvenTail, HasTheLeastTime) {
   ASSERT_TRUE(tail);
   EXPECT_EQ(tail->whole_rows, 4);
   EXPECT_EQ(tail->parts, 4);
-  tail = even_tail({13, 12, 60}, {1, 1, 1}, 132);
+  tail = even_tail({13 * 128, 12 * 64, 960}, tile, 132);
   ASSERT_TRUE(tail);
   EXPECT_EQ(tail->whole_rows * 12, 132);
 }
 
 TEST(EvenTail, IsOneLaunch) {
-  for (auto [m, n, k] :
-       {std::array<std::int64_t, 3>{80, 64, 48}, {79, 33, 41}, {97, 64, 37}, {33, 64, 64}, {65, 31, 35}})
+  for (auto [m, n, k] : {std::array<std::int64_t, 3>{33, 63, 70}, {65, 31, 64}, {79, 31, 71}})
     for (bool async : {true, false}) {
       SCOPED_TRACE(fmt::format("{}x{}x{} {}", m, n, k, async));
       Schedule s(gemm({m, n, k}, DType::f32), make_target("sm_90a"));
@@ -91,7 +90,7 @@ TEST(EvenTail, IsOneLaunch) {
 /// By the matrix units, of each type of operands. Rows of 14 elements of bf16 allow no vectors.
 TEST(EvenTail, IsOneLaunchOfMatrixUnits) {
   for (DType dtype : {DType::bf16, DType::tf32})
-    for (auto [m, n, k] : {std::array<std::int64_t, 3>{79, 30, 142}, {65, 17, 140}}) {
+    for (auto [m, n, k] : {std::array<std::int64_t, 3>{65, 17, 402}, {33, 32, 480}}) {
       SCOPED_TRACE(fmt::format("{} {}x{}x{}", name(dtype), m, n, k));
       Schedule s(gemm({m, n, k}, dtype), make_target("sm_90a"));
       library::product_with_even_tail(
@@ -112,11 +111,11 @@ TEST(EvenTail, IsLeftOutWhereItGainsNothing) {
 
 TEST(EvenTail, IsAKnobOfTheRung) {
   Knobs knobs;
-  knobs.prefer({{"warps", "1x1"}, {"results", "4x4"}, {"even", "true"}, {"split_k", "1"}});
+  knobs.prefer({{"warps", "1x1"}, {"results", "4x4"}, {"blocks", "4"}, {"even", "true"}, {"split_k", "1"}});
   Target target = make_target("sm_90a");
-  target.sms = 4;
-  // 5 x 3 tiles of 16 x 32 elements, and as many blocks at one time as 4 multiprocessors have places
-  Schedule s = fast::gemm({16 * 37, 32 * 4, 128}, DType::f32, target, knobs);
+  target.sms = 8;
+  // 34 tiles of 16 x 32 elements at 32 places
+  Schedule s = fast::gemm({16 * 17, 64, 250}, DType::f32, target, knobs);
   EXPECT_TRUE(contains(print(s.program()), "launched with the nest before")) << to_string(knobs.chosen());
   expect_right(s);
 }

@@ -75,6 +75,7 @@ TEST(Waves, AreRightOfMatrixUnits) {
                                               .steps = 1,
                                               .stages = stages,
                                               .edges = true,
+                                              .group = 2,
                                               .persistent = 2});
         expect_right(s);
         EXPECT_EQ(lower(s).only().grid()[0], 2);
