@@ -213,9 +213,10 @@ TEST(EmitDispatch, OfTransposedOperandsTestsTheirRows) {
                 HasSubstr(fmt::format("The operands are stored row-major, A as {} and B as {}.", of_a, of_b)));
     EXPECT_THAT(text, HasSubstr("extern \"C\" cudaError_t " + name + "_launch("));
     for (const std::string size : {"M", "N", "K"})
-      EXPECT_EQ(text.find(fmt::format("along = multiple_of_row({}, along);", size)) != std::string::npos,
-                std::ranges::find(sizes, size) != sizes.end())
-          << transposed << ' ' << size;
+      for (const std::string &condition : {fmt::format("along = multiple_of_row({}, along);", size),
+                                           fmt::format("\"{} must be a multiple of 4\"", size)})
+        EXPECT_EQ(text.find(condition) != std::string::npos, std::ranges::find(sizes, size) != sizes.end())
+            << transposed << ' ' << condition;
     EXPECT_THAT(header, HasSubstr(fmt::format("A                float [{}, {}], row-major, rows lda apart",
                                               of_a[0], of_a.back())));
     EXPECT_THAT(header, HasSubstr(fmt::format("B                float [{}, {}], row-major, rows ldb apart",
