@@ -93,7 +93,7 @@ private:
     out_.call("static int " + choice_, declarations(choosing()), " {");
     out_.indent();
     out_.line(fmt::format("using namespace {}_choice;", plan_.name));
-    out_.line(fmt::format("int serves[{}], vectors = 0, best = 0;", file_.plans.size()));
+    out_.line(fmt::format("int serves[{}], widest = 1, best = 0;", file_.plans.size()));
     std::vector<std::vector<std::string>> conditions = own_conditions();
     for (std::size_t n = 0; n < file_.plans.size(); ++n) {
       std::string broken;
@@ -104,16 +104,14 @@ private:
     serve_last();
     out_.line(fmt::format("Candidate list[{} * most_candidates_of_kernel];", file_.plans.size()));
     out_.line(fmt::format("for (int n = 0; n < {}; ++n)", file_.plans.size()));
-    out_.line("  vectors = vectors || (serves[n] && kernels[n].form[rows_at_vectors].known);");
+    out_.line("  widest = serves[n] && kernels[n].width > widest ? kernels[n].width : widest;");
     // All rows begin at multiples of this number of elements: their lengths and leading dimensions are ones.
     out_.line("int along = 8 * machine.elements;", "a line");
     for (std::size_t n = 0; n < launcher_.sizes.size(); ++n)
       if (is_of_rows(n))
         out_.line(fmt::format("along = multiple_of_row({}, along);", launcher_.sizes[n].name));
-    out_.line("if (!vectors)");
-    out_.line("  along = 1;");
-    out_.line("else if (along < machine.elements)");
-    out_.line("  along = machine.elements;", "the rows that are read are whole");
+    out_.line("if (along < widest || widest < machine.elements)");
+    out_.line("  along = widest;", "what is read is aligned so");
     out_.line(fmt::format("const Size size = {{{{{}, {}, {}}}, along, along}};", launcher_.sizes[0].name,
                           launcher_.sizes[1].name, launcher_.sizes[2].name));
     out_.line(fmt::format("const int found = candidates(kernels, {}, serves, &size, &machine, list);",
@@ -148,14 +146,22 @@ private:
     out_.call("extern \"C\" size_t " + launcher_.workspace_function, declarations(launcher_.sizes), " {");
     out_.indent();
     out_.line("size_t most = 0;");
-    out_.open(fmt::format("for (int aligned = 0; aligned < {}; ++aligned)", 1 << launcher_.pointers.size()));
-    out_.line("size_t bytes = 0;");
+    // Of each array: at 16 bytes, at those of an element and, if a plan takes them, at 8 bytes.
+    const bool half = std::ranges::any_of(file_.plans, &ChoicePlan::half);
+    const int alignments = half ? 3 : 2;
     std::vector<std::string> arguments;
+    int all = 1;
     for (std::size_t n = 0; n < launcher_.pointers.size(); ++n) {
-      const std::int64_t bytes = byte_size(plan_.params[n]->dtype);
-      arguments.push_back(fmt::format("({})(size_t)(aligned & {} ? 256 : {})", launcher_.pointers[n].type,
-                                      1 << n, 256 + bytes));
+      const std::string number = fmt::format("aligned / {} % {}", all, alignments);
+      const std::int64_t odd = 256 + byte_size(plan_.params[n]->dtype);
+      arguments.push_back(
+          half ? fmt::format("({})(size_t)({} == 0 ? 256 : {} == 1 ? 264 : {})", launcher_.pointers[n].type,
+                             number, number, odd)
+               : fmt::format("({})(size_t)({} == 0 ? 256 : {})", launcher_.pointers[n].type, number, odd));
+      all *= alignments;
     }
+    out_.open(fmt::format("for (int aligned = 0; aligned < {}; ++aligned)", all));
+    out_.line("size_t bytes = 0;");
     arguments.push_back(joined_names(launcher_.sizes));
     out_.open(fmt::format("switch ({}({}))", choice_, fmt::join(arguments, ", ")));
     for (std::size_t n = 0; n < file_.plans.size(); ++n)

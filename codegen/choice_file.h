@@ -15,6 +15,7 @@ struct ChoicePlan {
   std::string note;  ///< its knobs
   EmitInfo info;
   kernel::Plan plan;
+  bool half = false; ///< its accesses have 8 bytes, so that arrays need no more alignment
   bool last = false; ///< serves only what no plan without this mark does: it is slower at other sizes
 };
 

@@ -230,8 +230,7 @@ std::vector<KernelChoice> KernelModel::rank_products(const ProductSize &product,
   // A batch is a product with more rows, of which each product begins with a tile. So its rows depend on those
   // of a tile, and the kernels are asked by the rows of their tiles: if some have the form for the rows of the
   // operands, the others are left out.
-  const bool whole = size.along_n >= of_sms.elements && size.along_k >= of_sms.elements;
-  auto takes = [&](const choice::Kernel &kernel) { return choice::takes_rows(&kernel, whole) != 0; };
+  auto takes = [&](const choice::Kernel &kernel) { return choice::takes_rows(&kernel, &size, &of_sms) != 0; };
   const bool some = std::ranges::any_of(kernels_, takes);
   std::set<std::int64_t> rows;
   for (const choice::Kernel &kernel : kernels_)

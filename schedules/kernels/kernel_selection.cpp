@@ -22,8 +22,7 @@ constexpr double never = std::numeric_limits<double>::infinity();
 
 /// The predicted time of one kernel at a size; `never` if it does not serve it.
 double ms_at(const choice::Kernel &kernel, const choice::Size &size, const choice::Machine &machine) {
-  const bool whole = size.along_n >= machine.elements && size.along_k >= machine.elements;
-  if (!kernel.form[choice::rows_anywhere].known && !whole)
+  if (!choice::takes_rows(&kernel, &size, &machine))
     return never;
   std::array<choice::Candidate, choice::most_candidates_of_kernel> list;
   return choice::candidates(&kernel, 1, nullptr, &size, &machine, list.data()) == 0 ? never : list.front().ms;
@@ -59,10 +58,13 @@ std::vector<Extents> sample_of_sizes() {
 
 choice::Kernel kernel_for_choice(const KernelModel &model, const AnySizeKernel &kernel) {
   choice::Kernel result = model.kernels()[kernel.point];
-  if (kernel.vectors)
+  result.width = kernel.width;
+  if (kernel.width >= model.machine(1).elements)
     result.form[choice::rows_anywhere] = {};
-  else
-    result.form[choice::rows_at_vectors] = result.form[choice::rows_at_lines] = {};
+  else if (kernel.width == 1)
+    result.form[choice::rows_at_vectors] = {};
+  if (kernel.width < model.machine(1).elements)
+    result.form[choice::rows_at_lines] = {};
   result.depth = kernel.tiles_of_part > 0 ? kernel.tiles_of_part : -1;
   return result;
 }
@@ -78,13 +80,15 @@ KernelSelection select_kernels(const KernelModel &model, std::int64_t sms, std::
   const std::vector<Extents> sizes = sample_of_sizes();
   std::vector<Option> options;
   for (std::size_t point = 0; point < model.kernels().size(); ++point)
-    for (bool vectors : {true, false})
+    for (int width : {machine.elements, machine.elements / 2, 1})
       for (std::int64_t tiles : tiles_of_parts) {
-        const AnySizeKernel kernel{point, vectors, tiles, false};
+        const AnySizeKernel kernel{point, width, tiles, false};
         const choice::Kernel of_choice = kernel_for_choice(model, kernel);
-        const choice::Form &form = of_choice.form[vectors ? choice::rows_at_vectors : choice::rows_anywhere];
+        const choice::Form &form = of_choice.form[width > 1 ? choice::rows_at_vectors : choice::rows_anywhere];
+        const bool halves = width > 1 && width < machine.elements; // between the times of both forms
         // The sum of parts by the last block is the first of the ways.
-        if (!form.known || (tiles > 0 && (!form.way[0].known || form.way[0].of_all_tiles)))
+        if (!form.known || (halves && !of_choice.form[choice::rows_anywhere].known) ||
+            (tiles > 0 && (!form.way[0].known || form.way[0].of_all_tiles)))
           continue;
         Option option{kernel, {}};
         for (const Extents &extents : sizes)
@@ -105,11 +109,12 @@ KernelSelection select_kernels(const KernelModel &model, std::int64_t sms, std::
     return sum;
   };
   for (std::size_t place = 0; place < most; ++place) {
-    const bool wide = place < 2, vectors = place == 1;
+    const bool wide = place < 2;
+    const int width = place == 1 ? machine.elements : 1;
     std::vector<std::pair<double, std::size_t>> order;
     for (std::size_t n = 0; n < options.size(); ++n)
       if (const AnySizeKernel &kernel = options[n].kernel;
-          !wide || (kernel.vectors == vectors && kernel.tiles_of_part == 0))
+          !wide || (kernel.width == width && kernel.tiles_of_part == 0))
         order.emplace_back(sum_with(options[n]), n);
     std::ranges::sort(order);
     auto taken = std::ranges::find_if(order, [&](const auto &entry) {

@@ -12,8 +12,8 @@ namespace nestsmith::records {
 
 /// A kernel for all sizes.
 struct AnySizeKernel {
-  std::size_t point = 0;          ///< of the table
-  bool vectors = true;            ///< N, K and the rows allow whole vectors
+  std::size_t point = 0; ///< of the table
+  int width = 1; ///< elements of the widest access: all rows are multiples of it, such as those of N and K
   std::int64_t tiles_of_part = 0; ///< of k, for each of the blocks that share a tile; 0: none share one
   bool wide = false;              ///< for extents of which 32 bits do not hold the products
 };

@@ -282,6 +282,8 @@ TEST(EmitDispatch, OfMatrixUnitsHasOneFile) {
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("static int product_kernel(const __nv_bfloat16 *A"));
   EXPECT_THAT(ran.out, HasSubstr("_scalars_wide("));
+  EXPECT_THAT(ran.out, HasSubstr("_half(")) << "rows of multiples of 4 elements";
+  EXPECT_THAT(ran.out, HasSubstr("\"N must be a multiple of 4\"")) << "and not of 8";
   EXPECT_THAT(ran.err, HasSubstr("kernels of the kernel table of NVIDIA H100 80GB HBM3 serve every shape"));
 }
 

@@ -3,6 +3,7 @@
 #include "schedules/kernels.h"
 #include "schedules/kernels/kernel_choice.h"
 #include "schedules/kernels/kernel_model.h"
+#include "schedules/kernels/kernel_selection.h"
 #include "tests/codegen/scratch.h"
 
 #include <cmath>
@@ -81,6 +82,31 @@ TEST(KernelChoice, ItsTextInCChoosesAsTheModel) {
       EXPECT_NEAR(ms, order.front().ms, 1e-9 * ms);
     }
   }
+}
+
+TEST(KernelChoice, AKernelOfAGivenWidthServesRowsOfItsMultiples) {
+  const KernelModel model(parse_kernel_table(kernel_tables().front(), "embedded"), "embedded");
+  const choice::Machine machine = model.machine(model.table().sms);
+  const int whole = machine.elements, half = whole / 2;
+  auto ms_at = [&](int width, int along) {
+    const choice::Kernel kernel = kernel_for_choice(model, {.width = width});
+    choice::Size size = model.size({512, 512, 512});
+    size.along_n = size.along_k = along;
+    choice::Candidate list[choice::most_candidates_of_kernel];
+    return choice::takes_rows(&kernel, &size, &machine) &&
+                   choice::candidates(&kernel, 1, nullptr, &size, &machine, list) > 0
+               ? list[0].ms
+               : 0;
+  };
+  EXPECT_GT(ms_at(1, 1), 0);
+  EXPECT_EQ(ms_at(1, 1), ms_at(1, whole)) << "scalars gain nothing from rows that begin at vectors";
+  EXPECT_EQ(ms_at(half, half / 2), 0);
+  EXPECT_GT(ms_at(half, half), 0);
+  EXPECT_EQ(ms_at(half, half), ms_at(half, 8 * whole));
+  EXPECT_EQ(ms_at(whole, half), 0);
+  EXPECT_GT(ms_at(whole, whole), 0);
+  EXPECT_LT(ms_at(whole, whole), ms_at(half, whole));
+  EXPECT_LT(ms_at(half, whole), ms_at(1, whole));
 }
 
 TEST(KernelChoice, AKernelOfAGivenDepthHasThePartsOfIt) {

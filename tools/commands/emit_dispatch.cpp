@@ -57,17 +57,17 @@ std::string storage_text(const Transposed &transposed) {
   return fmt::format("A as {} and B as {}", transposed.a ? "K x M" : "M x K", transposed.b ? "N x K" : "K x N");
 }
 
-/// The shape with the limits of a kernel. The rows of A, B and C have whole vectors, or any length.
-Shape shape_of(const records::AnySizeKernel &kernel, std::int64_t elements, const Transposed &transposed) {
+/// The shape with the limits of a kernel. The rows of A, B and C are multiples of its width.
+Shape shape_of(const records::AnySizeKernel &kernel, const Transposed &transposed) {
   const std::int64_t largest = 64;
   Shape shape = {largest, largest, largest};
   shape.stated = Size{.max = kernel.wide ? Size{}.max : records::most_of_narrow};
   shape.transposed = transposed;
-  if (kernel.vectors) {
-    shape.multiples = {1, elements, 1}; // C has rows of N elements
-    shape.multiples[transposed.a ? 0 : 2] = elements;
+  if (const std::int64_t width = kernel.width; width > 1) {
+    shape.multiples = {1, width, 1}; // C has rows of N elements
+    shape.multiples[transposed.a ? 0 : 2] = width;
     if (transposed.b)
-      shape.multiples[2] = elements;
+      shape.multiples[2] = width;
   }
   return shape;
 }
@@ -90,7 +90,7 @@ std::optional<ChosenKnobs> schedule_for(const ChosenRung &rung, const records::K
   Knobs knobs;
   knobs.prefer(preferred);
   try {
-    Schedule schedule = rung.build(shape_of(kernel, table.elements, transposed), dtype, target, knobs);
+    Schedule schedule = rung.build(shape_of(kernel, transposed), dtype, target, knobs);
     const KnobValues chosen = knobs.chosen();
     for (const auto &[name, value] : preferred)
       if (auto found = chosen.find(name); found == chosen.end() || found->second != value)
@@ -109,7 +109,10 @@ std::string label_of(const records::KernelTable &table, const records::AnySizeKe
   const records::Extents &tile = table.points[kernel.point].tile;
   return fmt::format("{}_{}x{}x{}{}{}{}", number, tile[0], tile[1], tile[2],
                      kernel.tiles_of_part > 0 ? fmt::format("_by_{}", kernel.tiles_of_part) : "",
-                     kernel.vectors ? "" : "_scalars", kernel.wide ? "_wide" : "");
+                     kernel.width == 1               ? "_scalars"
+                     : kernel.width < table.elements ? "_half"
+                                                     : "",
+                     kernel.wide ? "_wide" : "");
 }
 
 } // namespace
@@ -138,7 +141,7 @@ EmittedDispatch emitted_dispatch(const Context &context, const ChosenRung &choic
   const Gpu *gpu = known_gpu(target.gpu);
   const std::int64_t sms = gpu ? gpu->sms : table.sms;
   auto key = [](const records::AnySizeKernel &kernel) {
-    return std::tuple(kernel.point, kernel.vectors, kernel.tiles_of_part, kernel.wide);
+    return std::tuple(kernel.point, kernel.width, kernel.tiles_of_part, kernel.wide);
   };
   std::map<decltype(key({})), std::optional<ChosenKnobs>> schedules;
   auto schedule = [&](const records::AnySizeKernel &kernel) -> std::optional<ChosenKnobs> & {
@@ -168,10 +171,11 @@ EmittedDispatch emitted_dispatch(const Context &context, const ChosenRung &choic
   std::vector<records::choice::Kernel> kernels;
   for (const records::AnySizeKernel &kernel : result.selection.kernels) {
     ChosenKnobs &chosen = *schedule(kernel);
-    Scheduled scheduled = schedule_at(choice, shape_of(kernel, table.elements, transposed), dtype, chosen);
+    Scheduled scheduled = schedule_at(choice, shape_of(kernel, transposed), dtype, chosen);
     ChoicePlan part{label_of(table, kernel, file.plans.size()), to_string(chosen.values),
                     info_of(scheduled, target.arch), lower(scheduled.schedule)};
     part.last = kernel.wide;
+    part.half = kernel.width > 1 && kernel.width < table.elements;
     part.info.trace.clear(); // the file has many schedules
     if (context.arguments.has("line-info"))
       part.info.source_lines = source_lines(scheduled.schedule);
