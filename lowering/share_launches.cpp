@@ -136,6 +136,12 @@ void share_launches(std::vector<Unit> &units) {
     }
     Kernel &kernel = kernels.back().kernel();
     kernel = joined(std::move(kernel), unit.kernel());
+    if (std::int64_t most = unit.schedule.target().grid_extent[0]; blocks_of_grid(kernel) > most)
+      throw UserError(
+          ExitCode::illegal_schedule,
+          fmt::format("share_launch: the nests of the kernel {} have {} thread blocks in one launch, "
+                      "expected at most {}; leave out share_launch, or use larger tiles",
+                      kernel.name, blocks_of_grid(kernel), most));
     if (std::int64_t most = unit.schedule.target().shared_bytes_per_block; kernel.shared_bytes > most)
       throw UserError(
           ExitCode::illegal_schedule,

@@ -159,8 +159,17 @@ LoopCounts loop_counts(const std::vector<Instruction> &code, double arithmetic, 
         (inner == result.loops.size() || result.loops[n].*count > result.loops[inner].*count))
       inner = n;
   if (inner < result.loops.size() && main.barriers > 0) {
-    iterations = std::max(1.0, (barriers - (all_barriers - main.barriers)) / main.barriers);
-    double inside = result.loops[inner].*count, outside = main.*count - inside;
+    const CodeLoop &within = result.loops[inner];
+    double inside = within.*count, outside = main.*count - inside,
+           outside_barriers = main.barriers - within.barriers,
+           in_main = barriers - (all_barriers - main.barriers);
+    iterations = std::max(1.0, in_main / main.barriers);
+    // If both loops have barriers, such as a loop of waves around that over k, the numbers of iterations of
+    // both follow from the arithmetic and the barriers: two linear equations.
+    double determinant = inside * outside_barriers - outside * within.barriers;
+    if (within.barriers > 0 && outside_barriers > 0 && determinant > 0)
+      iterations = std::max(1.0, (inside * in_main - within.barriers * (arithmetic - (all - main.*count))) /
+                                     determinant);
     result.iterations[inner] = std::max(1.0, std::round((arithmetic / iterations - outside) / inside));
   } else {
     iterations = (arithmetic - (all - main.*count)) / (main.*count);

@@ -50,11 +50,14 @@ std::optional<EvenTail> even_tail(const Extents &extents, const Extents &tile, s
   constexpr std::int64_t most_parts = 16, fewest_tiles = 4;
   constexpr double gain = 0.02;   // less than this is not worth another nest
   constexpr double of_a_part = 1; // time of the start of a part, in tiles of k
+  if (std::ranges::min(extents) < 1 || std::ranges::min(tile) < 1 || places < 1)
+    return std::nullopt; // no product
   auto count = [&](std::size_t side) { return (extents[side] + tile[side] - 1) / tile[side]; };
   const std::int64_t rows = count(0), columns = count(1), k_tiles = count(2), tiles = rows * columns;
   double best = std::ceil(static_cast<double>(tiles) / static_cast<double>(places)) * (1 - gain);
   std::optional<EvenTail> found;
-  for (std::int64_t whole = 1; whole < rows; ++whole) {
+  const std::int64_t most_rows = (2 * places + columns - 1) / columns; // two waves of tiles at most are a tail
+  for (std::int64_t whole = std::max<std::int64_t>(1, rows - most_rows); whole < rows; ++whole) {
     const std::int64_t before = whole * columns / places, late = whole * columns % places,
                        rest = (rows - whole) * columns;
     for (std::int64_t parts = 2; parts <= std::min(most_parts, k_tiles / fewest_tiles); ++parts) {

@@ -60,10 +60,12 @@ TEST(EvenTail, HasTheLeastTime) {
   EXPECT_FALSE(even_tail({256, 256, 1024}, tile, 16)); // less than one
   EXPECT_FALSE(even_tail({640, 256, 112}, tile, 16));  // no two parts of 4 tiles of k
   EXPECT_FALSE(even_tail({1, 1280, 1024}, tile, 16));  // one row of tiles
-  auto tail = even_tail({513, 200, 1020}, tile, 16);   // 20 tiles at 16 places
+  EXPECT_FALSE(even_tail({0, 256, 1024}, tile, 16));
+  auto tail = even_tail({513, 200, 1020}, tile, 16); // 20 tiles at 16 places
   ASSERT_TRUE(tail);
   EXPECT_EQ(tail->whole_rows, 4);
   EXPECT_EQ(tail->parts, 4);
+  EXPECT_FALSE(even_tail({std::int64_t{1} << 31, 192, 1024}, tile, 132)); // one of many waves
   tail = even_tail({13 * 128, 12 * 64, 960}, tile, 132);
   ASSERT_TRUE(tail);
   EXPECT_EQ(tail->whole_rows * 12, 132);
@@ -170,6 +172,21 @@ TEST(ShareLaunches, RefuseMoreSharedMemoryThanABlockHas) {
       [&] { lower(s); }, ExitCode::illegal_schedule,
       "share_launch: the nests of the kernel two_Y need 224000 bytes of shared memory in one "
       "launch, expected at most 166912; leave out share_launch, or use smaller tiles");
+}
+
+TEST(ShareLaunches, RefuseMoreBlocksThanAGridHas) {
+  constexpr std::int64_t n = 2'000'000'000;
+  Workload w("two");
+  Tensor x = w.placeholder("X", {n}, DType::f32);
+  Tensor y = w.compute("Y", {n}, {"i"}, [&](Expr i) { return x(i) + x(i); });
+  Tensor z = w.compute("Z", {n}, {"i"}, [&](Expr i) { return x(i) * x(i); });
+  Schedule s(w.output({y, z}));
+  for (const char *block : {"Y", "Z"})
+    s.bind(s.loops(s.block(block))[0], Axis::block_x);
+  s.share_launch(s.loops(s.block("Z"))[0]);
+  test::expect_user_error([&] { lower(s); }, ExitCode::illegal_schedule,
+                          "share_launch: the nests of the kernel two_Y have 4000000000 thread blocks in one "
+                          "launch, expected at most 2147483647");
 }
 
 } // namespace

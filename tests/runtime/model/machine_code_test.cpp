@@ -202,6 +202,11 @@ TEST(LoopCounts, AgreeWithTheCountsOfOneWarp) {
   EXPECT_EQ(counts.main, 0U);
   EXPECT_EQ(counts.iterations[0], 5);
   EXPECT_EQ(counts.iterations[1], 3);
+  // As the waves of a persistent kernel: both loops have a barrier.
+  std::vector<Instruction> waves = {of(Unit::barrier), ffma(1, 2, 3), of(Unit::barrier), ffma(1, 2, 3),
+                                    ffma(1, 2, 3),     branch(2),     branch(0),         of(Unit::exit)};
+  counts = loop_counts(waves, 4 * (1 + 10 * 2), 4 * (1 + 10));
+  EXPECT_EQ(counts.iterations, (std::vector<double>{4, 10}));
   std::vector<Instruction> single = {ffma(1, 2, 3), ffma(1, 2, 3), branch(1), of(Unit::exit)};
   EXPECT_EQ(loop_counts(single, 8, 0).iterations.front(), 7);
   EXPECT_EQ(loop_counts({of(Unit::exit)}, 8, 0).main, 0U);
