@@ -100,7 +100,7 @@ static bool is_same_in_lanes(const Expr &condition, const Var &loop, std::int64_
 /// [rule.lanes.outside] y <= x + n where y <= x, 0 <= n
 bool is_uniform(const Expr &condition, const Var &loop, std::int64_t lanes, const Bounds &bounds) {
   const auto *op = condition.as<Binary>();
-  if (!uses(condition, loop) || proves(condition, bounds))
+  if (!uses(condition, loop) || proves(condition, bounds) || proves(logical_not(condition), bounds))
     return true;
   if (op && is_logical(op->op))
     return is_uniform(op->a, loop, lanes, bounds) && is_uniform(op->b, loop, lanes, bounds);

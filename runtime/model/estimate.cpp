@@ -166,10 +166,12 @@ LoopCounts loop_counts(const std::vector<Instruction> &code, double arithmetic, 
     iterations = std::max(1.0, in_main / main.barriers);
     // If both loops have barriers, such as a loop of waves around that over k, the numbers of iterations of
     // both follow from the arithmetic and the barriers: two linear equations.
-    double determinant = inside * outside_barriers - outside * within.barriers;
-    if (within.barriers > 0 && outside_barriers > 0 && determinant > 0)
-      iterations = std::max(1.0, (inside * in_main - within.barriers * (arithmetic - (all - main.*count))) /
-                                     determinant);
+    double first = inside * outside_barriers, second = outside * within.barriers, determinant = first - second;
+    bool independent = std::abs(determinant) > 0.05 * (first + second);
+    if (within.barriers > 0 && outside_barriers > 0 && independent)
+      iterations =
+          std::clamp((inside * in_main - within.barriers * (arithmetic - (all - main.*count))) / determinant,
+                     1.0, in_main);
     result.iterations[inner] = std::max(1.0, std::round((arithmetic / iterations - outside) / inside));
   } else {
     iterations = (arithmetic - (all - main.*count)) / (main.*count);

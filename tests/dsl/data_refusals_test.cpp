@@ -447,5 +447,36 @@ TEST(DecomposeReductionRefuses, LoopThatRepeatsTheSum) {
   EXPECT_TRUE(test::same_meaning(s));
 }
 
+/// The copy has the elements that T reads at its axes.
+TEST(ShareCache, NeedsACopyOfAllElements) {
+  Workload w("part");
+  Tensor x = w.placeholder("X", {9}, DType::u32);
+  Tensor t = w.compute("T", {4}, {"i"}, [&](Expr i) { return x(i) + x(i + 5); });
+  Schedule s(w.output({t}));
+  BlockRef copy = s.reindex_cache_read(s.block("T"), "X", Scope::local);
+  expect_refused(s, "share_cache.whole", [&] { s.share_cache(s.block("T"), copy); },
+                 "copies only a part of X, which T may read beyond it; give the block that cache_read returned",
+                 {});
+}
+
+/// The init of T sets the elements that Y reads, but the loops of the copy of X would sum all of T.
+TEST(ReverseComputeAt, NeedsAnInitOfAllElements) {
+  Workload w("part");
+  Tensor x = w.placeholder("X", {20, 6}, DType::u32);
+  Reduce k = reduce_axis("k", 6);
+  Tensor t = w.compute("T", {20}, {"i"}, [&](Expr i) { return sum(x(i, k), k); });
+  Tensor y = w.compute("Y", {8}, {"i"}, [&](Expr i) { return t(i + 4); });
+  Schedule s(w.output({y}));
+  Loop i = s.loops(s.block("Y"))[0];
+  s.compute_at(s.block("T"), i);
+  s.decompose_reduction(s.block("T"), i);
+  BlockRef copy = s.cache_read(s.block("T"), "X", Scope::local);
+  Loop row = s.loops(copy)[0];
+  expect_refused(s, "reverse_compute_at.covers", [&] { s.reverse_compute_at(s.block("T"), row); },
+                 "block T_init sets only a part of T, but block T would then sum all of its elements; use "
+                 "reverse_compute_at before decompose_reduction",
+                 {"T", "T_init"});
+}
+
 } // namespace
 } // namespace nestsmith

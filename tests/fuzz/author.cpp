@@ -116,6 +116,8 @@ void Author::write() {
     weave();
   if (chance(20))
     sum_at_its_reader();
+  if (apart_.chance(10))
+    cut_to_blocks();
   schedule_nest(anchor(), true);
   for (std::size_t n = 0; n < 6; ++n) // blocks that were not moved into the first nest get nests of their own
     if (const Block *loose = unbound_block())
@@ -127,6 +129,7 @@ void Author::write() {
   if (chance(15))
     go("launch_bounds", {random_.pick({1, 1, 2, 3, 4, 8})});
   mend();
+  share_launches();
 }
 
 void Author::go_on(std::size_t arbitrary) {
@@ -353,6 +356,32 @@ void Author::mend() {
     pay(chance(80) ? owed.front() : random_.pick(owed));
     if (s_.trace().size() != before)
       owed = s_.obligations();
+  }
+}
+
+void Author::cut_to_blocks() {
+  const Stmt nest = nest_of(apart_.pick(blocks_of(body()))->id->name);
+  const auto *loop = as<For>(nest);
+  auto extent = loop ? as_int(loop->extent) : std::nullopt;
+  if (!extent || *extent < 2 ||
+      std::ranges::any_of(blocks_of(nest), [&](const Block *b) { return sums(*b, loop->var); }))
+    return;
+  const std::int64_t point = 1 + static_cast<std::int64_t>(apart_.below(static_cast<std::size_t>(*extent - 1)));
+  if (!go("cut", {LoopName{loop->var->name}, std::vector<std::int64_t>{point}}))
+    return;
+  const Names parts = results();
+  for (const std::string &part : parts)
+    go("bind", {LoopName{part}, Word{std::string(name(Axis::block_x))}});
+}
+
+void Author::share_launches() {
+  for (const Stmt &nest : nests_of(body())) {
+    const auto *loop = as<For>(nest);
+    if (!loop || !loop->axis() || !is_block(*loop->axis()) || !apart_.chance(40))
+      continue;
+    const Schedule apart = s_;
+    if (go("share_launch", {LoopName{loop->var->name}}) && !s_.obligations().empty())
+      s_ = apart;
   }
 }
 

@@ -37,7 +37,8 @@ struct WarpTile {
 class Author {
 public:
   Author(Draft &draft, Random &random, const std::function<void(const Draft &, const Directive &)> &about_to)
-      : draft_(draft), s_(draft.schedule), random_(random), about_to_(about_to) {}
+      : draft_(draft), s_(draft.schedule), random_(random), apart_(Random(random).below(std::size_t{1} << 40)),
+        about_to_(about_to) {}
 
   void write();
   void write_for_warps();
@@ -165,10 +166,15 @@ private:
   /// Brings the blocks that use a buffer under common loops, or the buffer into wider memory.
   void bring_together(const Obligation &owed, Scope wider);
   void pay_by_binding(const std::string &culprit, Axis axis);
+  /// Cuts the outermost loop of a nest, and binds both parts to blocks, so that they may share a launch.
+  void cut_to_blocks();
+  /// Launches nests together that follow each other, if nothing is owed for it.
+  void share_launches();
 
   Draft &draft_;
   Schedule &s_;
   Random &random_;
+  Random apart_; ///< for what leaves the choices by `random_` as they are
   const std::function<void(const Draft &, const Directive &)> &about_to_;
   std::size_t most_ = most_directives;
   std::size_t limit_ = most_directives - 5; ///< the last ones are for what is owed

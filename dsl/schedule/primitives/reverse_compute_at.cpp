@@ -220,6 +220,21 @@ void check_covered(const Schedule::Edit &edit, const Block &moved, const For &lo
   }
 }
 
+/// The init of a moved sum may have loops of its own, which compute_at made for a part of the sum.
+void check_init(const Schedule::Edit &edit, const Block &consumer, const Bounds &bounds) {
+  if (!consumer.reduces() || consumer.init || consumer.body.buffer->role != Role::temporary)
+    return;
+  for (const Block *init : writers_of(edit.body(), consumer.body.buffer))
+    if (init->id != consumer.id &&
+        !std::ranges::all_of(init->iters, [&](const IterVar &iter) { return covers_extent(iter, bounds); }))
+      edit.refuse(
+          "reverse_compute_at.covers",
+          fmt::format("block {} sets only a part of {}, but block {} would then sum all of its elements; use "
+                      "reverse_compute_at before decompose_reduction",
+                      init->id->name, consumer.body.buffer->name, consumer.id->name),
+          {init->id->name, consumer.id->name});
+}
+
 /// The nest of the consumer for one iteration of the loop.
 Stmt nest_at(Schedule::Edit &edit, const Block &consumer, const For &loop, const std::vector<Buffer> &links,
              const Bounds &bounds) {
@@ -264,6 +279,7 @@ void Schedule::reverse_compute_at(BlockRef handle, Loop at, Caller caller) {
   Bounds bounds = loop_bounds(edit.body());
   for (const Buffer &link : links)
     check_guards(edit, loop, link, bounds);
+  check_init(edit, consumer, bounds);
   Stmt nest = nest_at(edit, consumer, loop, links, bounds);
   Stmt body =
       insert_into(remove_block(edit.body(), consumer.id), loop.var, nest, [](const Stmt &) { return false; });

@@ -26,7 +26,8 @@ namespace nestsmith::primitives {
 /// Requires [reverse_compute_at.partition]: different iterations of j, and of the loops outside of j, write
 ///   disjoint boxes of the temporary, so that R executes once for each element.
 /// Requires [reverse_compute_at.covers]: the loops produce an element of the temporary for every element that R
-///   computes, also where a mask of R excludes the read.
+///   computes, also where a mask of R excludes the read. If the init of R has loops of its own, they set all
+///   elements of R.
 /// Requires [reverse_compute_at.order]: each access of R to a parameter keeps its order relative to the
 ///   accesses of other blocks to the same element, if either of them writes.
 /// Requires [reverse_compute_at.inputs]: if blocks below j write several temporaries that R reads, one

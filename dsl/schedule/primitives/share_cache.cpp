@@ -40,6 +40,13 @@ void Schedule::share_cache(BlockRef reader_handle, BlockRef copy_handle, Caller 
             "mask; give the block that cache_read returned",
             name),
         {name});
+  if (!std::ranges::equal(cache->shape, buffer->shape, same))
+    edit.refuse(
+        "share_cache.whole",
+        fmt::format("block {} copies only a part of {}, which {} may read beyond it; give the block that "
+                    "cache_read returned",
+                    name, buffer->name, reader.id->name),
+        {name});
   // The reader reads what the copy reads, or what it fills.
   bool before = touches(reader, buffer);
   const Buffer from = before ? buffer : cache, to = before ? cache : buffer;

@@ -16,7 +16,8 @@ namespace nestsmith::primitives {
 ///
 /// Requires [share_cache.copy]: the block alone fills its buffer. It copies another buffer, each element to the
 ///   same place, without a mask.
-/// Requires [share_cache.whole]: the loops around the copy compute all of its elements, in a nest of its own
+/// Requires [share_cache.whole]: the copy has all elements of the buffer, in contrast to that of
+///   `reindex_cache_read`. The loops around the copy compute all of its elements, in a nest of its own
 ///   before the nest of R. After compute_at, they may compute only those that the other readers need.
 /// Requires [share_cache.reads]: R reads the buffer that the block copies, or the one that it fills, and does
 /// not
