@@ -2,6 +2,7 @@
 
 #include "dsl/expr/error.h"
 #include "dsl/hardware/verify.h"
+#include "dsl/ir/allocation.h"
 #include "dsl/ir/printer.h"
 #include "lowering/passes.h"
 #include "lowering/verify_kernel.h"

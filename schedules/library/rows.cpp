@@ -2,6 +2,7 @@
 
 #include "dsl/expr/error.h"
 #include "schedules/library/accesses.h"
+#include "schedules/library/contraction.h"
 #include "schedules/library/fragments.h"
 
 #include <algorithm>
