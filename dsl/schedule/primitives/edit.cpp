@@ -170,6 +170,10 @@ Stmt Schedule::Edit::replace_loop(const For &loop, const Stmt &changed) const {
   return replace(body(), path_to(body(), loop.var).back(), changed);
 }
 
+std::string form_of(const For &loop) {
+  return loop.axis() ? fmt::format("bound to {}", name(*loop.axis())) : std::string(name(loop.form));
+}
+
 void Schedule::Edit::require_serial(const char *requirement, const For &loop) const {
   const auto *serial = std::get_if<Serial>(&loop.form);
   if (const char *time = !loop.pipeline().empty()       ? "pipelined"
@@ -183,11 +187,9 @@ void Schedule::Edit::require_serial(const char *requirement, const For &loop) co
            {loop.var->name});
   if (serial)
     return;
-  std::string kind(nestsmith::name(loop.form));
-  std::string is = loop.axis() ? fmt::format("bound to {}", nestsmith::name(*loop.axis())) : kind;
   refuse(requirement,
-         fmt::format("the loop {} is {}, expected a serial loop; do this before it is {}", loop.var->name, is,
-                     kind),
+         fmt::format("the loop {} is {}, expected a serial loop; do this before it is {}", loop.var->name,
+                     form_of(loop), nestsmith::name(loop.form)),
          {loop.var->name});
 }
 

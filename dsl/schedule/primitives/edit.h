@@ -92,6 +92,8 @@ private:
 /// binding may be negative or may reach the extent.
 Stmt refresh_bindings(const Stmt &stmt, const Bounds &bounds);
 
+/// "serial", "vectorized", or "bound to blockIdx.x".
+std::string form_of(const For &loop);
 bool is_loop_of_sum(const Block &block, const Var &loop);
 /// Prepares the blocks for a loop that gets more iterations: adds an axis to each of them, whose guard excludes
 /// the iterations past the extent of the loop. Its binding is the loop. If the block sums over the loop, it is

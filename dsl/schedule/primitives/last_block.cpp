@@ -25,10 +25,7 @@ void check_around(const Schedule::Edit &edit, const For &loop, const std::vector
           "last_block.around",
           fmt::format("the loop {} around {} is {}, but the thread blocks that share a counter must have "
                       "one value of each loop around {}; bind {} to a block axis",
-                      outer->var->name, loop.var->name,
-                      outer->axis() ? fmt::format("bound to {}", name(*outer->axis()))
-                                    : std::string(name(outer->form)),
-                      loop.var->name, outer->var->name),
+                      outer->var->name, loop.var->name, form_of(*outer), loop.var->name, outer->var->name),
           {outer->var->name, loop.var->name});
 }
 
@@ -49,9 +46,7 @@ void Schedule::last_block(Loop handle, Caller caller) {
   if (!is_bound_to_block(loop))
     edit.refuse("last_block.axis",
                 fmt::format("the loop {} is {}, expected a loop that is bound to a block axis; use bind first",
-                            loop.var->name,
-                            loop.axis() ? fmt::format("bound to {}", nestsmith::name(*loop.axis()))
-                                        : std::string(nestsmith::name(loop.form))),
+                            loop.var->name, form_of(loop)),
                 {loop.var->name});
   Path path = path_to(edit.body(), loop.var);
   std::vector<const For *> around = loops_of(path);

@@ -16,9 +16,7 @@ void require_plain_nest(Schedule::Edit &edit, const char *requirement, const Blo
       edit.refuse(requirement,
                   fmt::format("the loop {} of block {} is {}, which would be lost because this directive "
                               "rebuilds the loops; bind and unroll afterwards",
-                              loop->var->name, block.id->name,
-                              loop->axis() ? fmt::format("bound to {}", name(*loop->axis()))
-                                           : std::string(name(loop->form))),
+                              loop->var->name, block.id->name, form_of(*loop)),
                   {loop->var->name});
     edit.require_serial(requirement, *loop);
     edit.release(stmt);

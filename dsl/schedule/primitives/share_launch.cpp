@@ -53,9 +53,7 @@ void Schedule::share_launch(Loop handle, Caller caller) {
   if (!loop.axis() || !is_block(*loop.axis()))
     edit.refuse("share_launch.outermost",
                 fmt::format("the loop {} is {}, expected a loop that is bound to a block axis; use bind first",
-                            loop.var->name,
-                            loop.axis() ? fmt::format("bound to {}", nestsmith::name(*loop.axis()))
-                                        : std::string(nestsmith::name(loop.form))),
+                            loop.var->name, form_of(loop)),
                 {loop.var->name});
   check_follows(edit, loop);
   if (loop.shares_launch())

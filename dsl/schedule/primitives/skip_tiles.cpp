@@ -20,9 +20,7 @@ void Schedule::skip_tiles(Loop handle, Caller caller) {
   if (!loop.is<Serial>())
     edit.refuse("skip_tiles.serial",
                 fmt::format("the loop {} is {}, expected a serial loop; choose the loop over tiles around it",
-                            loop.var->name,
-                            loop.axis() ? fmt::format("bound to {}", nestsmith::name(*loop.axis()))
-                                        : std::string(nestsmith::name(loop.form))),
+                            loop.var->name, form_of(loop)),
                 {loop.var->name});
   For copy = loop;
   std::get<Serial>(copy.form).skipping = true;
