@@ -2,6 +2,7 @@
 #include "dsl/expr/shared_results.h"
 #include "dsl/ir/allocation.h"
 #include "dsl/ir/layout.h"
+#include "lowering/arena.h"
 #include "lowering/combine_lanes.h"
 #include "lowering/split_tuples.h"
 #include "lowering/unit.h"
@@ -152,14 +153,11 @@ void flatten(Unit &unit) {
   Flattener flattener(kernel);
   for (Allocation &allocation : kernel.local)
     flattener.add(allocation);
-  auto bytes_of = [](const Allocation &tile) {
-    return *as_int(tile.buffer->shape[0]) * byte_size(tile.buffer->dtype);
-  };
   for (Allocation &allocation : kernel.shared) {
     flattener.add(allocation);
     if (allocation.tenancy)
       continue;
-    allocation.byte_offset = (kernel.shared_bytes + shared_alignment - 1) / shared_alignment * shared_alignment;
+    allocation.byte_offset = rounded_up(kernel.shared_bytes, shared_alignment);
     kernel.shared_bytes = allocation.byte_offset + bytes_of(allocation);
   }
   for (Allocation &allocation : kernel.shared)

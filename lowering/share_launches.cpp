@@ -1,3 +1,4 @@
+#include "lowering/arena.h"
 #include "lowering/unit.h"
 
 #include "dsl/expr/error.h"
@@ -46,12 +47,6 @@ Stmt renamed(const Stmt &stmt, const std::map<Var, Var> &vars) {
   });
   return map_children(changed, [&](const Stmt &child) { return renamed(child, vars); });
 }
-
-std::int64_t bytes_of(const Allocation &array) {
-  return *as_int(array.buffer->shape[0]) * byte_size(array.buffer->dtype);
-}
-
-std::int64_t rounded_up(std::int64_t bytes, std::int64_t unit) { return (bytes + unit - 1) / unit * unit; }
 
 /// Gives the shared arrays of the second nest places in those of the first, which another thread block uses. An
 /// array that fits in none gets memory of its own.

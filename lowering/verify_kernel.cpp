@@ -5,6 +5,7 @@
 #include "dsl/hardware/vector_access.h"
 #include "dsl/ir/atomics.h"
 #include "dsl/ir/printer.h"
+#include "lowering/arena.h"
 #include "lowering/uniform.h"
 #include "lowering/value_ranges.h"
 
@@ -113,10 +114,6 @@ private:
       fail("{} has a divisor that may be 0", to_string(node));
     if (values_.may_overflow(node))
       fail("{} is signed arithmetic on data that may overflow", to_string(node));
-  }
-
-  static std::int64_t bytes_of(const Allocation &tile) {
-    return as_int(tile.buffer->shape[0]).value_or(0) * byte_size(tile.buffer->dtype);
   }
 
   /// Checks that tiles do not overlap in the arena unless one lies in the memory of another, and that

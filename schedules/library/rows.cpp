@@ -79,12 +79,12 @@ static std::int64_t depth_of(const Schedule &, const Contraction &, const Regist
   return tiles.k;
 }
 
-static double terms_of(const RegisterTiles &) { return terms_of_a_part; }
-static double terms_of(const MatrixTiles &) { return terms_of_a_part_by_units; }
-
 static std::int64_t depth_of(const Schedule &s, const Contraction &c, const MatrixTiles &tiles) {
   return tiles.steps * instruction_for(multiplied(s, c)).k();
 }
+
+static double terms_of(const RegisterTiles &) { return terms_of_a_part; }
+static double terms_of(const MatrixTiles &) { return terms_of_a_part_by_units; }
 
 template <class Tiles>
 static Product with_even_tail(Schedule &schedule, BlockRef sum, const Tiles &tiles, std::int64_t places) {
