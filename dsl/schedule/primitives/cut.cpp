@@ -51,18 +51,6 @@ std::vector<Expr> bounds_of_parts(const Schedule::Edit &edit, const For &loop,
   return ends;
 }
 
-/// The stages of a pipeline name the blocks below it.
-void check_place(const Schedule::Edit &edit, const For &loop) {
-  for (const For *outer : edit.loops_around(loop.var))
-    if (!outer->pipeline().empty())
-      edit.refuse(
-          "cut.pipeline",
-          fmt::format("the loop {} around {} is pipelined, and its stages name the blocks below {}; cut "
-                      "{} before it",
-                      outer->var->name, loop.var->name, loop.var->name, loop.var->name),
-          {outer->var->name, loop.var->name});
-}
-
 /// The init of a sum over the loop would set elements again that an earlier part began.
 [[noreturn]] void refuse_init(const Schedule::Edit &edit, const Block &block, const For &loop) {
   edit.refuse("cut.init",
@@ -188,7 +176,7 @@ std::vector<Loop> Schedule::cut(Loop handle, std::vector<std::int64_t> points, C
   Edit edit(*this, caller, primitives::cut, handle, points);
   const For &loop = edit.loop(handle);
   edit.require_serial("cut.serial", loop);
-  check_place(edit, loop);
+  edit.require_no_pipeline_around("cut.pipeline", loop, fmt::format("cut {} before it", loop.var->name));
   check_inits(edit, loop);
   std::vector<Expr> ends = bounds_of_parts(edit, loop, points);
 

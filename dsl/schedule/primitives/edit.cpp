@@ -193,6 +193,16 @@ void Schedule::Edit::require_serial(const char *requirement, const For &loop) co
          {loop.var->name});
 }
 
+void Schedule::Edit::require_no_pipeline_around(const char *requirement, const For &loop,
+                                                const std::string &remedy) const {
+  for (const For *outer : loops_around(loop.var))
+    if (!outer->pipeline().empty())
+      refuse(requirement,
+             fmt::format("the loop {} around {} is pipelined, and its stages name the blocks below {}; {}",
+                         outer->var->name, loop.var->name, loop.var->name, remedy),
+             {outer->var->name, loop.var->name});
+}
+
 std::int64_t Schedule::Edit::require_constant(const char *requirement, const For &loop,
                                               const std::string &done) const {
   if (auto extent = as_int(loop.extent))

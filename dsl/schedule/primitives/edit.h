@@ -71,6 +71,8 @@ public:
     return replace_loop(loop, make_for(std::move(changed)));
   }
   void require_serial(const char *requirement, const For &loop) const;
+  /// Refuses a loop below a pipelined one, whose stages name the blocks below it. `remedy` ends the message.
+  void require_no_pipeline_around(const char *requirement, const For &loop, const std::string &remedy) const;
   /// Returns the extent of the loop. Refuses an extent that depends on sizes. `done` is the last word of the
   /// message "only a loop of a constant extent can be …", for example "unrolled".
   std::int64_t require_constant(const char *requirement, const For &loop, const std::string &done) const;

@@ -30,16 +30,9 @@ const std::vector<Stmt> &statements_of(const Schedule::Edit &edit, const For &lo
   return seq->stmts;
 }
 
-/// The stages of a pipeline name the blocks below it, and a mark of a loop names the statements after it.
+/// The mark of a loop names the statements after it.
 void check_marks(const Schedule::Edit &edit, const For &loop) {
   const std::string &name = loop.var->name;
-  for (const For *outer : edit.loops_around(loop.var))
-    if (!outer->pipeline().empty())
-      edit.refuse("fission.place",
-                  fmt::format("the loop {} around {} is pipelined, and its stages name the blocks below {}; "
-                              "use fission before it",
-                              outer->var->name, name, name),
-                  {outer->var->name, name});
   walk(edit.nest_of(loop.var), [&](const Stmt &stmt) {
     if (const auto *marked = as<For>(stmt); marked && marked->last_block())
       edit.refuse("fission.place",
@@ -61,6 +54,7 @@ std::vector<Loop> Schedule::fission(Loop handle, Caller caller) {
   const For &loop = edit.loop(handle);
   edit.require_serial("fission.serial", loop);
   const std::vector<Stmt> &stmts = statements_of(edit, loop);
+  edit.require_no_pipeline_around("fission.place", loop, "use fission before it");
   check_marks(edit, loop);
   if (auto broken = broken_by_fission(edit.body(), loop.var))
     edit.refuse("fission.order",
