@@ -14,6 +14,9 @@ namespace nestsmith {
 /// One number for the rows, and one for the columns.
 using Grid = std::array<std::int64_t, 2>;
 
+/// M, N and K of a product of an M x K and a K x N matrix; or rows, columns and depth of a tile.
+using Extents = std::array<std::int64_t, 3>;
+
 /// A knob with candidates such as "2x4".
 Grid choose_grid(Knobs &knobs, const std::string &name, const std::vector<std::string> &candidates);
 

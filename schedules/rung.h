@@ -98,6 +98,8 @@ struct KernelSpace {
   std::string parts = {}; ///< the knob for the number of blocks that share a tile; empty: none
   /// The ways to add the parts of a tile: the values of knobs that exist only with parts, as --set takes them.
   std::vector<std::string> with_parts = {""};
+  /// The knob for even tails, as `choose_even` asks it (schedules/even_tail.h); empty: none.
+  std::string even = {};
   std::vector<std::string> points = {}; ///< the points to measure, as --set takes them
 
   explicit operator bool() const { return static_cast<bool>(tile); }

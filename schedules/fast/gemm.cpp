@@ -1,8 +1,8 @@
+#include "schedules/even_tail.h"
 #include "schedules/fast/rungs.h"
 #include "schedules/grids.h"
 #include "schedules/library/fragments.h"
 #include "schedules/library/product.h"
-#include "schedules/library/rows.h"
 #include "schedules/tensor/rungs.h"
 #include "schedules/tensor/tiles.h"
 #include "schedules/variant.h"
@@ -67,7 +67,8 @@ GemmKnobs::GemmKnobs(Knobs &knobs, const Shape &shape, DType dtype, const Target
   if (split_k > 1 || tiles_of_part > 0)
     two_kernels = knobs.flag("two_kernels");
   if (split_k >= 8 && !two_kernels) // as powers of 2, all of these divide it
-    groups_of_parts = knobs.choose("groups_of_parts", {1, 2, 4, 8});
+    groups_of_parts =
+        knobs.choose("groups_of_parts", first<std::int64_t>(library::usual_groups(split_k), {1, 2, 4, 8}));
 }
 
 /// Candidates for the number of blocks on an SM, for which the SM has enough registers and shared memory, the
@@ -121,7 +122,10 @@ static Schedule gemm_of_blocks(const Shape &shape, DType dtype, const Target &ta
   std::int64_t usual = !whole ? 0 : shape.stated ? 2 : 3; // addresses take many registers
   const std::vector<std::int64_t> resident = choice.blocks(target, dtype, usual);
   const std::int64_t blocks = knobs.choose("blocks", resident);
-  const std::int64_t places = blocks_of_grid(target, blocks, resident);
+  const std::int64_t even = persistent || shape.stated || choice.split_k > 1
+                                ? 0
+                                : choose_even(knobs, {shape[0], shape[1], shape[2]},
+                                              {choice.tile(0), choice.tile(1), choice.bk}, target);
   const library::RegisterTiles tiles = {.warps = choice.warps,
                                         .lanes = choice.lanes,
                                         .results = choice.results,
@@ -141,16 +145,11 @@ static Schedule gemm_of_blocks(const Shape &shape, DType dtype, const Target &ta
                                         .tiles_of_part = choice.tiles_of_part,
                                         .two_kernels = choice.two_kernels,
                                         .groups_of_parts = choice.groups_of_parts,
-                                        .blocks = blocks,
+                                        .blocks = std::max(blocks, even),
                                         .width = elements,
-                                        .persistent = persistent ? places : 0};
-  const bool may_be_even = !persistent && !shape.stated && choice.split_k == 1;
-  if (may_be_even &&
-      library::even_tail({shape[0], shape[1], shape[2]}, {choice.tile(0), choice.tile(1), choice.bk}, places) &&
-      knobs.flag("even"))
-    library::product_with_even_tail(s, s.block("AB"), tiles, places);
-  else
-    library::product(s, s.block("AB"), tiles);
+                                        .persistent = persistent ? blocks_of_grid(target, blocks, resident) : 0,
+                                        .even_places = even * multiprocessors(target)};
+  library::product(s, s.block("AB"), tiles);
   return s;
 }
 
@@ -231,6 +230,7 @@ KernelSpace gemm_kernels() {
         return {warps[0] * lanes[0] * results[0], warps[1] * lanes[1] * results[1], std::stoll(knobs.at("bk"))};
       },
       .parts = "split_k",
+      .even = "even",
       .points = points_of_gemm()};
 }
 

@@ -1,6 +1,7 @@
 #include "schedules/kernels/kernel_model.h"
 
 #include "dsl/expr/error.h"
+#include "schedules/even_tail.h"
 
 #include <Eigen/Core>
 #include <Eigen/QR>
@@ -213,9 +214,69 @@ KernelModel::KernelModel(KernelTable table, const std::string &where) : table_(s
   }
 }
 
+/// The time with an even tail: whole tiles in `tail.waves` waves, and the sum of the parts of one tile. What L2
+/// cannot hold grows by the parts.
+static double ms_with_tail(const choice::Form &form, const Tile &tile, const choice::Parts &sum,
+                           const EvenTail &tail, const choice::Size &size, const choice::Machine &machine) {
+  std::array<double, choice::most_coefficients> features = {};
+  const double depth = static_cast<double>(choice::ceil_div(size.extent[2], tile[2]));
+  const double columns = static_cast<double>(size.extent[1]);
+  const double of_parts = 8 * static_cast<double>(tail.parts) * columns *
+                          static_cast<double>(size.extent[0] - tail.whole_rows * tile[0]);
+  choice::features_of(&form, tile.data(), 1, &size, &machine, features.data());
+  double &memory = features.at(static_cast<std::size_t>(2 * form.counts + 2));
+  memory += of_parts / machine.bytes_per_ms * (memory > 0 ? 1 : 0);
+  const double of_memory = memory;
+  features = {};
+  choice::add_wave(&form, features.data(), form.count[form.counts - 1], depth, 1);
+  choice::add_line(features.data(), form.counts, depth, tail.waves - 1);
+  memory = of_memory;
+  double ms = sum.constant + sum.slope * static_cast<double>(tail.parts);
+  for (std::size_t f = 0; f < features.size(); ++f)
+    ms += features.at(f) * form.coefficient[f];
+  return ms;
+}
+
+/// A multiprocessor that executes fewer blocks than it holds executes each of them faster. So a last wave of
+/// many small blocks loses little, and parts, which have to be stored and added, gain nothing.
+constexpr std::int64_t most_resident = 2;
+
+/// The point with the even tail that its schedule has for as many blocks as a multiprocessor holds. None if
+/// there is no such tail, if the rung makes none, or if the time to add parts by the last block is not known.
+std::optional<KernelChoice> KernelModel::with_even_tail(std::size_t point, const choice::Size &size,
+                                                        const choice::Machine &machine) const {
+  const choice::Kernel &kernel = kernels_[point];
+  const choice::Between forms = choice::forms_of(&kernel, &size, &machine);
+  const choice::Form &first = kernel.form[forms.below], &second = kernel.form[forms.above];
+  const auto way = std::ranges::find(ways_, "") - ways_.begin();
+  if (table_.even_knob.empty() || way == static_cast<std::ptrdiff_t>(ways_.size()) || !first.way[way].known ||
+      !second.way[way].known)
+    return std::nullopt;
+  const choice::Form &nearest = forms.share < 0.5 ? first : second;
+  const std::int64_t resident = nearest.count[nearest.counts - 1];
+  if (resident > most_resident)
+    return std::nullopt;
+  const bool units = table_.dtype != "f32" && table_.dtype != "f64";
+  const Tile tile = tile_of(table_.points[point]);
+  const std::optional<EvenTail> tail =
+      even_tail({size.extent[0], size.extent[1], size.extent[2]}, table_.points[point].tile,
+                resident * machine.sms, units ? terms_of_a_part_by_units : terms_of_a_part);
+  if (!tail)
+    return std::nullopt;
+  auto ms = [&](const choice::Form &form) {
+    return std::max(0.001, ms_with_tail(form, tile, form.way[way], *tail, size, machine));
+  };
+  KernelChoice choice{.point = point, .parts = 1, .with = "", .even = resident};
+  choice.ms = std::pow(ms(second), forms.share) * std::pow(ms(first), 1 - forms.share);
+  return choice;
+}
+
 double KernelModel::ms(const KernelChoice &choice, const Extents &extents, std::int64_t sms) const {
   const choice::Size of_extents = size(extents);
   const choice::Machine of_sms = machine(sms);
+  if (choice.even > 0)
+    if (auto even = with_even_tail(choice.point, of_extents, of_sms))
+      return even->ms;
   auto way = choice.parts == 1 ? 0 : std::ranges::find(ways_, choice.with) - ways_.begin();
   return choice::ms_of(&kernels_[choice.point], choice.parts, static_cast<int>(way), &of_extents, &of_sms);
 }
@@ -247,11 +308,19 @@ std::vector<KernelChoice> KernelModel::rank_products(const ProductSize &product,
                                                             serves.data(), &size, &of_sms, part.data())));
     found.insert(found.end(), part.begin(), part.end());
   }
-  std::ranges::stable_sort(found, {}, &choice::Candidate::ms);
   std::vector<KernelChoice> list;
-  for (const choice::Candidate &candidate : found)
-    list.push_back({static_cast<std::size_t>(candidate.kernel), candidate.parts,
-                    candidate.parts == 1 ? "" : ways_[static_cast<std::size_t>(candidate.way)], candidate.ms});
+  for (const choice::Candidate &candidate : found) {
+    const auto point = static_cast<std::size_t>(candidate.kernel);
+    list.push_back({.point = point,
+                    .parts = candidate.parts,
+                    .with = candidate.parts == 1 ? "" : ways_[static_cast<std::size_t>(candidate.way)],
+                    .even = 0,
+                    .ms = candidate.ms});
+    if (candidate.parts == 1 && product.batch == 1)
+      if (std::optional<KernelChoice> even = with_even_tail(point, size, of_sms))
+        list.push_back(*std::move(even));
+  }
+  std::ranges::stable_sort(list, {}, &KernelChoice::ms);
   return list;
 }
 
@@ -259,7 +328,8 @@ std::vector<double> KernelModel::errors(std::size_t point) const {
   std::vector<double> list;
   for (const KernelForm &form : table_.points[point].forms)
     for (const KernelTime &time : form.times)
-      list.push_back(ms({point, form.parts, form.with, 0}, time.extents, table_.sms) / time.ms - 1);
+      list.push_back(
+          ms({.point = point, .parts = form.parts, .with = form.with}, time.extents, table_.sms) / time.ms - 1);
   return list;
 }
 

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,10 @@ struct KernelChoice {
   std::size_t point = 0;  ///< position in the table
   std::int64_t parts = 1; ///< blocks that share a tile
   std::string with;       ///< as `KernelForm::with`
-  double ms = 0;          ///< predicted
+  /// Blocks on each multiprocessor for which the product has an even tail (schedules/even_tail.h); 0: it has
+  /// none.
+  std::int64_t even = 0;
+  double ms = 0; ///< predicted
 };
 
 /// A product of an M x K and a K x N matrix, or a batch of products.
@@ -52,7 +56,8 @@ public:
   /// The predicted time in ms of a point, with the parts and the way of `choice`, on a GPU with `sms`
   /// multiprocessors of the same kind.
   double ms(const KernelChoice &choice, const Extents &extents, std::int64_t sms) const;
-  /// All points with all numbers of parts that give each block two tiles of k or more, the fastest first.
+  /// All points with all numbers of parts that give each block two tiles of k or more, and with an even tail
+  /// where it is predicted to gain, the fastest first. A batch has no even tails.
   std::vector<KernelChoice> rank(const Extents &extents, std::int64_t sms) const;
   /// The same for a batch of products, whose tiles are those of all products.
   std::vector<KernelChoice> rank_products(const ProductSize &product, std::int64_t sms) const;
@@ -70,6 +75,8 @@ public:
   choice::Size size_of(const ProductSize &product) const;
 
 private:
+  std::optional<KernelChoice> with_even_tail(std::size_t point, const choice::Size &size,
+                                             const choice::Machine &machine) const;
   choice::Form fitted(const KernelPoint &point, Rows rows, const std::string &where) const;
 
   KernelTable table_;

@@ -50,11 +50,13 @@ std::vector<KernelChoice> ranked(const KernelModel &model, const ProductSize &pr
 
 PredictedPoint point_of(const KernelTable &table, const KernelChoice &choice) {
   PredictedPoint point{table.points[choice.point].knobs, table.points[choice.point].tile, choice.parts,
-                       choice.ms};
+                       choice.even, choice.ms};
   if (!table.parts_knob.empty())
     point.knobs[table.parts_knob] = std::to_string(choice.parts);
   if (!choice.with.empty())
     point.knobs.merge(parse_knobs(choice.with));
+  if (choice.even > 0)
+    point.knobs[table.even_knob] = std::to_string(choice.even);
   return point;
 }
 

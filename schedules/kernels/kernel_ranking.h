@@ -33,6 +33,7 @@ struct PredictedPoint {
   KnobValues knobs; ///< with the number of parts
   Extents tile = {};
   std::int64_t parts = 1; ///< blocks that share a tile
+  std::int64_t even = 0;  ///< as in `KernelChoice`
   double ms = 0;
 };
 PredictedPoint point_of(const KernelTable &table, const KernelChoice &choice);

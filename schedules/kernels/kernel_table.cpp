@@ -16,7 +16,7 @@ namespace json = llvm::json;
 
 namespace {
 
-constexpr int table_version = 2;
+constexpr int table_version = 3;
 constexpr JsonLimits table_limits = {.bytes = 4 << 20, .depth = 10, .values = 200'000};
 constexpr std::int64_t most_parts = 1024, most_resident = 64, most_sms = 4096,
                        most_bytes = std::int64_t{1} << 40;
@@ -162,6 +162,7 @@ bool is_kernel_table(const std::string &text) {
 std::string to_text(const KernelTable &table) {
   json::Object head{{"rung", table.rung},
                     {"parts_knob", table.parts_knob},
+                    {"even_knob", table.even_knob},
                     {"dtype", table.dtype},
                     {"gpu", table.gpu},
                     {"sms", table.sms},
@@ -200,6 +201,7 @@ KernelTable parse_kernel_table(const std::string &text, const std::string &where
   Reader head(*machine, where);
   KernelTable table{.rung = head.text("rung"),
                     .parts_knob = head.text("parts_knob"),
+                    .even_knob = head.text("even_knob"),
                     .dtype = head.text("dtype"),
                     .gpu = head.text("gpu"),
                     .sms = head.number("sms", most_sms),

@@ -2,17 +2,15 @@
 /// A kernel table: the times of some kernels of one rung on one GPU, at sizes that separate what a model of
 /// any size needs (kernel_model.h). `tune --table` makes it, and it travels with the program as text.
 
-#include "dsl/schedule/knobs.h"
+#include "schedules/grids.h"
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 namespace nestsmith::records {
 
-/// M, N and K of a product of an M x K and a K x N matrix; or rows, columns and depth of a tile.
-using Extents = std::array<std::int64_t, 3>;
+using nestsmith::Extents;
 
 struct KernelTime {
   Extents extents = {};
@@ -49,6 +47,7 @@ struct KernelPoint {
 struct KernelTable {
   std::string rung;          ///< full name: "fast/gemm"
   std::string parts_knob;    ///< the knob for the number of parts: "split_k"; may be empty
+  std::string even_knob;     ///< the knob for even tails (schedules/even_tail.h): "even"; may be empty
   std::string dtype;         ///< "f32"
   std::string gpu;           ///< product name: "NVIDIA H200"
   std::int64_t sms = 0;      ///< multiprocessors of the GPU

@@ -1,5 +1,6 @@
 #include "schedules/library/chosen_tiles.h"
 
+#include "schedules/grids.h"
 #include "schedules/kernels.h"
 #include "schedules/kernels/kernel_ranking.h"
 #include "schedules/library/accesses.h"
@@ -95,7 +96,9 @@ struct Values {
 };
 
 /// The tiles of a point of `fast/gemm`.
-RegisterTiles register_tiles_of(const Values &point) {
+RegisterTiles register_tiles_of(const Values &point, std::int64_t sms) {
+  const std::int64_t even = point.number("even", 0), parts = point.number("split_k", 1);
+  const bool two_kernels = point.flag("two_kernels");
   return {.warps = point.grid("warps"),
           .lanes = point.grid("lanes"),
           .results = point.grid("results"),
@@ -110,13 +113,16 @@ RegisterTiles register_tiles_of(const Values &point) {
           .k = point.number("bk", 16),
           .group = point.number("group", 1),
           .stages = point.number("stages", 2),
-          .split_k = point.number("split_k", 1),
-          .two_kernels = point.flag("two_kernels"),
-          .blocks = point.number("blocks", 0)};
+          .split_k = parts,
+          .two_kernels = two_kernels,
+          .groups_of_parts = two_kernels ? 1 : usual_groups(parts),
+          .blocks = std::max(point.number("blocks", 0), even),
+          .even_places = even * sms};
 }
 
 /// The tiles of a point of `tensor/tuned`.
-MatrixTiles matrix_tiles_of(const Values &point) {
+MatrixTiles matrix_tiles_of(const Values &point, std::int64_t sms) {
+  const std::int64_t even = point.number("even", 0);
   return {.warps = point.grid("warps"),
           .results = point.grid("results"),
           .steps = point.number("steps", 2),
@@ -131,7 +137,8 @@ MatrixTiles matrix_tiles_of(const Values &point) {
           .group = point.number("group", 1),
           .split_k = point.number("split_k", 1),
           .two_kernels = point.flag("two_kernels"),
-          .blocks = point.number("blocks", 0)};
+          .blocks = std::max(point.number("blocks", 0), even),
+          .even_places = even * sms};
 }
 
 /// The dtype whose tables serve the product. Ring mode has u16 for f16 and bf16; other sums of 4 bytes take the
@@ -157,7 +164,9 @@ std::vector<AnyTiles> chosen_tiles(const Schedule &s, const Contraction &c, bool
       if (list.size() == records::most_attempts)
         break;
       const KnobValues knobs = records::point_of(model->table(), choice).knobs;
-      list.push_back(units ? AnyTiles(matrix_tiles_of({knobs})) : AnyTiles(register_tiles_of({knobs})));
+      const std::int64_t sms = multiprocessors(s.target());
+      list.push_back(units ? AnyTiles(matrix_tiles_of({knobs}, sms))
+                           : AnyTiles(register_tiles_of({knobs}, sms)));
     }
   list.push_back(units
                      ? AnyTiles(usual_matrix_tiles(size, s.target()))

@@ -3,6 +3,7 @@
 #include "schedules/library/fragments.h"
 #include "schedules/library/parts.h"
 #include "schedules/library/product.h"
+#include "schedules/library/rows.h"
 #include "schedules/library/split_sum.h"
 
 #include "dsl/expr/error.h"
@@ -265,6 +266,8 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
 } // namespace
 
 Product product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
+  if (std::optional<Product> made = product_with_even_tail(s, sum, tiles))
+    return *std::move(made);
   Schedule copy = s;
   Product made = schedule_product(copy, sum, tiles);
   s = std::move(copy);

@@ -61,10 +61,16 @@ struct RegisterTiles {
   /// The blocks of the grid, if there are more tiles: each computes tiles one after the other. It needs a whole
   /// sum in each block, so no parts. 0: one block for each tile.
   std::int64_t persistent = 0;
+  /// The thread blocks that the GPU executes at one time. If the last wave of tiles would leave places empty,
+  /// and it gains time, several blocks share each tile of the last rows: schedules/even_tail.h. 0: each tile
+  /// has one block, or `split_k` blocks.
+  std::int64_t even_places = 0;
 
   std::int64_t threads() const { return warps[0] * warps[1] * lanes[0] * lanes[1]; }
   std::int64_t tile(std::size_t side) const { return warps[side] * lanes[side] * results[side]; }
 };
+/// The usual `groups_of_parts`: 32 parts and more are added faster in groups.
+inline std::int64_t usual_groups(std::int64_t split_k) { return split_k >= 32 ? 4 : 1; }
 Product product(Schedule &s, BlockRef sum, const RegisterTiles &tiles);
 
 /// The source of the operands of a warp.
@@ -96,6 +102,7 @@ struct MatrixTiles {
   std::int64_t blocks = 0;        ///< resident blocks on a multiprocessor; 0: not stated
   std::int64_t width = 16;        ///< elements of one access, at most; 1: scalars
   std::int64_t persistent = 0;    ///< as in `RegisterTiles`
+  std::int64_t even_places = 0;   ///< as in `RegisterTiles`
 
   std::int64_t threads() const { return warps[0] * warps[1] * 32; }
   std::int64_t tile(std::size_t side) const { return warps[side] * results[side]; }

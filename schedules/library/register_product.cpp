@@ -2,6 +2,7 @@
 #include "schedules/library/contraction.h"
 #include "schedules/library/parts.h"
 #include "schedules/library/product.h"
+#include "schedules/library/rows.h"
 #include "schedules/library/split_sum.h"
 
 #include "dsl/expr/error.h"
@@ -80,7 +81,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
   check(sum, tiles);
   const auto &[warps, lanes, results, zigzag, async_wanted, prefetch, fragments, joined, spread, columns, snake,
                last_k, bk, most_group, stages, split_k, tiles_of_part, two_kernels, groups_of_parts, blocks,
-               width, persistent] = tiles;
+               width, persistent, even_places] = tiles;
   const bool split = split_k > 1 || tiles_of_part > 0, in_groups = groups_of_parts > 1;
   // Vectors need whole tiles, and tiles with guards are not loaded ahead.
   auto is_vector_of = [&](DType dtype) { return !guarded && byte_size(dtype) * elements <= 16; };
@@ -226,6 +227,8 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
 } // namespace
 
 Product product(Schedule &s, BlockRef sum, const RegisterTiles &tiles) {
+  if (std::optional<Product> made = product_with_even_tail(s, sum, tiles))
+    return *std::move(made);
   const bool two = factors_of_product(block_of(s, sum)).has_value();
   for (bool guarded : {false, true}) {
     Schedule copy = s;

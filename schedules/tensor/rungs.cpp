@@ -1,7 +1,7 @@
 #include "schedules/tensor/rungs.h"
 
+#include "schedules/even_tail.h"
 #include "schedules/grids.h"
-#include "schedules/library/rows.h"
 #include "schedules/tensor/tiles.h"
 #include "schedules/variant.h"
 
@@ -145,14 +145,17 @@ Schedule chosen(const Shape &shape, DType dtype, const Target &target, Knobs &kn
     tiles.tiles_of_part = knobs.choose("tiles_of_part", tiles_of_parts);
   if (tiles.split_k > 1 || tiles.tiles_of_part > 0)
     tiles.two_kernels = knobs.flag("two_kernels");
-  const std::int64_t places = places_of(tiles, dtype, target), depth = tiles.steps * instruction_for(dtype).k();
-  const bool may_be_even = !persistent && !shape.stated && shape.size() == 3 && tiles.split_k == 1;
-  const bool even = may_be_even &&
-                    library::even_tail({shape[0], shape[1], shape[2]}, {tiles.tile(0), tiles.tile(1), depth},
-                                       places, library::terms_of_a_part_by_units) &&
-                    knobs.flag("even");
-  tiles.persistent = persistent ? places : 0;
-  return product(shape, dtype, target, tiles, even ? places : 0);
+  if (!persistent && !shape.stated && shape.size() == 3 && tiles.split_k == 1) {
+    const std::int64_t even =
+        choose_even(knobs, {shape[0], shape[1], shape[2]},
+                    {tiles.tile(0), tiles.tile(1), tiles.steps * instruction_for(dtype).k()}, target,
+                    terms_of_a_part_by_units);
+    tiles.even_places = even * multiprocessors(target);
+    tiles.blocks = std::max(tiles.blocks, even);
+  }
+  if (persistent)
+    tiles.persistent = places_of(tiles, dtype, target);
+  return product(shape, dtype, target, tiles);
 }
 
 /// Points with tiles of all useful sizes.
@@ -190,6 +193,7 @@ KernelSpace tuned_kernels() {
           },
           .parts = "split_k",
           .with_parts = {"", "two_kernels=true"},
+          .even = "even",
           .points = points_of_tuned()};
 }
 

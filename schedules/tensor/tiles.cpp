@@ -1,6 +1,5 @@
 #include "schedules/tensor/tiles.h"
 
-#include "schedules/library/rows.h"
 #include "schedules/variant.h"
 #include "schedules/workloads.h"
 
@@ -27,13 +26,9 @@ std::optional<Variant> variant(const Shape &shape, DType dtype) {
   return narrow_unless_multiples(shape, rows, 16 / byte_size(dtype));
 }
 
-Schedule product(const Shape &shape, DType dtype, const Target &target, const Tiles &tiles,
-                 std::int64_t places) {
+Schedule product(const Shape &shape, DType dtype, const Target &target, const Tiles &tiles) {
   Schedule s(gemm(shape, dtype), target);
-  if (places > 0)
-    library::product_with_even_tail(s, s.block("AB"), tiles, places);
-  else
-    library::product(s, s.block("AB"), tiles);
+  library::product(s, s.block("AB"), tiles);
   return s;
 }
 

@@ -19,10 +19,8 @@ using library::to_lanes;
 using Tiles = library::MatrixTiles;
 inline constexpr auto dtypes = library::matrix_dtypes;
 
-/// The schedule of alpha*A*B + beta*C for these tiles. The operands are stored as the shape says. `places`: the
-/// thread blocks that the GPU executes at one time, for an even tail; 0: without one.
-Schedule product(const Shape &shape, DType dtype, const Target &target, const Tiles &tiles,
-                 std::int64_t places = 0);
+/// The schedule of alpha*A*B + beta*C for these tiles. The operands are stored as the shape says.
+Schedule product(const Shape &shape, DType dtype, const Target &target, const Tiles &tiles);
 
 /// The shape with B stored N x K, so that both operands are contiguous along k unless A is transposed too.
 Shape with_b_transposed(Shape shape);

@@ -1,6 +1,7 @@
 /// Tests products in parts of rows, each of which has a schedule of its own, and launches that nests share.
 
 #include "runtime/check/sim_executor.h"
+#include "schedules/even_tail.h"
 #include "schedules/fast/rungs.h"
 #include "schedules/library/product.h"
 #include "schedules/library/rows.h"
@@ -54,8 +55,7 @@ TEST(CutRows, AreRefusedWithABatch) {
 
 /// Tiles, places, and the tail with the least time.
 TEST(EvenTail, HasTheLeastTime) {
-  using library::even_tail;
-  const library::Extents tile = {128, 64, 16};
+  const Extents tile = {128, 64, 16};
   EXPECT_FALSE(even_tail({512, 256, 1024}, tile, 16)); // one whole wave
   EXPECT_FALSE(even_tail({256, 256, 1024}, tile, 16)); // less than one
   EXPECT_FALSE(even_tail({640, 256, 112}, tile, 16));  // no two parts of 4 tiles of k
@@ -72,18 +72,20 @@ TEST(EvenTail, HasTheLeastTime) {
 }
 
 TEST(EvenTail, IsOneLaunch) {
-  for (auto [m, n, k] : {std::array<std::int64_t, 3>{33, 63, 70}, {65, 31, 64}, {79, 31, 71}})
+  for (auto [m, n, k] : {std::array<std::int64_t, 3>{33, 63, 270}, {65, 31, 264}, {79, 31, 271}})
     for (bool async : {true, false}) {
       SCOPED_TRACE(fmt::format("{}x{}x{} {}", m, n, k, async));
       Schedule s(gemm({m, n, k}, DType::f32), make_target("sm_90a"));
       library::RegisterTiles tiles = small;
       tiles.async = async;
-      library::product_with_even_tail(s, s.block("AB"), tiles, 4);
+      tiles.even_places = 4;
+      library::product(s, s.block("AB"), tiles);
       EXPECT_TRUE(contains(print(s.program()), "launched with the nest before"));
       expect_right(s);
       kernel::Plan plan = lower(s);
       ASSERT_EQ(plan.kernels.size(), 1U);
       Schedule without(gemm({m, n, k}, DType::f32), make_target("sm_90a"));
+      tiles.even_places = 0;
       library::product(without, without.block("AB"), tiles);
       EXPECT_EQ(plan.only().shared_bytes, lower(without).only().shared_bytes) << "of the larger nest";
     }
@@ -92,12 +94,12 @@ TEST(EvenTail, IsOneLaunch) {
 /// By the matrix units, of each type of operands. Rows of 14 elements of bf16 allow no vectors.
 TEST(EvenTail, IsOneLaunchOfMatrixUnits) {
   for (DType dtype : {DType::bf16, DType::tf32})
-    for (auto [m, n, k] : {std::array<std::int64_t, 3>{65, 17, 402}, {33, 32, 480}}) {
+    for (auto [m, n, k] : {std::array<std::int64_t, 3>{65, 17, 1202}, {33, 32, 1280}}) {
       SCOPED_TRACE(fmt::format("{} {}x{}x{}", name(dtype), m, n, k));
       Schedule s(gemm({m, n, k}, dtype), make_target("sm_90a"));
-      library::product_with_even_tail(
-          s, s.block("AB"), library::MatrixTiles{.warps = {1, 1}, .results = {16, 16}, .steps = 1, .stages = 3},
-          4);
+      library::product(s, s.block("AB"),
+                       library::MatrixTiles{
+                           .warps = {1, 1}, .results = {16, 16}, .steps = 1, .stages = 3, .even_places = 4});
       EXPECT_TRUE(contains(print(s.program()), "launched with the nest before"));
       expect_right(s);
       EXPECT_EQ(lower(s).kernels.size(), 1U);
@@ -106,14 +108,16 @@ TEST(EvenTail, IsOneLaunchOfMatrixUnits) {
 
 TEST(EvenTail, IsLeftOutWhereItGainsNothing) {
   Schedule s(gemm({64, 32, 64}, DType::f32), make_target("sm_90a")), plain = s;
-  library::product_with_even_tail(s, s.block("AB"), small, 4);
+  library::RegisterTiles even = small;
+  even.even_places = 4;
+  library::product(s, s.block("AB"), even);
   library::product(plain, plain.block("AB"), small);
   EXPECT_EQ(print(s.program()), print(plain.program()));
 }
 
 TEST(EvenTail, IsAKnobOfTheRung) {
   Knobs knobs;
-  knobs.prefer({{"warps", "1x1"}, {"results", "4x4"}, {"blocks", "4"}, {"even", "true"}, {"split_k", "1"}});
+  knobs.prefer({{"warps", "1x1"}, {"results", "4x4"}, {"blocks", "4"}, {"even", "4"}, {"split_k", "1"}});
   Target target = make_target("sm_90a");
   target.sms = 8;
   // 34 tiles of 16 x 32 elements at 32 places

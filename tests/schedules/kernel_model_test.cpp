@@ -90,6 +90,7 @@ KernelPoint point_of(const Truth &truth, const std::vector<std::string> &ways = 
 KernelTable table_of(const std::vector<Truth> &truths) {
   KernelTable table{.rung = "test/rung",
                     .parts_knob = "split_k",
+                    .even_knob = "even",
                     .dtype = "f32",
                     .gpu = "GPU",
                     .sms = test_sms,
@@ -213,10 +214,37 @@ TEST(KernelModel, RanksTheFastestFirst) {
     std::set<std::tuple<std::size_t, std::int64_t, std::string>> different;
     for (const KernelChoice &choice : order) {
       EXPECT_EQ(choice.ms, model.ms(choice, extents, test_sms));
-      different.insert({choice.point, choice.parts, choice.with});
+      different.insert({choice.point, choice.parts + 1000 * choice.even, choice.with});
     }
     EXPECT_EQ(different.size(), order.size());
   }
+}
+
+/// 150 tiles of one block on each of 132 multiprocessors take two waves, of which the second one is nearly
+/// empty.
+TEST(KernelModel, KnowsEvenTailsWhereTheLastWaveIsNearlyEmpty) {
+  Truth one;
+  one.tile = {128, 128, 16};
+  KernelTable table = table_of({one});
+  KernelModel model(table, "test");
+  auto evens = [](const std::vector<KernelChoice> &order) {
+    return std::ranges::count_if(order, [](const KernelChoice &choice) { return choice.even > 0; });
+  };
+  const Extents uneven = {15 * 128, 10 * 128, 4096}, full = {12 * 128, 11 * 128, 4096};
+  const std::vector<KernelChoice> order = model.rank(uneven, 132);
+  const auto even = std::ranges::find(order, 1, &KernelChoice::even);
+  ASSERT_NE(even, order.end());
+  EXPECT_EQ(even->ms, model.ms(*even, uneven, 132));
+  const double plain = model.ms({.point = 0, .parts = 1, .with = "", .even = 0}, uneven, 132);
+  EXPECT_LT(even->ms, 0.8 * plain);
+  EXPECT_GT(even->ms, 0.5 * plain * 150 / 132) << "all places work to the end, and no faster";
+  EXPECT_EQ(evens(model.rank(full, 132)), 0);
+  EXPECT_EQ(evens(model.rank_products({.extents = uneven, .batch = 2}, 132)), 0);
+  table.even_knob = "";
+  EXPECT_EQ(evens(KernelModel(table, "test").rank(uneven, 132)), 0) << "the rung makes none";
+  one.resident = 4;
+  EXPECT_EQ(evens(KernelModel(table_of({one}), "test").rank({5 * 15 * 128, 10 * 128, 4096}, 132)), 0)
+      << "a multiprocessor with fewer blocks than it holds executes each of them faster";
 }
 
 TEST(KernelModel, LeavesOutPointsWithoutTheFormOfTheRows) {

@@ -16,6 +16,7 @@ namespace {
 KernelTable small_table() {
   KernelTable table{.rung = "fast/gemm",
                     .parts_knob = "split_k",
+                    .even_knob = "even",
                     .dtype = "f32",
                     .gpu = "NVIDIA H100 80GB HBM3",
                     .sms = 132,
@@ -58,6 +59,7 @@ TEST(KernelTable, IsReadAsItWasWritten) {
   EXPECT_EQ(to_text(read), text);
   EXPECT_EQ(read.rung, "fast/gemm");
   EXPECT_EQ(read.parts_knob, "split_k");
+  EXPECT_EQ(read.even_knob, "even");
   EXPECT_EQ(read.gpu, "NVIDIA H100 80GB HBM3");
   EXPECT_EQ(read.sms, 132);
   EXPECT_EQ(read.elements, 4);
@@ -92,7 +94,7 @@ TEST(KernelTable, HasOneLineForEachPoint) {
 
 TEST(KernelTable, WithoutPartsAndWithoutKnobsIsATable) {
   KernelTable table = small_table();
-  table.parts_knob = "";
+  table.parts_knob = table.even_knob = "";
   table.points.resize(1);
   table.points[0].knobs.clear();
   KernelTable read = parse_kernel_table(to_text(table), "mine.json");
@@ -119,13 +121,13 @@ TEST(KernelTable, RefusesATextThatIsCutOff) {
 }
 
 TEST(KernelTable, RefusesAnotherVersion) {
-  expect_table_refused(changed(R"("nestsmith_kernels": 2)", R"("nestsmith_kernels": 1)"),
-                       "the version of the kernel table is 1, expected 2; make it again with tune --table");
+  expect_table_refused(changed(R"("nestsmith_kernels": 3)", R"("nestsmith_kernels": 2)"),
+                       "the version of the kernel table is 2, expected 3; make it again with tune --table");
 }
 
 TEST(KernelTable, RefusesAnAttributeOfTheMachineByItsName) {
-  for (const char *name :
-       {"rung", "parts_knob", "dtype", "gpu", "driver", "nvrtc", "launch", "nestsmith", "measured_at"})
+  for (const char *name : {"rung", "parts_knob", "even_knob", "dtype", "gpu", "driver", "nvrtc", "launch",
+                           "nestsmith", "measured_at"})
     expect_table_refused(changed("\"" + std::string(name) + "\":", "\"other\":"),
                          "'" + std::string(name) + "' is missing or malformed, expected a string");
   for (const char *name : {"sms", "elements", "l2_bytes", "bytes_per_ms"})
@@ -137,7 +139,7 @@ TEST(KernelTable, RefusesAnAttributeOfTheMachineByItsName) {
   expect_table_refused(changed(R"("sms":132)", R"("sms":1e30)"), "'sms' is missing or malformed");
   expect_table_refused(changed("\"machine\"", "\"other\""),
                        "'machine' is missing or malformed, expected an object");
-  expect_table_refused(R"({"nestsmith_kernels": 2, "machine": [], "points": []})",
+  expect_table_refused(R"({"nestsmith_kernels": 3, "machine": [], "points": []})",
                        "'machine' is missing or malformed, expected an object");
 }
 

@@ -70,7 +70,8 @@ TEST(KernelChoice, ItsTextInCChoosesAsTheModel) {
     ASSERT_EQ(done.status, 0) << done.output;
     std::istringstream lines(done.output);
     for (const Extents &extents : sizes) {
-      const std::vector<KernelChoice> order = model.rank(extents, sms);
+      std::vector<KernelChoice> order = model.rank(extents, sms);
+      std::erase_if(order, [](const KernelChoice &choice) { return choice.even > 0; }); // not for any shape
       std::size_t found = 0, kernel = 0, way = 0;
       std::int64_t parts = 0;
       double ms = 0;

@@ -317,6 +317,7 @@ TEST_F(MadeTable, NeedsPoints) {
 TEST(UsefulPoints, AreThoseThatTheModelChooses) {
   records::KernelTable table{.rung = "r",
                              .parts_knob = "",
+                             .even_knob = "",
                              .dtype = "f32",
                              .gpu = "g",
                              .sms = 132,

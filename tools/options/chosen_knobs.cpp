@@ -151,11 +151,15 @@ LegalPoints legal_points(const ChosenRung &rung, const Shape &shape, DType dtype
     try {
       Schedule schedule = built(rung, shape, dtype, target, attempt);
       const KnobValues chosen = attempt.chosen();
-      auto parts = chosen.find(model->table().parts_knob);
-      bool other_parts = found.order[n].parts > 1 &&
-                         (parts == chosen.end() || parts->second != std::to_string(found.order[n].parts));
+      auto has = [&](const std::string &knob, std::int64_t value) {
+        auto it = chosen.find(knob);
+        return it != chosen.end() && it->second == std::to_string(value);
+      };
+      const bool other_parts = found.order[n].parts > 1 && !has(model->table().parts_knob, point.parts);
+      const bool other_tail = found.order[n].even > 0 && !has(model->table().even_knob, point.even);
       // The time of the point is not that of a kernel with other parts, nor that of another schedule.
-      bool other = other_parts || lacks_knobs(chosen, model->table().points[found.order[n].point].knobs);
+      bool other =
+          other_parts || other_tail || lacks_knobs(chosen, model->table().points[found.order[n].point].knobs);
       if (schedule.obligations().empty() && !other)
         found.points.push_back({n, std::move(schedule), std::move(attempt)});
     } catch (const ScheduleError &) { // other points may be legal for this shape
@@ -179,7 +183,7 @@ std::optional<ChosenKnobs> with_kernel(const ChosenRung &rung, const Shape &shap
   use.kernel = KernelUse{table->gpu, point, std::nullopt, table->gpu == target.gpu};
   for (std::size_t next = place + 1; next < order.size() && !use.kernel->second; ++next)
     if (PredictedPoint other = point_of(*table, order[next]);
-        other.tile != point.tile || order[next].parts != order[place].parts)
+        other.tile != point.tile || other.parts != point.parts || (other.even > 0) != (point.even > 0))
       use.kernel->second = std::move(other);
   use.except = differences(point.knobs, given.chosen(), rung.knobs);
   return ChosenKnobs{std::move(schedule), given.chosen(), std::move(use)};
@@ -246,12 +250,16 @@ Schedule schedule_of(const ChosenRung &rung, const Shape &shape, DType dtype, co
 /// "tiles of 128x128x16, each shared by 4 blocks: 0.1234 ms".
 static std::string predicted_text(const PredictedPoint &point) {
   return fmt::format("tiles of {}x{}x{}{}: {:.4g} ms", point.tile[0], point.tile[1], point.tile[2],
-                     point.parts > 1 ? fmt::format(", each shared by {} blocks", point.parts) : "", point.ms);
+                     point.parts > 1  ? fmt::format(", each shared by {} blocks", point.parts)
+                     : point.even > 0 ? ", the last ones shared by several blocks"
+                                      : "",
+                     point.ms);
 }
 
 static void write_predicted(llvm::json::OStream &json, const PredictedPoint &point) {
   json.attribute("tile", llvm::json::Array(point.tile));
   json.attribute("parts", point.parts);
+  json.attribute("even", point.even);
   json.attribute("predicted_ms", point.ms);
 }
 

@@ -123,6 +123,7 @@ void TableMaker::add_candidates() {
       knobs.refuse_unknown();
       candidate.knobs = knobs.chosen();
       candidate.knobs.erase(choice_.kernels.parts);
+      candidate.knobs.erase(choice_.kernels.even);
       candidate.tile = choice_.kernels.tile(candidate.knobs, dtype_);
     } catch (const UserError &error) {
       notes_.push_back(fmt::format("{} is refused: {}", text, reason_of(error)));
@@ -330,6 +331,7 @@ void TableMaker::measure_in_batches(const std::vector<std::size_t> &jobs, TuneMe
 records::KernelTable TableMaker::table(const TuneMachine &machine) {
   records::KernelTable table{.rung = choice_.name,
                              .parts_knob = choice_.kernels.parts,
+                             .even_knob = choice_.kernels.even,
                              .dtype = std::string(name(dtype_)),
                              .gpu = machine.gpu,
                              .sms = gpu_.gpu.sms,

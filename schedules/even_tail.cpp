@@ -1,0 +1,66 @@
+#include "schedules/even_tail.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace nestsmith {
+
+/// The time, in times of a whole tile, after which places that begin at two times have executed `count` pieces
+/// of `length`: `late` places begin one unit after the others.
+static double end_of(std::int64_t count, double length, std::int64_t places, std::int64_t late) {
+  auto done_at = [&](double time) { return time < 0 ? 0.0 : std::floor(time / length + 1e-9); };
+  auto of = [](std::int64_t n) { return static_cast<double>(n); };
+  // Pieces that could be divided would end here. The end is one of the next times at which a piece ends.
+  double end = of(count) * length / of(places - late);
+  if (end > 1)
+    end = (of(count) * length + of(late)) / of(places);
+  while (of(places - late) * done_at(end) + of(late) * done_at(end - 1) < of(count)) {
+    const double early = length * (done_at(end) + 1);
+    end = late > 0 ? std::min(early, 1 + length * (end < 1 ? 1 : done_at(end - 1) + 1)) : early;
+  }
+  return late > 0 ? std::max(end, 1.0) : end;
+}
+
+std::optional<EvenTail> even_tail(const Extents &extents, const Extents &tile, std::int64_t places,
+                                  double terms) {
+  constexpr std::int64_t most_parts = 16, fewest_tiles = 4;
+  constexpr double gain = 0.02;   // less than this is not worth another nest
+  constexpr double of_a_part = 4; // time to fill the pipeline and to store a part, in tiles of k
+  if (std::ranges::min(extents) < 1 || std::ranges::min(tile) < 1 || places < 1)
+    return std::nullopt; // no product
+  auto count = [&](std::size_t side) { return (extents[side] + tile[side] - 1) / tile[side]; };
+  const std::int64_t rows = count(0), columns = count(1), k_tiles = count(2), tiles = rows * columns;
+  const double least = static_cast<double>(tiles) / static_cast<double>(places);
+  double best = std::ceil(least) * (1 - gain);
+  if (least >= best)
+    return std::nullopt;
+  std::optional<EvenTail> found;
+  const std::int64_t most_rows = (2 * places + columns - 1) / columns; // two waves of tiles at most are a tail
+  for (std::int64_t whole = std::max<std::int64_t>(1, rows - most_rows); whole < rows; ++whole) {
+    const std::int64_t before = whole * columns / places, late = whole * columns % places,
+                       rest = (rows - whole) * columns;
+    for (std::int64_t parts = 2; parts <= std::min(most_parts, k_tiles / fewest_tiles); ++parts) {
+      double length = 1.0 / static_cast<double>(parts) + of_a_part / static_cast<double>(k_tiles);
+      const double of_sum = terms * static_cast<double>(parts) / static_cast<double>(extents[2]);
+      double time = static_cast<double>(before) + end_of(rest * parts, length, places, late) + of_sum;
+      if (time < best) {
+        best = time;
+        found = EvenTail{whole, parts, time - of_sum};
+      }
+    }
+  }
+  return found;
+}
+
+std::int64_t choose_even(Knobs &knobs, const Extents &extents, const Extents &tile, const Target &target,
+                         double terms) {
+  constexpr std::int64_t most_blocks = 16; // with fewer than 64 threads, a multiprocessor holds more
+  std::vector<std::int64_t> candidates = {0};
+  for (std::int64_t blocks = 1; blocks <= most_blocks; ++blocks)
+    if (even_tail(extents, tile, blocks * multiprocessors(target), terms))
+      candidates.push_back(blocks);
+  return candidates.size() > 1 ? knobs.choose("even", candidates) : 0;
+}
+
+} // namespace nestsmith

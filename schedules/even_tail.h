@@ -1,0 +1,42 @@
+#pragma once
+/// Even tails: how the tiles of a product fill a GPU to the end.
+///
+/// A grid of tiles that is no multiple of the thread blocks that a GPU executes at one time leaves most of its
+/// multiprocessors idle in the last wave. With an even tail, the first rows of tiles are computed whole, and
+/// each tile of the others by several blocks, which multiply parts of k. These come last in the same launch:
+///
+///     40 tiles, 16 blocks at one time    without: 16 + 16 + 8         3 waves
+///     30 whole tiles, 10 in 4 parts      with:    30 + 10*4/4 = 40    2.5 waves, and the sum of the parts
+///
+/// `library::product` makes them (`even_places` of its tiles).
+
+#include "schedules/grids.h"
+
+#include <cstdint>
+#include <optional>
+
+namespace nestsmith {
+
+struct EvenTail {
+  std::int64_t whole_rows = 0; ///< rows of tiles that are computed whole, at least one
+  std::int64_t parts = 1;      ///< of each tile of the other rows
+  double waves = 0;            ///< the time without the sum of the parts, in times of a whole tile
+};
+
+/// An element of a part takes as long to add as this number of multiplications, by a thread block alone on a
+/// multiprocessor: of 128 multiplications in a clock, and of 1024 by matrix units, at 80 GB/s for one block.
+inline constexpr double terms_of_a_part = 10, terms_of_a_part_by_units = 80;
+
+/// The even tail with the least time for a product in these tiles, of which a GPU computes `places` at one
+/// time. A part has 4 tiles of k or more, and there are at most 16 parts. None if the grid without an even tail
+/// takes as long, or up to 2 % longer.
+std::optional<EvenTail> even_tail(const Extents &extents, const Extents &tile, std::int64_t places,
+                                  double terms = terms_of_a_part);
+
+/// The knob `even`: the number of thread blocks on each multiprocessor for which the product gets an even tail,
+/// of those numbers for which there is one. 0, the default: it gets none. The knob is not asked if there is
+/// none.
+std::int64_t choose_even(Knobs &knobs, const Extents &extents, const Extents &tile, const Target &target,
+                         double terms = terms_of_a_part);
+
+} // namespace nestsmith
