@@ -336,6 +336,7 @@ std::string KernelWriter::sync_text(const kernel::Sync &sync) {
                 },
                 [](const kernel::Commit &) { return std::string("commit_copies();"); },
                 [](const kernel::Wait &wait) { return fmt::format("wait_copies<{}>();", wait.pending); },
+                [](const kernel::Fence &) { return std::string("fence_tiles();"); },
                 [&](const kernel::Arrive &arrive) {
                   std::string counter = access(arrive.counters, {arrive.index});
                   std::string arrivals = spell(arrive.arrivals);

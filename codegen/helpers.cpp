@@ -1,3 +1,12 @@
+constexpr std::string_view fence_of_tiles =
+    R"(/// Makes this thread's writes to shared memory visible to matrix units.
+static __device__ __forceinline__ void fence_tiles() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+#endif
+}
+)";
+
 /// The code that precedes kernels: includes, and the functions that the kernels call.
 
 #include "codegen/cuda.h"
@@ -110,7 +119,7 @@ public:
         if (const auto *call = kernel::as<kernel::Call>(stmt))
           note_intrinsic(call->intrinsic.get().name, call->intrinsic.get().prelude);
         if (const auto *sync = kernel::as<kernel::Sync>(stmt))
-          groups_ |= sync->counts_groups();
+          groups_ |= sync->counts_groups(), fences_ |= std::holds_alternative<kernel::Fence>(sync->kind);
       });
       arrives_ |= !kernel::counters_of(kernel).empty();
     }
@@ -140,6 +149,8 @@ public:
       helpers += copy_async(bytes, masked);
     if (groups_)
       helpers += group_of_copies;
+    if (fences_)
+      helpers += fence_of_tiles;
     return includes + (includes.empty() ? "" : "\n") + helpers + (helpers.empty() ? "" : "\n");
   }
 
@@ -187,7 +198,7 @@ private:
   std::set<std::pair<DType, int>> vectors_;        ///< element types and numbers of lanes
   std::set<std::string> functions_;                ///< a set, for a deterministic order
   std::set<std::pair<int, bool>> copies_; ///< bytes of asynchronous copies, and whether they have a mask
-  bool rounds_ = false, packs_ = false, arrives_ = false, groups_ = false;
+  bool rounds_ = false, packs_ = false, arrives_ = false, groups_ = false, fences_ = false;
 };
 
 } // namespace

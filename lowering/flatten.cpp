@@ -148,25 +148,37 @@ private:
 
 } // namespace
 
-void flatten(Unit &unit) {
-  Kernel &kernel = unit.kernel();
-  Flattener flattener(kernel);
-  for (Allocation &allocation : kernel.local)
-    flattener.add(allocation);
-  for (Allocation &allocation : kernel.shared) {
-    flattener.add(allocation);
-    if (allocation.tenancy)
-      continue;
-    allocation.byte_offset = rounded_up(kernel.shared_bytes, shared_alignment);
-    kernel.shared_bytes = allocation.byte_offset + bytes_of(allocation);
-  }
+/// Places the shared arrays, as `plan_shared` has planned them.
+static void place_shared(Kernel &kernel) {
+  for (const Allocation &guest : kernel.shared)
+    if (guest.tenancy)
+      if (std::int64_t &needed = kernel.shared[guest.tenancy->host].alignment;
+          guest.alignment > shared_alignment)
+        needed = std::max(needed, guest.alignment);
+  for (bool large : {true, false})
+    for (Allocation &allocation : kernel.shared)
+      if (!allocation.tenancy && (allocation.alignment > shared_alignment) == large) {
+        const std::int64_t alignment = std::max(allocation.alignment, shared_alignment);
+        allocation.byte_offset = rounded_up(kernel.shared_bytes, alignment);
+        kernel.shared_bytes = allocation.byte_offset + bytes_of(allocation);
+      }
   for (Allocation &allocation : kernel.shared)
     if (const auto &tenancy = allocation.tenancy) {
       internal_check(tenancy->bytes == bytes_of(allocation), "the size of a shared array is that of the plan");
       allocation.byte_offset = kernel.shared[tenancy->host].byte_offset + tenancy->at;
     }
+}
+
+void flatten(Unit &unit) {
+  Kernel &kernel = unit.kernel();
+  Flattener flattener(kernel);
+  for (Allocation &allocation : kernel.local)
+    flattener.add(allocation);
+  for (Allocation &allocation : kernel.shared)
+    flattener.add(allocation);
   kernel.body = flattener.rewrite(kernel.body);
   make_warp_calls(kernel); // without the lane in their indices, nests over fragments have no meaning
+  place_shared(kernel);    // with the alignments that calls need
   combine_lanes(kernel);
   split_tuples(kernel);
 }

@@ -239,6 +239,17 @@ Buffer written_by(const Stmt &stmt) {
   return call ? call->result().buffer : nullptr;
 }
 
+std::set<Buffer> tiles_of_units(const Kernel &kernel) {
+  std::set<Buffer> tiles;
+  walk(kernel.body, [&](const Stmt &stmt) {
+    const auto *call = as<Call>(stmt);
+    for (std::size_t n = 0; call && n < call->places.size(); ++n)
+      if (call->intrinsic.get().operands[n].as<InTile>())
+        tiles.insert(call->places[n].buffer);
+  });
+  return tiles;
+}
+
 std::vector<Buffer> counters_of(const Kernel &kernel) {
   std::vector<Buffer> found;
   walk(kernel.body, [&](const Stmt &stmt) {

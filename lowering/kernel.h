@@ -2,7 +2,7 @@
 /// The kernel: the code of one thread. Codegen prints it and the simulator executes it.
 ///
 ///   stmt := declare | loop | if | seq | store | call | sync
-///   sync := barrier | commit | wait | arrive                    (lowering/sync.h)
+///   sync := barrier | commit | wait | arrive | fence            (lowering/sync.h)
 ///
 /// Expressions are defined in dsl/expr/expr.h. After lowering, every Load and every Store has exactly one
 /// index: an offset in elements from the start of its buffer. Index arithmetic is i32 or i64. logical_and and
@@ -23,6 +23,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <variant>
@@ -269,6 +270,8 @@ Buffer written_by(const Stmt &stmt);
 std::string atomic_text(Reducer reducer, const std::string &element, const std::string &value);
 /// The counters of arrivals that the kernel uses, without duplicates.
 std::vector<Buffer> counters_of(const Kernel &kernel);
+/// The shared buffers that matrix units read as tiles (`InTile` of dsl/ir/intrinsic.h).
+std::set<Buffer> tiles_of_units(const Kernel &kernel);
 /// For each shared buffer, in order: the part of another one in which it lies.
 std::vector<std::optional<Tenancy>> tenancies_of(const Kernel &kernel);
 

@@ -145,6 +145,7 @@ std::string Printer::text(const Sync &sync) {
                          },
                          [](const Commit &) { return std::string("commit copies"); },
                          [](const Wait &x) { return fmt::format("wait for copies, {} pending", x.pending); },
+                         [](const Fence &) { return std::string("fence for matrix units"); },
                          [&](const Arrive &x) {
                            std::string last = distinct(x.last)->name, arrivals = text(x.arrivals);
                            return fmt::format("let {}: bool = arrives as number {} at {}", last, arrivals,

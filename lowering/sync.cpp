@@ -9,7 +9,8 @@ std::optional<SyncScope> Sync::orders() const {
   return visit(*this,
                Overloaded{[](const Barrier &barrier) { return Threads(barrier.scope); },
                           [](const Arrive &) { return Threads(SyncScope::block); },
-                          [](const Commit &) { return Threads(); }, [](const Wait &) { return Threads(); }});
+                          [](const Commit &) { return Threads(); }, [](const Wait &) { return Threads(); },
+                          [](const Fence &) { return Threads(); }});
 }
 
 std::optional<std::int64_t> Sync::completes() const {
@@ -24,6 +25,7 @@ std::span<const Hazard> Sync::hazards() const {
   return visit(*this,
                Overloaded{[](const Barrier &barrier) { return Hazards(barrier.hazards); },
                           [](const Wait &wait) { return Hazards(wait.hazards); },
+                          [](const Fence &fence) { return Hazards(fence.hazards); },
                           [](const Commit &) { return Hazards(); }, [](const Arrive &) { return Hazards(); }});
 }
 
@@ -56,7 +58,8 @@ std::string_view Sync::name() const {
   return visit(*this, Overloaded{[](const Barrier &) { return Name("barrier"); },
                                  [](const Commit &) { return Name("commit"); },
                                  [](const Wait &) { return Name("wait"); },
-                                 [](const Arrive &) { return Name("arrival"); }});
+                                 [](const Arrive &) { return Name("arrival"); },
+                                 [](const Fence &) { return Name("fence"); }});
 }
 
 } // namespace nestsmith::kernel

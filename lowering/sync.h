@@ -88,12 +88,18 @@ struct Arrive {
   Axis axis; ///< the thread blocks along this axis share a counter
 };
 
+/// Makes the thread's writes to shared memory visible to matrix units that read tiles: they do not see ordinary
+/// writes, also after a barrier, unless the writing thread executes a fence between its write and the barrier.
+struct Fence {
+  std::vector<Hazard> hazards = {}; ///< certificate: exactly the reads of matrix units that need it
+};
+
 template <class T>
-concept SyncKind =
-    std::same_as<T, Barrier> || std::same_as<T, Commit> || std::same_as<T, Wait> || std::same_as<T, Arrive>;
+concept SyncKind = std::same_as<T, Barrier> || std::same_as<T, Commit> || std::same_as<T, Wait> ||
+    std::same_as<T, Arrive> || std::same_as<T, Fence>;
 
 struct Sync {
-  std::variant<Barrier, Commit, Wait, Arrive> kind;
+  std::variant<Barrier, Commit, Wait, Arrive, Fence> kind;
 
   /// The threads for which the statement is a barrier: all accesses of one before it happen before all accesses
   /// of the others after it. None: it orders the accesses of no other thread.

@@ -2,8 +2,10 @@
 
 #include "dsl/expr/error.h"
 #include "dsl/hardware/match.h"
+#include "lowering/hazards.h"
 
 #include <algorithm>
+#include <set>
 
 namespace nestsmith::kernel {
 
@@ -23,8 +25,9 @@ public:
     for (const Operand &operand : intrinsic_.operands) {
       const auto &access = *match_.operands.at(operand.formal).as<Load>();
       align(access.buffer, operand.alignment);
-      call.places.push_back(
-          {access.buffer, operand.as<Rows>() ? row(operand, access) : start(operand, access)});
+      call.places.push_back({access.buffer, operand.as<Rows>()     ? row(operand, access)
+                                            : operand.as<InTile>() ? first(access)
+                                                                   : start(operand, access)});
     }
     Stmt made = make(std::move(call), origin_);
     for (auto guard = guards_.rbegin(); guard != guards_.rend(); ++guard)
@@ -64,12 +67,17 @@ private:
   }
   Expr expanded(const Expr &e) const { return substitute(e, definitions_); }
 
-  /// The first register. The obligations have shown the lanes, so the registers determine the layout.
-  Expr start(const Operand &operand, const Load &access) const {
+  /// The first element. The first row of a tile has no swizzle: its number is a multiple of 8.
+  Expr first(const Load &access) const {
     std::map<Var, Expr> zero;
     for (const NestLoop &loop : nest_.loops)
       zero[loop.var] = Expr(0);
-    Expr first = simplify(substitute(access.indices[0], zero), bounds_);
+    return simplify(substitute(access.indices[0], zero), bounds_);
+  }
+
+  /// The first register. The obligations have shown the lanes, so the registers determine the layout.
+  Expr start(const Operand &operand, const Load &access) const {
+    Expr first = this->first(access);
     std::vector<Expr> loops = loops_of(intrinsic_, match_, operand);
     const IndexMap &map = operand.as<InRegisters>()->map;
     if (map.logical().size() > loops.size())
@@ -115,6 +123,27 @@ private:
 
 } // namespace
 
+/// Inserts a fence before each barrier that orders writes before reads of matrix units.
+static void add_fences(Kernel &kernel) {
+  OfProgram of_program(kernel);
+  std::set<Buffer> tiles;
+  for (const Buffer &tile : tiles_of_units(kernel))
+    tiles.insert(of_program(tile));
+  if (tiles.empty())
+    return;
+  std::function<Stmt(const Stmt &)> rewrite = [&](const Stmt &stmt) {
+    const auto *sync = as<Sync>(stmt);
+    if (!sync || !sync->orders())
+      return map_children(stmt, rewrite);
+    std::vector<Hazard> reads(sync->hazards().begin(), sync->hazards().end());
+    std::erase_if(reads, [&](const Hazard &hazard) {
+      return hazard.kind != Hazard::Kind::read_after_write || !tiles.contains(hazard.buffer);
+    });
+    return reads.empty() ? stmt : make_seq({make(Fence{std::move(reads)}), stmt});
+  };
+  kernel.body = rewrite(kernel.body);
+}
+
 void make_warp_calls(Kernel &kernel) {
   Bounds bounds = bounds_of(kernel);
   std::function<Stmt(const Stmt &)> rewrite = [&](const Stmt &stmt) {
@@ -125,6 +154,7 @@ void make_warp_calls(Kernel &kernel) {
     return map_children(stmt, rewrite);
   };
   kernel.body = rewrite(kernel.body);
+  add_fences(kernel);
 }
 
 } // namespace nestsmith::kernel

@@ -636,6 +636,17 @@ const std::vector<Rung> &builtin_rungs() {
        .table = fast::gemm_table,
        .tuned = "fast/gemm",
        .kernel_tables = kernel_tables()},
+      {.tutorial = "hopper",
+       .name = "wgmma",
+       .summary = "four warps multiply together, and matrix units read the tiles themselves; on other GPUs, as "
+                  "tensor/nt",
+       .build = tensor::wgmma,
+       .tile = {64, 64, 64},
+       .default_shape = {256, 256, 256},
+       .variant = tensor::variant_nt,
+       .dtypes = {DType::bf16, DType::f16, DType::u32},
+       .needs = Feature::cp_async,
+       .against = "tensor/nt"},
   });
   return rungs;
 }

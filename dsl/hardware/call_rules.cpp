@@ -93,6 +93,8 @@ private:
            access.buffer->name, to_string(access.mask), call_, access.buffer->name);
     if (const auto *rows = operand.as<Rows>())
       return check_rows(operand, *rows, access);
+    if (const auto *in_tile = operand.as<InTile>())
+      return check_tile(operand, *in_tile, access);
     const BufferNode &buffer = *access.buffer;
     if (buffer.scope != Scope::warp)
       return fail("tensorize.operands",
@@ -258,6 +260,93 @@ private:
            "pad "
            "the rows with storage_align, or change the layout",
            call_, access.buffer->name, to_string(first), elements, operand.alignment);
+  }
+
+  void check_tile(const Operand &operand, const InTile &in_tile, const Load &access) {
+    const Buffer &buffer = access.buffer;
+    if (buffer->scope != Scope::shared)
+      return fail(
+          "tensorize.operands",
+          "the operand {} of {} is {}, in {} memory, but the matrix units read it from a tile in shared "
+          "memory; use cache_read",
+          operand.formal->name, call_, buffer->name, name(buffer->scope));
+    const Placement &placement = placements_.of(buffer);
+    if (placement.elements == 0) // another obligation requires a constant size
+      return;
+    const std::vector<std::int64_t> box = placement.box();
+    const std::int64_t size = byte_size(buffer->dtype), columns = bytes_of_tile_row / size;
+    const Swizzle needed = swizzle_of_tiles(buffer->dtype);
+    const Layout *layout = buffer->layout.get();
+    std::int64_t rows = placement.elements / placement.slots.count / columns;
+    const bool swizzled = layout && !layout->map && layout->strides.empty() && layout->swizzle &&
+                          layout->swizzle->bits == needed.bits && layout->swizzle->base == needed.base &&
+                          layout->swizzle->shift == needed.shift;
+    if (!swizzled || box.size() < 2 || box.back() != columns || box[box.size() - 2] != rows ||
+        rows % rows_of_swizzle != 0)
+      return fail(
+          "tensorize.operands",
+          "{} reads {}, a tile of {} elements{}, expected a multiple of {} rows of {} elements ({} bytes) "
+          "with the layout of swizzle({}, {}, {}); choose the depth of the tile, and swizzle it",
+          call_, buffer->name, fmt::join(box, " x "),
+          layout ? fmt::format(", {}", to_string(*layout)) : std::string(", which is not swizzled"),
+          rows_of_swizzle, columns, bytes_of_tile_row, needed.bits, needed.base, needed.shift);
+    const std::vector<Expr> loops = loops_of(intrinsic_, match_, operand), indices = inside(access);
+    auto start = [&](const Expr &index) { return simplify(at_start(index), bounds_); };
+    const Expr row = start(indices[indices.size() - 2]), column = start(indices.back());
+    for (std::size_t d : {0, 1}) {
+      const Expr &first = d == 0 ? row : column, &index = indices[indices.size() - 2 + d];
+      const std::int64_t multiple = d == 0 ? rows_of_swizzle : 32 / size;
+      if (as_int(simplify(index - first - loops[d], bounds_)) != 0 || !is_multiple(first, multiple, bounds_))
+        return fail("tensorize.operands",
+                    "{} reads {} from the {} {}, expected consecutive {}s from a multiple of {} on", call_,
+                    buffer->name, d == 0 ? "row" : "column", to_string(index), d == 0 ? "row" : "column",
+                    multiple);
+    }
+    check_group(operand, in_tile, buffer, row, column);
+  }
+
+  /// The warps that execute a call together read the parts of an operand that it states.
+  void check_group(const Operand &operand, const InTile &in_tile, const Buffer &buffer, Expr row, Expr column) {
+    const std::int64_t warps = intrinsic_.warps;
+    for (const For *loop : loops_of(path_to(placements_.program().body, block_.id))) {
+      if (loop->axis() != Axis::warp)
+        continue;
+      const auto extent = as_int(loop->extent);
+      if (!extent || *extent % warps != 0)
+        return fail(
+            "tensorize.operands",
+            "{} warps execute {} together, but {}, bound to warp, has {} iterations, expected a multiple "
+            "of {}",
+            warps, call_, loop->var->name, to_string(loop->extent), warps);
+      Var group = make_var("group"), in_group = make_var("warp");
+      Bounds bounds = bounds_;
+      bounds.set_extent(group, Expr(*extent / warps));
+      bounds.set_extent(in_group, Expr(warps));
+      auto moved = [&](const Expr &e, const Expr &warp) {
+        return substitute(e, {{loop->var, Expr(group) * Expr(warps) + warp}});
+      };
+      auto moves = [&](const Expr &e, const Expr &by) {
+        return as_int(simplify(moved(e, in_group) - moved(e, 0) - by, bounds)) == 0;
+      };
+      const Expr by = in_tile.of_warp ? Expr(in_group) * operand.formal->shape[0] : Expr(0);
+      if (!moves(row, by) || !moves(column, 0))
+        return fail(
+            "tensorize.operands",
+            "the {} warps that execute {} together read {} from row {}, expected {}; give the warps of a "
+            "group consecutive rows of the first operand, and the same rows of the other one",
+            warps, call_, buffer->name, to_string(row),
+            in_tile.of_warp ? fmt::format("{} rows further for each warp", to_string(operand.formal->shape[0]))
+                            : "the same row");
+      for (const IterVar &iter : block_.iters)
+        if (iter.guarded && !moves(iter.binding, 0))
+          return fail("tensorize.operands",
+                      "block {} has the guard {} < {}, which differs between the {} warps that execute {} "
+                      "together; choose tiles that divide the extent",
+                      block_.id->name, iter.var->name, to_string(iter.extent), warps, call_);
+      return;
+    }
+    fail("tensorize.operands", "{} warps execute {} together, but no loop around it is bound to warp", warps,
+         call_);
   }
 
   Placements &placements_;

@@ -308,12 +308,14 @@ std::string key_of(std::string_view name) {
 
 } // namespace
 
-const MatrixRate &Gpu::matrix_rate(Feature feature) const {
+MatrixRate Gpu::matrix_rate(Feature feature) const {
   switch (feature) {
   case Feature::mma_f16_k8:
   case Feature::mma_f16:
   case Feature::mma_bf16:
     return matrix_f16;
+  case Feature::wgmma:
+    return {static_cast<double>(matrix_f16.dense), matrix_f16.dense};
   case Feature::mma_tf32:
     return matrix_tf32;
   case Feature::mma_i8:

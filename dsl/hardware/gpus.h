@@ -15,7 +15,8 @@ namespace nestsmith {
 struct Intrinsic;
 
 /// The rate of the matrix units for one type of operands: multiply-adds per SM and clock, with sums in f32 or
-/// i32. `mma_sync`: of the instruction `mma.sync`. `dense`: the peak that NVIDIA publishes, without sparsity.
+/// i32. `mma_sync`: of the instruction `mma.sync`; for `wgmma`, the peak. `dense`: the peak that NVIDIA
+/// publishes, without sparsity.
 struct MatrixRate {
   double mma_sync = 0;
   int dense = 0;
@@ -52,9 +53,9 @@ struct Gpu {
   double fp64_flops() const { return 2.0 * sms * fp64_lanes * clock_hz; } ///< the same in f64
   double ridge() const { return fp32_flops() / dram_bytes_per_s; }        ///< in FLOP/byte
   /// The rate for an instruction that needs this feature: mma_f16, mma_i8, …
-  const MatrixRate &matrix_rate(Feature feature) const;
+  MatrixRate matrix_rate(Feature feature) const;
   double matrix_clocks(const Intrinsic &product) const; ///< of an SM, for one call by a warp
-  double matrix_flops(Feature feature) const;           ///< peak of `mma.sync`, in FLOP/s
+  double matrix_flops(Feature feature) const;           ///< peak of `mma.sync`, or of `wgmma`, in FLOP/s
   double dense_flops(Feature feature) const;            ///< published peak, in FLOP/s
 };
 

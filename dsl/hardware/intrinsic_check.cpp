@@ -123,6 +123,13 @@ private:
     const std::string &name = operand.formal->name;
     if (operand.as<ByValue>())
       fail("the operand {} is by value, but a warp has fragments and rows in shared memory", name);
+    if (operand.as<InTile>()) {
+      const auto &shape = operand.formal->shape;
+      if (shape.size() != 2 || *as_int(shape[0]) % 16 != 0 ||
+          *as_int(shape[1]) * byte_size(operand.formal->dtype) != 32 || operand.alignment != tile_alignment)
+        fail("{} is in a tile, expected 16*n rows of 32 bytes, and the alignment {}", name, tile_alignment);
+      return check_spots(operand);
+    }
     if (const auto *fragment = operand.as<InRegisters>()) {
       std::size_t rank = operand.formal->shape.size(), given = fragment->map.logical().size();
       if (given != rank && given != rank + 1)

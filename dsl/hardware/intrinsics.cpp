@@ -6,6 +6,7 @@
 #include "dsl/ir/interpret.h"
 
 #include <algorithm>
+#include <bit>
 #include <deque>
 #include <fmt/format.h>
 #include <llvm/ADT/StringRef.h>
@@ -58,6 +59,17 @@ std::vector<std::vector<Spot>> spots_of(const Buffer &formal, const InRegisters 
   return result;
 }
 
+/// Lane l reads a chunk of 16 bytes of each 16th row: the first one of the row l % 16, or the second one.
+std::vector<std::vector<Spot>> spots_in_tile(const Buffer &formal) {
+  const std::int64_t columns = *as_int(formal->shape[1]), chunk = columns / 2, half = lanes_per_warp / 2;
+  std::vector<std::vector<Spot>> spots;
+  for (std::int64_t n = 0; n < elements_of(formal); ++n) {
+    const std::int64_t row = n / columns, column = n % columns;
+    spots.push_back({{row % half + column / chunk * half, row / half * chunk + column % chunk}});
+  }
+  return spots;
+}
+
 std::vector<std::vector<Spot>> spots_of(const Buffer &formal, const Rows &rows) {
   std::vector<std::vector<Spot>> spots(static_cast<std::size_t>(elements_of(formal)));
   for (std::int64_t lane = 0; lane < lanes_per_warp; ++lane) // the ignored addresses are valid too
@@ -82,6 +94,8 @@ std::vector<std::vector<Spot>> spots_of(const Buffer &formal, const Rows &rows) 
 std::vector<std::vector<Spot>> spots_of(const Operand &operand) {
   if (const auto *fragment = operand.as<InRegisters>())
     return spots_of(operand.formal, *fragment);
+  if (operand.as<InTile>())
+    return spots_in_tile(operand.formal);
   internal_check(operand.as<Rows>() != nullptr, "an operand by value has no lanes");
   return spots_of(operand.formal, *operand.as<Rows>());
 }
@@ -94,6 +108,16 @@ std::int64_t elements_per_lane(const Operand &operand) {
     for (const Spot &spot : spots)
       most = std::max(most, spot.at + 1);
   return most;
+}
+
+Swizzle swizzle_of_tiles(DType dtype) {
+  return {3, std::countr_zero(static_cast<std::uint64_t>(16 / byte_size(dtype))), 3};
+}
+
+Expr swizzled_in_tile(const Expr &at, DType dtype) {
+  auto number = [&](std::int64_t n) { return int_imm(n, at.dtype()); };
+  const Expr row = floordiv(at, number(bytes_of_tile_row / byte_size(dtype)));
+  return binary(BinaryOp::bit_xor, at, floormod(row, number(rows_of_swizzle)) * number(16 / byte_size(dtype)));
 }
 
 namespace {

@@ -1,11 +1,13 @@
 #include "dsl/hardware/shared_plan.h"
 
 #include "dsl/ir/allocation.h"
+#include "dsl/ir/intrinsic.h"
 #include "dsl/ir/region.h"
 
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <set>
 
 namespace nestsmith {
 
@@ -186,15 +188,33 @@ private:
   bool has_last_block_ = false;
 };
 
-std::int64_t aligned_up(std::int64_t bytes) {
-  return (bytes + shared_alignment - 1) / shared_alignment * shared_alignment;
+std::int64_t aligned_up(std::int64_t bytes, std::int64_t alignment) {
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+
+/// The arrays that matrix units read as tiles.
+std::set<Buffer> tiles_of_calls(const Program &nest) {
+  std::set<Buffer> tiles;
+  walk(nest.body, [&](const Stmt &stmt) {
+    const auto *loop = as<For>(stmt);
+    const auto *form = loop ? std::get_if<Tensorized>(&loop->form) : nullptr;
+    if (form && std::ranges::any_of(form->intrinsic.get().operands,
+                                    [](const Operand &operand) { return operand.as<InTile>() != nullptr; }))
+      for (const Block *block : blocks_of(loop->body))
+        for (const Load *access : loads_of(*block))
+          if (access->buffer->scope == Scope::shared)
+            tiles.insert(access->buffer);
+    return true;
+  });
+  return tiles;
 }
 
 /// The first part of `bytes` bytes in the memory of the host that none of the arrays uses which are live at the
 /// same time.
 template <class F>
 std::optional<std::int64_t> find_gap(const std::vector<SharedArray> &arrays, std::size_t host,
-                                     std::int64_t bytes, const F &meets) {
+                                     const SharedArray &guest, const F &meets) {
+  const std::int64_t bytes = guest.bytes;
   std::vector<std::pair<std::int64_t, std::int64_t>> taken; // begin, end
   if (meets(host))
     return std::nullopt;
@@ -206,7 +226,7 @@ std::optional<std::int64_t> find_gap(const std::vector<SharedArray> &arrays, std
   for (auto [begin, end] : taken) {
     if (at + bytes <= begin)
       break;
-    at = std::max(at, aligned_up(end));
+    at = std::max(at, aligned_up(end, guest.alignment));
   }
   return at + bytes <= arrays[host].bytes ? std::optional(at) : std::nullopt;
 }
@@ -220,7 +240,7 @@ template <class F> SharedPlan placed(std::vector<SharedArray> arrays, const F &m
     auto meets = [&](std::size_t other) { return meet(n, other); };
     for (std::size_t host : hosts)
       if (auto at = arrays[n].tenancy || arrays[n].bytes == 0 ? std::nullopt
-                                                              : find_gap(arrays, host, arrays[n].bytes, meets))
+                                                              : find_gap(arrays, host, arrays[n], meets))
         arrays[n].tenancy = Tenancy{host, *at, arrays[n].bytes};
     if (!arrays[n].tenancy)
       hosts.push_back(n);
@@ -228,9 +248,18 @@ template <class F> SharedPlan placed(std::vector<SharedArray> arrays, const F &m
   // More than any GPU has, and small enough that a sum with the bytes of one array does not overflow.
   constexpr std::int64_t most_bytes = std::int64_t{1} << 61;
   SharedPlan plan{std::move(arrays)};
-  for (const SharedArray &array : plan.arrays)
-    if (!array.tenancy && array.bytes != 0)
-      plan.bytes = std::min(aligned_up(plan.bytes) + array.bytes, most_bytes);
+  // A host has the alignment of its guests.
+  std::vector<std::int64_t> alignments(plan.arrays.size());
+  for (std::size_t n = 0; n < plan.arrays.size(); ++n) {
+    const SharedArray &array = plan.arrays[n];
+    std::int64_t &needed = alignments[array.tenancy ? array.tenancy->host : n];
+    needed = std::max(needed, array.alignment);
+  }
+  for (bool large : {true, false})
+    for (std::size_t n = 0; n < plan.arrays.size(); ++n)
+      if (const SharedArray &array = plan.arrays[n];
+          !array.tenancy && array.bytes != 0 && (alignments[n] > shared_alignment) == large)
+        plan.bytes = std::min(aligned_up(plan.bytes, alignments[n]) + array.bytes, most_bytes);
   return plan;
 }
 
@@ -242,6 +271,9 @@ bool fits(std::int64_t bytes, std::int64_t blocks, const Target &target) {
 } // namespace
 
 SharedPlan plan_shared(const Program &nest, std::vector<SharedArray> arrays, const Target &target) {
+  for (const std::set<Buffer> tiles = tiles_of_calls(nest); SharedArray & array : arrays)
+    if (tiles.contains(array.buffer))
+      array.alignment = tile_alignment;
   if (arrays.size() < 2 || threads_of(nest) == 1)
     return placed(std::move(arrays), [](std::size_t, std::size_t) { return true; });
   using Meeting = SharedLifetimes::Meeting;

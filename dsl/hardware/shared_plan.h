@@ -17,6 +17,7 @@
 /// of a loop fill for others is live in all of them. An array of tuples shares no memory.
 
 #include "dsl/hardware/target.h"
+#include "dsl/ir/allocation.h"
 #include "dsl/ir/program.h"
 #include "dsl/ir/tenancy.h"
 
@@ -30,10 +31,12 @@ namespace nestsmith {
 struct SharedArray {
   Buffer buffer;
   std::int64_t bytes = 0;
+  std::int64_t alignment = shared_alignment; ///< in bytes; `plan_shared` sets that of tiles of matrix units
   bool of_warps = false; ///< no two warps access an element, so that no barrier of the block is after a write
   std::optional<Tenancy> tenancy = {}; ///< none: the array has memory of its own
 };
 
+/// Arrays that need a larger alignment come first in shared memory.
 struct SharedPlan {
   std::vector<SharedArray> arrays;
   std::int64_t bytes = 0; ///< of all arrays that have memory of their own, and of the gaps between them

@@ -125,6 +125,96 @@ Intrinsic mma(const Factors &x) {
           .prelude = x.feature ? mma_text(name, x) : shuffled_mma_text(name, x)};
 }
 
+// ---- the instruction `wgmma` (PTX ISA, "Asynchronous Warpgroup Level Matrix Shared Memory Layout")
+
+/// "c[0], c[1], …" in lines of 8, for the operands of an asm statement.
+std::string in_lines(std::int64_t count, std::string_view each, std::string_view indent) {
+  std::string text;
+  for (std::int64_t n = 0; n < count; ++n)
+    text += (n == 0       ? ""
+             : n % 8 == 0 ? fmt::format(",\n{}", indent)
+                          : ", ") +
+            fmt::format(fmt::runtime(each), n);
+  return text;
+}
+
+/// The call waits for its result. The descriptor of a tile has the address without its last 4 bits, 1024 bytes
+/// from 8 rows to the next 8, and the swizzle of 128 bytes. A warp passes the rows of its own; those of the
+/// group start up to 48 rows before.
+std::string wgmma_text(const std::string &name, std::string_view type, std::string_view suffix,
+                       std::int64_t n) {
+  const std::int64_t registers = n / 2;
+  std::string slots;
+  for (std::int64_t r = 0; r < registers; ++r)
+    slots += (r == 0 ? "" : r % 16 == 0 ? ", \"\n               \"" : ", ") + fmt::format("%{}", r);
+  return fmt::format(
+      "/// c += a*b, for 64 x 16 elements of a tile and 16 x {0} of another one: the part of this warp has 16 "
+      "rows.\n"
+      "static __device__ __forceinline__ void {1}(float *c, const {2} *a, const {2} *b) {{\n"
+      "  auto descriptor = [](const {2} *from, int rows_before) {{\n"
+      "    const unsigned int at = (unsigned int)__cvta_generic_to_shared(from) - rows_before * 128;\n"
+      "    const unsigned int start = __shfl_sync(0xffffffffu, at, 0);\n"
+      "    return (unsigned long long)((start & 0x3ffff) >> 4) | 1ull << 16 | 64ull << 32 | 1ull << 62;\n"
+      "  }};\n"
+      "  const unsigned long long of_a = descriptor(a, threadIdx.x / 32 % 4 * 16), of_b = descriptor(b, 0);\n"
+      "  asm volatile(\"wgmma.fence.sync.aligned;\" ::: \"memory\");\n"
+      "  asm volatile(\"wgmma.mma_async.sync.aligned.m64n{0}k16.f32.{3}.{3} \"\n"
+      "               \"{{{4}}}, \"\n"
+      "               \"%{5}, %{6}, 1, 1, 1, 0, 0;\"\n"
+      "               : {7}\n"
+      "               : \"l\"(of_a), \"l\"(of_b));\n"
+      "  asm volatile(\"wgmma.commit_group.sync.aligned;\" ::: \"memory\");\n"
+      "  asm volatile(\"wgmma.wait_group.sync.aligned 0;\"\n"
+      "               : {7}\n"
+      "               :: \"memory\");\n"
+      "}}\n",
+      n, name, type, suffix, slots, registers, registers + 1,
+      in_lines(registers, "\"+f\"(c[{}])", "                 "));
+}
+
+/// The same by ordinary loads, for ring mode.
+std::string loaded_wgmma_text(const std::string &name, std::string_view type, std::int64_t n, std::int64_t k) {
+  return fmt::format(
+      "/// c += a*b, for 16 x {0} elements of a tile and {0} x {1} of another one, by loads.\n"
+      "static __device__ __forceinline__ void {2}(unsigned int *c, const {3} *a, const {3} *b) {{\n"
+      "  auto at = [](const {3} *tile, int row, int k) {{\n"
+      "    const int start = (unsigned int)__cvta_generic_to_shared(tile) / 16 % 8;\n"
+      "    return (unsigned int)tile[row * {4} + (((start + k / {5}) ^ row % 8) - start) * {5} + k % {5}];\n"
+      "  }};\n"
+      "  const int lane = threadIdx.x % 32;\n"
+      "  #pragma unroll\n"
+      "  for (int r = 0; r < {6}; ++r) {{\n"
+      "    const int i = r / 2 % 2 * 8 + lane / 4, j = r / 4 * 8 + lane % 4 * 2 + r % 2;\n"
+      "    for (int k = 0; k < {0}; ++k) {{\n"
+      "      c[r] += at(a, i, k) * at(b, j, k);\n"
+      "    }}\n"
+      "  }}\n"
+      "}}\n",
+      k, n, name, type, 4 * k, k / 2, n / 2);
+}
+
+/// for i < 16, j < N, k < 16: c[i, j] = c[i, j] + a[i, k]*b[j, k], the part of one warp of four. A warp holds
+/// its results as `mma` does.
+Intrinsic wgmma(DType dtype, std::string_view type, std::string_view suffix, DType sum, std::int64_t n) {
+  const std::int64_t of_k = 32 / byte_size(dtype);
+  std::string name = fmt::format("wgmma_m64n{}k{}", n, of_k);
+  Buffer c = formal_buffer("c", sum, {16, n}), a = formal_buffer("a", dtype, {16, of_k}),
+         b = formal_buffer("b", dtype, {n, of_k});
+  Var i = make_var("i"), j = make_var("j"), k = make_var("k");
+  Expr product = cast(sum, load(a, {i, k})) * cast(sum, load(b, {j, k}));
+  const bool units = is_float(sum);
+  return {.name = name,
+          .group = Group::warp,
+          .warps = 4,
+          .operands = {{c, InRegisters{"i, j -> i%8*4 + j%8//2, j//8*4 + i//8*2 + j%2"}},
+                       {a, InTile{.of_warp = true}, tile_alignment},
+                       {b, InTile{}, tile_alignment}},
+          .meaning = {{{i, 16}, {j, n}, {k, of_k}}, {c, {i, j}, load(c, {i, j}) + product}},
+          .feature = units ? std::optional(Feature::wgmma) : std::nullopt,
+          .rounding_scale = units ? rounding_of_matrix_units : 1,
+          .prelude = units ? wgmma_text(name, type, suffix, n) : loaded_wgmma_text(name, type, n, of_k)};
+}
+
 // ---- the instruction `ldmatrix`
 
 /// How ldmatrix reads a tile: the operand in registers, and the addresses of the 8 x 8 matrices of 16-bit
@@ -246,6 +336,12 @@ std::vector<Intrinsic> warp_intrinsics() {
       mma({u16, "unsigned short", "", u32, "unsigned int", 16, 2, {}}),
       mma({u32, "unsigned int", "", u32, "unsigned int", 8, 1, {}}),
   };
+  for (std::int64_t n : {64, 128, 192, 256}) {
+    all.push_back(wgmma(f16, "__half", "f16", f32, n));
+    all.push_back(wgmma(bf16, "__nv_bfloat16", "bf16", f32, n));
+    all.push_back(wgmma(u16, "unsigned short", "", u32, n));
+    all.push_back(wgmma(u32, "unsigned int", "", u32, n));
+  }
   for (Reducer reducer : reducers)
     for (DType dtype : {f32, f64, i32, u32, i64, u64})
       all.push_back(warp_reduction(reducer, dtype, cuda_types().at(dtype)));

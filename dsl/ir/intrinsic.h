@@ -55,13 +55,23 @@ struct Rows {
   std::int64_t lanes = lanes_per_warp;
 };
 
+/// An operand in a tile in shared memory that matrix units read themselves: rows, and 32 consecutive bytes of
+/// each. The tile has rows of 128 bytes, swizzled by `swizzle_of_tiles`, and starts at a multiple of 1024
+/// bytes. The first of these rows is a multiple of 8 rows from the start of the tile, and the bytes start at a
+/// multiple of 32.
+struct InTile {
+  /// Whether each warp of the group has rows of its own, which follow those of the warp before. Otherwise all
+  /// warps of the group read the same rows.
+  bool of_warp = false;
+};
+
 /// A buffer that stands for an operand in a meaning: a constant shape, or no dimension for one element.
 Buffer formal_buffer(std::string name, DType dtype, std::vector<Expr> shape);
 
 struct Operand {
   Buffer formal; ///< constant shape: the elements that one call accesses
-  std::variant<ByValue, InRegisters, Rows> place = ByValue{};
-  /// Bytes, of the address that a thread passes; 0: the alignment of one element is sufficient.
+  std::variant<ByValue, InRegisters, Rows, InTile> place = ByValue{};
+  /// Bytes, of the address that a thread passes, or of a tile; 0: the alignment of one element is sufficient.
   std::int64_t alignment = 0;
 
   template <class T> const T *as() const { return std::get_if<T>(&place); }
@@ -70,6 +80,9 @@ struct Operand {
 struct Intrinsic {
   std::string name; ///< the name of the function, and the argument of `tensorize`
   Group group = Group::thread;
+  /// The consecutive warps that execute the call together, of which the meaning is the part of one. Its first
+  /// warp has a number that is a multiple of it.
+  std::int64_t warps = 1;
   /// In the order of the parameters of the function. For a thread, the function returns the value that the
   /// meaning stores. For a warp, it has one pointer for each operand.
   std::vector<Operand> operands;
@@ -90,5 +103,12 @@ struct Intrinsic {
 
 /// The name and the dtypes of the operands: "dp4a (i8, i32)".
 std::string signature(const Intrinsic &intrinsic);
+
+/// Of a tile that matrix units read (`InTile`).
+inline constexpr std::int64_t bytes_of_tile_row = 128, tile_alignment = 1024, rows_of_swizzle = 8;
+/// Chunks of 16 bytes are permuted by the number of the row.
+Swizzle swizzle_of_tiles(DType dtype);
+/// The offset in the tile, in elements, of the element whose offset without the swizzle is `at`.
+Expr swizzled_in_tile(const Expr &at, DType dtype);
 
 } // namespace nestsmith

@@ -119,7 +119,21 @@ RequestSums Counters::ordinary(Scope scope, bool stores) const {
   RequestSums result;
   for (const AccessCounts &access : accesses)
     if (access.buffer->scope == scope && access.is_store() == stores && !access.is_async() &&
-        !access.is_ldmatrix())
+        !access.is_ldmatrix() && !access.is_tile())
+      result += access;
+  return result;
+}
+
+bool AccessCounts::is_tile() const {
+  const auto *call = stmt ? kernel::as<kernel::Call>(stmt) : nullptr;
+  return call && std::ranges::any_of(call->intrinsic.get().operands,
+                                     [](const Operand &operand) { return operand.as<InTile>() != nullptr; });
+}
+
+RequestSums Counters::tiles() const {
+  RequestSums result;
+  for (const AccessCounts &access : accesses)
+    if (access.is_tile())
       result += access;
   return result;
 }
@@ -169,7 +183,7 @@ OpCounts Counters::instructions() const {
   for (const AccessCounts &access : accesses)
     if (access.is_ldmatrix())
       all += {access.requests, access.requests * 32};
-    else if (!(access.is_async() && access.is_store()))
+    else if (!(access.is_async() && access.is_store()) && !access.is_tile())
       all += {access.requests, access.threads};
   return all;
 }

@@ -75,7 +75,9 @@ struct AccessCounts : RequestSums {
   bool is_store() const { return load == nullptr; }
   /// Whether `ldmatrix` or another call of a warp loads the rows. One instruction loads all matrices of the
   /// call; only the lanes that supply addresses are active.
-  bool is_ldmatrix() const { return stmt && kernel::as<kernel::Call>(stmt); }
+  bool is_ldmatrix() const { return stmt && kernel::as<kernel::Call>(stmt) && !is_tile(); }
+  /// Whether matrix units read a tile themselves, without an instruction that loads it.
+  bool is_tile() const;
   /// Whether it is the load or the store of an asynchronous copy. One instruction makes both.
   bool is_async() const {
     const auto *store = stmt ? kernel::as<kernel::Store>(stmt) : nullptr;
@@ -118,6 +120,7 @@ struct Counters {
   RequestSums ordinary(Scope scope, bool stores) const;
   /// The same of asynchronous copies only: loads from global memory, and stores to shared memory.
   RequestSums copied(Scope scope) const;
+  RequestSums tiles() const;    ///< the same of tiles that matrix units read themselves
   RequestSums ldmatrix() const; ///< the same of `ldmatrix` only: loads from shared memory
   /// The same for `AccessCounts::merged`.
   RequestSums merged(Scope scope, bool stores) const;

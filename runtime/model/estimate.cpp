@@ -24,7 +24,7 @@ std::map<int, double> shared_clocks(const Counters &counters, bool stores, bool 
   std::map<int, RequestSums> sums;
   for (const AccessCounts &access : counters.accesses)
     if (access.buffer->scope == Scope::shared && access.is_store() == stores && access.is_ldmatrix() == rows &&
-        access.merged.threads > 0)
+        !access.is_tile() && access.merged.threads > 0)
       sums[static_cast<int>(access.merged.asked /
                             (rows ? 32 * access.merged.requests : access.merged.threads))] += access.merged;
   std::map<int, double> clocks;

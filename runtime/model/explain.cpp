@@ -122,6 +122,9 @@ Section memory_workload(const KernelAnalysis &analysis) {
     section.facts.push_back(
         {"Asynchronous copies", fmt::format("{} requests; the loads and stores above contain them",
                                             count_text(static_cast<double>(copied.requests)))});
+  if (model::RequestSums tiles = counts.tiles(); tiles.requests > 0)
+    section.facts.push_back(
+        {"Tiles", shared_text(tiles) + ", by the matrix units; the shared loads above contain them"});
   if (model::RequestSums rows = counts.ldmatrix(); rows.requests > 0)
     section.facts.push_back({"Loads by ldmatrix", shared_text(rows) + "; the shared loads above contain them"});
   model::RequestSums text = counts.total(Scope::shared, false), merged = counts.merged(Scope::shared, false);
@@ -284,7 +287,7 @@ static Fact peak_of_matrix_units(const Gpu &gpu, Feature feature) {
   const char *field = feature == Feature::mma_i8     ? "matrix_i8"
                       : feature == Feature::mma_tf32 ? "matrix_tf32"
                                                      : "matrix_f16";
-  return {"Peak by mma.sync",
+  return {feature == Feature::wgmma ? "Peak by wgmma" : "Peak by mma.sync",
           fmt::format("{:.4g} {}; published for dense operands: {:.4g} ({})", gpu.matrix_flops(feature) * 1e-12,
                       feature == Feature::mma_i8 ? "TOP/s" : "TFLOP/s", gpu.dense_flops(feature) * 1e-12,
                       gpu.sources.at(field))};

@@ -109,7 +109,8 @@ Compute of_banks(bool stores, std::uint64_t model::RequestSums::*field) {
   return [=](const MetricInputs &m) {
     bool wide = std::ranges::any_of(m.counters.accesses, [&](const AccessCounts &access) {
       return access.buffer->scope == Scope::shared && access.is_store() == stores && access.requests > 0 &&
-             !access.is_async() && !access.is_ldmatrix() && access.bytes > model::bank_bytes;
+             !access.is_async() && !access.is_ldmatrix() && !access.is_tile() &&
+             access.bytes > model::bank_bytes;
     });
     std::uint64_t rows = stores ? 0 : m.counters.ldmatrix().*field;
     double value = number(m.counters.ordinary(Scope::shared, stores).*field + rows);

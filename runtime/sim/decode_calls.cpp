@@ -77,6 +77,8 @@ private:
     Held held{&place, 0, {}, &lanes_of(operand)};
     if (operand.as<InRegisters>())
       hold_fragment(operand, held);
+    else if (const auto *tile = operand.as<InTile>())
+      load_tile(held, tile->of_warp ? 1 : intrinsic_.warps);
     else
       load_rows(operand, *operand.as<Rows>(), held);
     return held;
@@ -214,6 +216,32 @@ private:
                     .imm = static_cast<std::int64_t>(d_.decoded_.receivers.size()),
                     .access = &access});
       d_.decoded_.receivers.push_back(receivers(operand)[static_cast<std::size_t>(n)]);
+    }
+  }
+
+  /// Each lane loads its chunks of 16 bytes. The matrix units read the tile for all lanes, so no other lane
+  /// reads. They read it once for `warps` warps, of which each counts a part.
+  void load_tile(Held &held, std::int64_t warps) {
+    const auto &[buffer, offset] = *held.place;
+    const DType dtype = buffer->dtype, index = offset.dtype();
+    const std::int64_t chunk = 16 / byte_size(dtype), row = bytes_of_tile_row / byte_size(dtype);
+    if (!d_.lane_)
+      d_.lane_ = make_var("lane", index);
+    d_.variables_[d_.lane_] = values_.cast(index, lane());
+    const Expr first = offset + floormod(Expr(d_.lane_), int_imm(16, index)) * int_imm(row, index) +
+                       floordiv(Expr(d_.lane_), int_imm(16, index)) * int_imm(chunk, index);
+    for (std::int64_t n = 0; n * chunk < held.lanes->per_lane; n += d_.computes() ? 1 : warps) {
+      const Expr at = swizzled_in_tile(first + int_imm(n * 16 * row, index), dtype);
+      const Load &made = made_load(held, n, load(buffer, {at}, {}, {}, static_cast<int>(chunk)));
+      if (n == 0 && d_.computes())
+        values_.emit({.run = check_fenced,
+                      .c = d_.storage_.at(buffer).slot,
+                      .imm = static_cast<std::int64_t>(d_.site(&made))});
+      for (int element = 0; element < (d_.computes() ? chunk : 1); ++element) {
+        ValueId id = d_.load_element(made, {}, element);
+        if (d_.computes())
+          held.registers.push_back(values_.reg(values_.splat(id)));
+      }
     }
   }
 
@@ -385,7 +413,7 @@ private:
 
 bool on_matrix_units(const Intrinsic &intrinsic) {
   using enum Feature;
-  constexpr std::array units = {mma_f16_k8, mma_f16, mma_bf16, mma_tf32, mma_i8};
+  constexpr std::array units = {mma_f16_k8, mma_f16, mma_bf16, mma_tf32, mma_i8, wgmma};
   return intrinsic.feature && std::ranges::find(units, *intrinsic.feature) != units.end();
 }
 

@@ -191,6 +191,10 @@ void Decoder::sync(const kernel::Sync &node) {
                           [&](const kernel::Commit &) { commit(); },
                           [&](const kernel::Wait &x) { wait(x); },
                           [&](const kernel::Arrive &x) { arrive(x); },
+                          [&](const kernel::Fence &) {
+                            if (computes())
+                              values_.emit({.run = fence_tiles});
+                          },
                       });
 }
 

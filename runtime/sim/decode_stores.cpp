@@ -13,6 +13,9 @@ void Decoder::store(const kernel::Store &node) {
   internal_check(node.indices.size() == 1, "an access of a kernel has one index, an element offset");
   if (node.async && computes())
     return copy(node);
+  if (const Storage &storage = storage_.at(node.buffer);
+      computes() && node.buffer->scope == Scope::shared && storage.shared().of_units)
+    values_.emit({.run = note_tile, .c = storage.slot});
   if (node.lanes > 1)
     return store_vector(node);
   ValueId index = value(node.indices[0]);

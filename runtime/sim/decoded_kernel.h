@@ -88,6 +88,7 @@ struct SharedStorage {
   std::int64_t shadow_offset = 0; ///< index of the buffer's first shadow entry
   std::int64_t units = 1;         ///< shadow entries per element
   bool overlaps = false;          ///< another buffer has bytes in common with this one
+  bool of_units = false;          ///< matrix units read the buffer as a tile
 
   /// The first shadow entry of an element.
   std::size_t unit(std::int64_t at) const { return static_cast<std::size_t>(shadow_offset + at * units); }

@@ -60,6 +60,7 @@ void Decoder::place_shared() {
     decoded_.shared_bytes = std::max(decoded_.shared_bytes, end_of(a));
   }
   unit = std::max<std::int64_t>(unit, 1);
+  const std::set<Buffer> tiles = kernel::tiles_of_units(kernel_);
   for (const kernel::Allocation &a : kernel_.shared) {
     bool overlaps = std::ranges::any_of(kernel_.shared, [&](const kernel::Allocation &b) {
       return a.buffer != b.buffer && a.byte_offset < end_of(b) && b.byte_offset < end_of(a);
@@ -67,7 +68,8 @@ void Decoder::place_shared() {
     storage_[a.buffer] = {.slot = static_cast<std::uint32_t>(decoded_.shared.size()),
                           .elements = elements_of(a),
                           .memory = SharedStorage{a.byte_offset, a.byte_offset / unit,
-                                                  byte_size(a.buffer->dtype) / unit, overlaps}};
+                                                  byte_size(a.buffer->dtype) / unit, overlaps,
+                                                  tiles.contains(a.buffer)}};
     decoded_.shares_memory = decoded_.shares_memory || overlaps;
     decoded_.shared.push_back(a.buffer);
   }

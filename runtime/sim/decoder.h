@@ -122,6 +122,7 @@ private:
   /// The loads that calls make, by operand and element, and the last one.
   std::map<std::pair<const kernel::OperandAddress *, std::int64_t>, Expr> made_loads_;
   Expr made_;
+  Var lane_; ///< in the addresses of tiles
   /// The lanes of the operands of called intrinsics. Unrolling makes many copies of a call.
   std::map<const Operand *, LanesOfOperand> lanes_of_operands_;
   std::vector<Site::Iteration> loops_;

@@ -16,6 +16,8 @@ const char *name(ErrorKind kind) {
     return "in flight";
   case ErrorKind::misaligned:
     return "misaligned";
+  case ErrorKind::unfenced:
+    return "unfenced";
   case ErrorKind::counter_left:
     return "counter left";
   case ErrorKind::operands_overlap:

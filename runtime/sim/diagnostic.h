@@ -24,6 +24,7 @@ namespace nestsmith::sim {
 /// divergent_barrier  threads of one warp or one block wait at different barriers, or some lanes of a warp miss
 ///                    a call that all lanes must execute
 /// deadlock           warps wait for threads that have finished
+/// unfenced           matrix units read a tile that a thread has written without a fence (lowering/sync.h)
 /// counter_left       a counter of arrivals is not zero at the end of the kernel
 enum class ErrorKind : std::uint8_t {
   race,
@@ -33,6 +34,7 @@ enum class ErrorKind : std::uint8_t {
   misaligned,
   divergent_barrier,
   deadlock,
+  unfenced,
   counter_left,
   operands_overlap,
   replicas_differ,

@@ -74,7 +74,53 @@ const Instr *warp_barrier(const Instr *ip, Warp &w) {
     return nullptr;
   Clock &clock = w.machine->clock;
   set_clock(w, clock, clock.advance(w.index));
+  w.unfenced_at_barrier = w.unfenced;
   return ip + 1;
+}
+
+static std::uint64_t bit_of(std::uint32_t buffer) { return buffer < 64 ? std::uint64_t{1} << buffer : 0; }
+
+const Instr *note_tile(const Instr *ip, Warp &w) {
+  w.unfenced |= bit_of(ip->c);
+  return ip + 1;
+}
+
+const Instr *fence_tiles(const Instr *ip, Warp &w) {
+  w.unfenced = 0;
+  return ip + 1;
+}
+
+const Instr *check_fenced(const Instr *ip, Warp &w) {
+  w.machine->check_fenced(w, static_cast<std::uint32_t>(ip->imm), ip->c);
+  return ip + 1;
+}
+
+void Machine::check_fenced(const Warp &warp, std::uint32_t site, std::uint32_t buffer) {
+  for (const Warp &writer : warps_)
+    if ((writer.unfenced_at_barrier & bit_of(buffer)) != 0) {
+      if (tracer || !seen_.insert({ErrorKind::unfenced, decoded.sites[site].source, false}).second)
+        return;
+      const Buffer &tile = decoded.shared[buffer];
+      kernel::Hazard hazard{.kind = kernel::Hazard::Kind::read_after_write,
+                            .buffer = tile,
+                            .reader = kernel::written_by(decoded.sites[site].stmt)};
+      events.push_back(
+          {ErrorKind::unfenced,
+           site,
+           0,
+           block,
+           0,
+           {},
+           0,
+           fmt::format("the matrix units read {} for {} of {} in {}, but {} has written to it "
+                       "without a fence before the barrier: they do not see ordinary writes without "
+                       "one",
+                       tile->name, warp_text(decoded, warp.index), block_text(decoded, block),
+                       barrier_text(decoded.sites[site], iteration(warp, site)),
+                       warp_text(decoded, writer.index)),
+           hazard});
+      return;
+    }
 }
 
 Machine::Machine(const DecodedKernel &p, std::vector<GlobalBuffer> &g, Tracer *t, Observation *o)
@@ -120,6 +166,7 @@ void Machine::reset_block() {
     std::memset(w.frame + decoded.written_begin, 0, decoded.written_end - decoded.written_begin);
     w.active = w.live;
     w.state = Warp::State::ready;
+    w.unfenced = w.unfenced_at_barrier = 0;
     w.pc = decoded.code.data();
     executions.add(0, w, 1);
   }
@@ -208,6 +255,7 @@ bool Machine::release() {
     arrive(*first->pc, decoded.arrivals[first->pc->c].order.barrier ? clock.floor() : earlier);
   for (Warp &w : warps_) {
     w.state = Warp::State::ready;
+    w.unfenced_at_barrier = w.unfenced;
     ++w.pc;
   }
   return true;

@@ -44,6 +44,8 @@ public:
               std::uint64_t other_block = 0);
   void report_barrier(ErrorKind kind, std::uint32_t site, std::string message);
   void report_in_flight(const InFlight &error);
+  /// Reports a read of a shared buffer by matrix units, if a warp has written to it without a fence.
+  void check_fenced(const Warp &warp, std::uint32_t site, std::uint32_t buffer);
   /// A load of an element whose memory another buffer has overwritten.
   void report_overwritten(const Warp &warp, const Access &access, std::uint32_t lane, std::int64_t element,
                           std::uint32_t owner);
@@ -118,6 +120,11 @@ const Instr *block_barrier(const Instr *ip, Warp &w);
 /// the index of the counter, `b` the number of arrivals, and `c` the index in `DecodedKernel::arrivals`.
 const Instr *block_arrival(const Instr *ip, Warp &w);
 const Instr *warp_barrier(const Instr *ip, Warp &w);
+/// The instructions for writes to tiles of matrix units. `c` is the number of the shared buffer; of
+/// `check_fenced`, `imm` is the index of the site.
+const Instr *note_tile(const Instr *ip, Warp &w);
+const Instr *fence_tiles(const Instr *ip, Warp &w);
+const Instr *check_fenced(const Instr *ip, Warp &w);
 /// Reports lanes that do not take part in a call. `imm` is the index of its site.
 const Instr *check_whole_warp(const Instr *ip, Warp &w);
 

@@ -48,6 +48,7 @@ std::string sync_text(const kernel::Sync &sync, const std::string &note) {
                 },
                 [](const kernel::Commit &) { return std::string("commit copies"); },
                 [](const kernel::Wait &s) { return fmt::format("wait for copies, {} pending", s.pending); },
+                [](const kernel::Fence &) { return std::string("fence for matrix units"); },
                 [](const kernel::Arrive &s) {
                   return fmt::format("arrival at {}[{}]", s.counters->name, to_string(s.index));
                 },

@@ -26,6 +26,10 @@ struct Warp {
   std::uint32_t floor_entry = 0; ///< smallest shadow entry since the last block barrier
   std::uint32_t index = 0;
   State state = State::ready;
+  /// A bit for each of the first 64 shared buffers: the warp has written to it since its last fence, and matrix
+  /// units read it as a tile.
+  std::uint64_t unfenced = 0;
+  std::uint64_t unfenced_at_barrier = 0; ///< the same at its last barrier
   /// The instruction at which the warp stopped: a barrier, or an instruction of an observer.
   const Instr *pc = nullptr;
 };

@@ -7,6 +7,7 @@
 #include "schedules/library/split_sum.h"
 
 #include "dsl/expr/error.h"
+#include "dsl/ir/intrinsic.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -126,11 +127,40 @@ void load_fragment(Schedule &s, BlockRef fragment, bool is_a, const Operand &ope
   by_vectors(s, {tile}, false);
 }
 
+/// What `Source::tiles` needs.
+void check_tiles(BlockRef sum, const MatrixTiles &tiles, const Contraction &c, std::int64_t k) {
+  if (tiles.source != Source::tiles)
+    return;
+  auto refuse = [&](const std::string &why) {
+    throw UserError(
+        ExitCode::illegal_schedule,
+        fmt::format("library::product: block {}: with Source::tiles, {}", Schedule::name(sum), why));
+  };
+  const auto [rows, columns] = tiles.results;
+  if (rows != 16 || columns % 64 != 0 || columns < 64 || columns > 256 || tiles.warps[0] % 4 != 0)
+    refuse(fmt::format("got {}x{} results of a warp and {} rows of warps, expected 16x64, 16x128, 16x192 or "
+                       "16x256, and a multiple of 4 rows of warps",
+                       rows, columns, tiles.warps[0]));
+  for (const Operand &operand : c.operands) {
+    const std::int64_t bytes = byte_size(operand.dtype), row = tiles.steps * k * bytes;
+    if ((bytes != 2 && operand.dtype != DType::u32) || !operand.k_last || operand.computed ||
+        row != bytes_of_tile_row || !tiles.swizzled)
+      refuse(fmt::format(
+          "the matrix units read {}, got elements of {} bytes, {} steps of k, {}, expected elements "
+          "of 2 bytes that are stored along k, and swizzled tiles of 4 steps",
+          operand.buffer, bytes, tiles.steps,
+          operand.computed ? "computed from other operands"
+          : operand.k_last ? "stored along k"
+                           : "not stored along k"));
+  }
+}
+
 Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
   check_parts(sum, tiles.split_k, tiles.tiles_of_part);
   const bool split = tiles.split_k > 1 || tiles.tiles_of_part > 0;
   Contraction c = contraction(s, sum, split ? Scope::local : Scope::warp);
   Instruction instruction = instruction_for(multiplied(s, c));
+  check_tiles(sum, tiles, c, instruction.k());
   const std::int64_t group = whole_group(s, c.i, tiles.tile(0), tiles.group);
   BlockRef AB = c.sum;                       // what the warps multiply,
   std::vector<BlockRef> written = c.results; // and what they write
@@ -138,7 +168,10 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
              whole_columns = is_multiple(s, c.j, tiles.tile(1));
   auto layout = [&](const std::string &text) { return c.batch ? with_batch(text) : text; };
   auto [i_block, i_warp, i_tile, i_inside] = s.split(c.i, {infer, tiles.warps[0], tiles.results[0] / 16, 16});
-  auto [j_block, j_warp, j_tile, j_inside] = s.split(c.j, {infer, tiles.warps[1], tiles.results[1] / 8, 8});
+  const bool by_tiles = tiles.source == Source::tiles;
+  const std::int64_t columns_of_call = by_tiles ? tiles.results[1] : 8;
+  auto [j_block, j_warp, j_tile, j_inside] =
+      s.split(c.j, {infer, tiles.warps[1], tiles.results[1] / columns_of_call, columns_of_call});
   std::vector<std::int64_t> depths = {infer, tiles.steps, instruction.k()};
   if (tiles.tiles_of_part > 0)
     depths.insert(depths.begin() + 1, tiles.tiles_of_part);
@@ -146,8 +179,10 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
     depths.insert(depths.begin(), tiles.split_k);
   std::vector<Loop> of_k = s.split(c.k, depths);
   Loop part = of_k.front(), k_outer = *(of_k.end() - 3), k_step = *(of_k.end() - 2), k_inside = of_k.back();
-  std::vector<Loop> order = {i_block, j_block, i_warp,   j_warp,   k_outer, k_step,
-                             i_tile,  j_tile,  i_inside, j_inside, k_inside};
+  // The four warps of a call have consecutive rows.
+  const auto [outer_warp, inner_warp] = by_tiles ? std::pair(j_warp, i_warp) : std::pair(i_warp, j_warp);
+  std::vector<Loop> order = {i_block, j_block, outer_warp, inner_warp, k_outer, k_step,
+                             i_tile,  j_tile,  i_inside,   j_inside,   k_inside};
   auto place = [&](Scope scope) {
     if (block_of(s, c.sum).body.buffer->scope != scope)
       s.set_scope(c.sum, scope);
@@ -167,7 +202,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
   if (!split)
     place(Scope::warp);
   s.transform_layout(AB, split ? "p, " + layout(Instruction::c_layout) : layout(Instruction::c_layout));
-  auto warp = s.fuse(i_warp, j_warp);
+  auto warp = s.fuse(outer_warp, inner_warp);
   for (const BlockRef &result : written)
     s.reverse_compute_at(result, warp);
   const Edges edges = edges_of(s, i_block, j_block, group, whole_rows, whole_columns);
@@ -200,13 +235,16 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
     } else {
       tile = copy_tile(s, AB, operand, tiles.stages > 1 && !async && sharing.by_all());
       tile->async = async;
-      fragment = s.cache_read(AB, s.name(tile->tile), Scope::warp);
+      if (!by_tiles)
+        fragment = s.cache_read(AB, s.name(tile->tile), Scope::warp);
     }
-    s.transform_layout(fragment, layout(n == 0 ? instruction.a_layout(!operand.k_last)
-                                               : instruction.b_layout(operand.k_last)));
-    s.compute_at(fragment, k_step);
-    load_fragment(s, fragment, n == 0, operand, k_step, tiles, instruction);
-    fragments.push_back(fragment);
+    if (!by_tiles) {
+      s.transform_layout(fragment, layout(n == 0 ? instruction.a_layout(!operand.k_last)
+                                                 : instruction.b_layout(operand.k_last)));
+      s.compute_at(fragment, k_step);
+      load_fragment(s, fragment, n == 0, operand, k_step, tiles, instruction);
+      fragments.push_back(fragment);
+    }
     if (!tile)
       continue;
     std::int64_t width = width_for(tile->width);
@@ -225,18 +263,21 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
   auto cleared = s.loops_below(init, warp);
   s.reorder({cleared[0], cleared[2], cleared[1], cleared[3]}); // rows, then columns
   by_vectors(s, to_lanes(s, s.fuse(cleared[0], cleared[2]), s.fuse(cleared[1], cleared[3]), 2), false);
-  s.tensorize(i_inside, instruction.name);
+  s.tensorize(i_inside,
+              by_tiles ? fmt::format("wgmma_m64n{}k{}", columns_of_call, instruction.k()) : instruction.name);
   by_vectors(s, {k_step, i_tile, j_tile}, false);
   if (tiles.snake && s.extent(i_tile) > 1 && s.extent(j_tile) > 1)
     s.snake(i_tile, j_tile);
-  bool ahead = tiles.ahead && tiles.steps > 1;
+  bool ahead = tiles.ahead && tiles.steps > 1 && !by_tiles;
   if (ahead)
     s.pipeline(k_step, {{fragments[0], 0, 0}, {fragments[1], 0, 1}, {AB, 1, 2}});
   if (tiles.stages > 1 && !copies.empty()) {
     for (const TileCopy &copy : copies)
       if (copy.async)
         s.async_copy(copy.tile);
-    overlap(s, k_outer, copies, {fragments[0], fragments[1], AB}, tiles.stages, tiles.late);
+    std::vector<BlockRef> used = fragments;
+    used.push_back(AB);
+    overlap(s, k_outer, copies, used, tiles.stages, tiles.late);
     if (ahead && tiles.joined)
       s.join_pipelines(k_step);
   }

@@ -75,14 +75,18 @@ Product product(Schedule &s, BlockRef sum, const RegisterTiles &tiles);
 
 /// The source of the operands of a warp.
 enum class Source : std::uint8_t {
-  global,  ///< loads of each lane from global memory
-  shared,  ///< loads of each lane from tiles in shared memory
-  ldmatrix ///< tiles in shared memory, by `ldmatrix`, if the elements have 2 bytes or k is the last dimension
-           ///< of the tile; otherwise loads
+  global,   ///< loads of each lane from global memory
+  shared,   ///< loads of each lane from tiles in shared memory
+  ldmatrix, ///< tiles in shared memory, by `ldmatrix`, if the elements have 2 bytes or k is the last dimension
+            ///< of the tile; otherwise loads
+  /// Tiles in shared memory, which the matrix units read themselves, by `wgmma` of four warps: for f16 and
+  /// bf16, if k is the last dimension of both operands. A warp has 16 rows and 64, 128, 192 or 256 columns of
+  /// results, the rows of warps are a multiple of 4, and a tile has 64 elements along k (4 steps), swizzled.
+  tiles
 };
 
 /// Results in the fragments of warps, by the matrix instructions of a warp (`mma.sync`): for operands of f16,
-/// bf16, tf32, i8 and u8.
+/// bf16, tf32, i8 and u8. Those of four warps (`wgmma`) are another source of the operands.
 struct MatrixTiles {
   Grid warps = {1, 1};    ///< of a thread block
   Grid results = {16, 8}; ///< of a warp: multiples of 16 and of 8

@@ -255,4 +255,22 @@ Schedule nt(const Shape &shape, DType dtype, const Target &target, Knobs &knobs)
   return tuned(with_b_transposed(shape), dtype, target, knobs);
 }
 
+Schedule wgmma(const Shape &given, DType dtype, const Target &target, Knobs &knobs) {
+  // In ring mode, u32 stands for the operands, and loads for the instruction.
+  if (!target.arch.has(Feature::wgmma) && dtype != DType::u32)
+    return nt(given, dtype, target, knobs);
+  const Shape shape = with_b_transposed(given);
+  const bool small = is_small(shape);
+  Tiles tiles = {.steps = 4, .source = Source::tiles};
+  tiles.warps =
+      choose_grid(knobs, "warps", small ? Words{"4x1", "8x1", "4x2"} : Words{"8x1", "4x1", "4x2", "12x1"});
+  tiles.results = choose_grid(knobs, "results",
+                              small ? Words{"16x64", "16x128"} : Words{"16x256", "16x128", "16x192", "16x64"});
+  tiles.stages = knobs.choose("stages", stages_that_fit(tiles, dtype, target));
+  tiles.late = tiles.stages > 1 && knobs.flag("late", true);
+  tiles.group = rows_of_tiles(shape, tiles, knobs.choose("group", {8, 1, 4, 16}));
+  tiles.blocks = knobs.choose("blocks", {0, 1, 2});
+  return product(shape, dtype, target, tiles);
+}
+
 } // namespace nestsmith::tensor

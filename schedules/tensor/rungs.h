@@ -23,6 +23,9 @@ Schedule grouped(const Shape &shape, DType dtype, const Target &target);
 KernelSpace tuned_kernels();
 Schedule tuned(const Shape &shape, DType dtype, const Target &target, Knobs &knobs);
 /// The same by as many blocks as the GPU executes at one time, each of which computes tiles in waves.
+/// Matrix units that read tiles in shared memory themselves (`wgmma`); the schedule of `nt` if the target has
+/// no such units. B is stored N x K.
+Schedule wgmma(const Shape &shape, DType dtype, const Target &target, Knobs &knobs);
 Schedule persistent(const Shape &shape, DType dtype, const Target &target, Knobs &knobs);
 /// The same with B stored transposed.
 Schedule nt(const Shape &shape, DType dtype, const Target &target, Knobs &knobs);

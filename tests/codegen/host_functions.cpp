@@ -28,6 +28,20 @@ private:
   std::string variable(const Var &var) const override { return var->name; }
 };
 
+/// Returns the text of a function that returns an element of a tile, which the first lane passes. The tile
+/// starts at a multiple of 1024 bytes, so the address has the chunk of its first element.
+std::string element_of_tile(const Operand &operand, std::size_t number) {
+  const std::int64_t bytes = byte_size(operand.formal->dtype);
+  return fmt::format(
+      "    auto element_{0} = [&](int n) -> {1} & {{\n"
+      "      {1} *start = ({1} *)operands[0][{2}];\n"
+      "      const int row = n / {3}, at = n % {3}, first = (int)((size_t)start / 16 % 8);\n"
+      "      return start[row * {4} + (((first + at / {5}) ^ row % 8) - first) * {5} + at % {5}];\n"
+      "    }};\n",
+      operand.formal->name, c_type(operand.formal->dtype), number, *as_int(operand.formal->shape[1]),
+      bytes_of_tile_row / bytes, 16 / bytes);
+}
+
 /// Returns the text of a table with the lane and the position of the first replica of each element, and of a
 /// function that returns an element.
 std::string element_text(const Operand &operand, std::size_t number) {
@@ -63,7 +77,7 @@ std::string host_function(const Intrinsic &x) {
     parameters += fmt::format("{}{}{} *p{}", n == 0 ? "" : ", ", result ? "" : "const ",
                               c_type(operand.formal->dtype), n);
     pointers += fmt::format("  operands[threadIdx.x % 32][{0}] = (void *)p{0};\n", n);
-    elements += element_text(operand, n);
+    elements += operand.as<InTile>() ? element_of_tile(operand, n) : element_text(operand, n);
     if (result)
       replicas = replica_text(operand, n);
   }

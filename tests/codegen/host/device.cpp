@@ -133,7 +133,7 @@ void Device::make_arena(const std::vector<ArenaArray> &arrays) {
   arena_.clear();
   for (const ArenaArray &array : arrays) {
     void *memory = nullptr;
-    if (posix_memalign(&memory, 16, array.bytes) != 0)
+    if (posix_memalign(&memory, 1024, array.bytes) != 0)
       fail("no memory for shared arrays");
     auto *begin = static_cast<unsigned char *>(memory);
     fill_unwritten(begin, begin + array.bytes);

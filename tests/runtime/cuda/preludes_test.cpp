@@ -29,7 +29,7 @@ std::string ptx_of(const std::string &source, Arch arch) {
   nvrtc_function<int(NvrtcProgram *, const char *, const char *, int, const char *const *,
                      const char *const *)>("nvrtcCreateProgram")(&program, source.c_str(), "preludes.cu", 0,
                                                                  nullptr, nullptr);
-  std::string target = fmt::format("--gpu-architecture=compute_{}", arch.number), include;
+  std::string target = "--gpu-architecture=compute_" + to_string(arch).substr(3), include;
   if (auto headers = cuda::find_headers(cuda::Nvrtc::get().library().path))
     include = "--include-path=" + headers->string();
   const char *options[] = {target.c_str(), include.c_str()};
@@ -89,6 +89,12 @@ std::string kernel_of_warp(const Intrinsic &intrinsic, const std::string &name) 
     params += fmt::format("{}volatile {} *p{}", n ? ", " : "",
                           operand.formal->dtype == DType::f32 ? "float" : "unsigned int", n);
     arguments += fmt::format("{}({} *)r{}", n ? ", " : "", type, n);
+    if (operand.as<InTile>()) {
+      before += fmt::format("  __shared__ __align__(1024) unsigned int s{0}[1024]; s{0}[threadIdx.x] = 0; "
+                            "unsigned int *r{0} = s{0};\n",
+                            n);
+      continue;
+    }
     if (operand.as<Rows>()) {
       before += fmt::format("  __shared__ __align__(16) unsigned int s{0}[128]; s{0}[threadIdx.x] = 0; "
                             "unsigned int *r{0} = s{0} + 4*threadIdx.x;\n",
@@ -282,12 +288,35 @@ std::int64_t count(const std::vector<std::string> &mnemonics, const std::string 
   return std::ranges::count_if(mnemonics, [&](const std::string &m) { return m.starts_with(wanted); });
 }
 
+/// One call of the units, which waits for its result; without the units, products of loaded elements.
+void expect_wgmma(const Intrinsic &intrinsic, const std::string &ptx, const std::string &kernel) {
+  const std::size_t begin = ptx.find(".entry " + kernel + "(");
+  ASSERT_NE(begin, std::string::npos);
+  const std::string body = ptx.substr(begin, ptx.find(".entry", begin + 1) - begin);
+  auto times = [&](const std::string &text) {
+    int found = 0;
+    for (std::size_t at = body.find(text); at != std::string::npos; at = body.find(text, at + 1))
+      ++found;
+    return found;
+  };
+  const std::string factor(name(intrinsic.operands[1].formal->dtype));
+  const std::string multiplies = fmt::format("wgmma.mma_async.sync.aligned.m64n{0}k16.f32.{1}.{1}",
+                                             *as_int(intrinsic.operands[2].formal->shape[0]), factor);
+  for (const std::string &instruction :
+       {std::string("wgmma.fence.sync"), multiplies, std::string("wgmma.commit_group.sync"),
+        std::string("wgmma.wait_group.sync")})
+    EXPECT_EQ(times(instruction), intrinsic.feature ? 1 : 0) << instruction;
+  EXPECT_TRUE(intrinsic.feature || times("mad.lo.") + times("mul.lo.") > 0);
+}
+
 void expect_declared(const Intrinsic &intrinsic, const std::string &ptx, const std::string &kernel) {
   SCOPED_TRACE(signature(intrinsic));
   if (intrinsic.name.starts_with("ldmatrix"))
     return expect_ldmatrix(intrinsic, ptx, kernel);
   if (intrinsic.name.starts_with("mma") && intrinsic.feature)
     return expect_mma(intrinsic, ptx, kernel);
+  if (intrinsic.name.starts_with("wgmma"))
+    return expect_wgmma(intrinsic, ptx, kernel);
   DType sum = intrinsic.result().formal->dtype;
   std::string type = sum == DType::u32 ? "u32" : "s32";
   if (intrinsic.name == "dp4a") {
@@ -363,13 +392,22 @@ TEST(Preludes, AreTheInstructionsThatTheIntrinsicsDeclare) {
   if (std::string why = without_compiler(); !why.empty())
     GTEST_SKIP() << why;
   std::vector<Arch> arches = cuda::Nvrtc::get().arches();
+  const Arch hopper = {90, 'a'};
+  const bool has_hopper = std::ranges::find(arches, hopper) != arches.end();
   std::erase_if(arches, [](Arch arch) { return arch.suffix != 0; });
-  for (Arch arch : classes(arches)) {
+  std::vector<Arch> compiled = classes(arches);
+  if (has_hopper)
+    compiled.push_back(hopper);
+  for (Arch arch : compiled) {
     SCOPED_TRACE(to_string(arch));
     std::string source = "#include <cuda_bf16.h>\n#include <cuda_fp16.h>\n";
     std::vector<std::pair<const Intrinsic *, std::string>> kernels;
     for (const Intrinsic *intrinsic : all_intrinsics()) {
       if (intrinsic->prelude.empty() || (intrinsic->feature && !arch.has(*intrinsic->feature)))
+        continue;
+      // The loads of wider results are the same, and take long to compile.
+      if (intrinsic->name.starts_with("wgmma") && !intrinsic->feature &&
+          !intrinsic->name.starts_with("wgmma_m64n64"))
         continue;
       std::string name = fmt::format("kernel{}", kernels.size());
       source += intrinsic->prelude + (intrinsic->group == Group::warp ? kernel_of_warp(*intrinsic, name)
