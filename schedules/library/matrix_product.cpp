@@ -127,7 +127,7 @@ void load_fragment(Schedule &s, BlockRef fragment, bool is_a, const Operand &ope
   by_vectors(s, {tile}, false);
 }
 
-/// What `Source::tiles` needs.
+/// Throws UserError (illegal_schedule) if matrix units cannot read these tiles of the operands themselves.
 void check_tiles(BlockRef sum, const MatrixTiles &tiles, const Contraction &c, std::int64_t k) {
   if (tiles.source != Source::tiles)
     return;
