@@ -1,12 +1,3 @@
-constexpr std::string_view fence_of_tiles =
-    R"(/// Makes this thread's writes to shared memory visible to matrix units.
-static __device__ __forceinline__ void fence_tiles() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-#endif
-}
-)";
-
 /// The code that precedes kernels: includes, and the functions that the kernels call.
 
 #include "codegen/cuda.h"
@@ -99,6 +90,15 @@ static __device__ __forceinline__ void commit_copies() {
 /// Waits until at most `pending` of this thread's latest groups have not arrived.
 template <int pending> static __device__ __forceinline__ void wait_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
+}
+)";
+
+constexpr std::string_view fence_of_tiles =
+    R"(/// Makes this thread's writes to shared memory visible to matrix units.
+static __device__ __forceinline__ void fence_tiles() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+#endif
 }
 )";
 

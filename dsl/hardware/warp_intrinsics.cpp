@@ -193,8 +193,8 @@ std::string loaded_wgmma_text(const std::string &name, std::string_view type, st
       k, n, name, type, 4 * k, k / 2, n / 2);
 }
 
-/// for i < 16, j < N, k < 16: c[i, j] = c[i, j] + a[i, k]*b[j, k], the part of one warp of four. A warp holds
-/// its results as `mma` does.
+/// for i < 16, j < N, k < K: c[i, j] = c[i, j] + a[i, k]*b[j, k], the part of one warp of four, where K
+/// elements have 32 bytes. A warp holds its results as `mma` does.
 Intrinsic wgmma(DType dtype, std::string_view type, std::string_view suffix, DType sum, std::int64_t n) {
   const std::int64_t of_k = 32 / byte_size(dtype);
   std::string name = fmt::format("wgmma_m64n{}k{}", n, of_k);
