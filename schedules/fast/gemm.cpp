@@ -145,7 +145,7 @@ static Schedule gemm_of_blocks(const Shape &shape, DType dtype, const Target &ta
                                         .tiles_of_part = choice.tiles_of_part,
                                         .two_kernels = choice.two_kernels,
                                         .groups_of_parts = choice.groups_of_parts,
-                                        .blocks = std::max(blocks, even),
+                                        .blocks = blocks,
                                         .width = elements,
                                         .persistent = persistent ? blocks_of_grid(target, blocks, resident) : 0,
                                         .even_places = even * multiprocessors(target)};

@@ -218,19 +218,16 @@ KernelModel::KernelModel(KernelTable table, const std::string &where) : table_(s
 /// cannot hold grows by the parts.
 static double ms_with_tail(const choice::Form &form, const Tile &tile, const choice::Parts &sum,
                            const EvenTail &tail, const choice::Size &size, const choice::Machine &machine) {
-  std::array<double, choice::most_coefficients> features = {};
+  std::array<double, choice::most_coefficients> whole = {}, features = {};
+  const auto memory = static_cast<std::size_t>(2 * form.counts + 2);
   const double depth = static_cast<double>(choice::ceil_div(size.extent[2], tile[2]));
-  const double columns = static_cast<double>(size.extent[1]);
-  const double of_parts = 8 * static_cast<double>(tail.parts) * columns *
+  const double of_parts = 8 * static_cast<double>(tail.parts) * static_cast<double>(size.extent[1]) *
                           static_cast<double>(size.extent[0] - tail.whole_rows * tile[0]);
-  choice::features_of(&form, tile.data(), 1, &size, &machine, features.data());
-  double &memory = features.at(static_cast<std::size_t>(2 * form.counts + 2));
-  memory += of_parts / machine.bytes_per_ms * (memory > 0 ? 1 : 0);
-  const double of_memory = memory;
-  features = {};
+  choice::features_of(&form, tile.data(), 1, &size, &machine, whole.data());
   choice::add_wave(&form, features.data(), form.count[form.counts - 1], depth, 1);
   choice::add_line(features.data(), form.counts, depth, tail.waves - 1);
-  memory = of_memory;
+  if (whole.at(memory) > 0) // L2 does not hold the operands and the result
+    features.at(memory) = whole.at(memory) + of_parts / machine.bytes_per_ms;
   double ms = sum.constant + sum.slope * static_cast<double>(tail.parts);
   for (std::size_t f = 0; f < features.size(); ++f)
     ms += features.at(f) * form.coefficient[f];

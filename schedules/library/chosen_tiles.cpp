@@ -97,7 +97,7 @@ struct Values {
 
 /// The tiles of a point of `fast/gemm`.
 RegisterTiles register_tiles_of(const Values &point, std::int64_t sms) {
-  const std::int64_t even = point.number("even", 0), parts = point.number("split_k", 1);
+  const std::int64_t parts = point.number("split_k", 1);
   const bool two_kernels = point.flag("two_kernels");
   return {.warps = point.grid("warps"),
           .lanes = point.grid("lanes"),
@@ -116,13 +116,12 @@ RegisterTiles register_tiles_of(const Values &point, std::int64_t sms) {
           .split_k = parts,
           .two_kernels = two_kernels,
           .groups_of_parts = two_kernels ? 1 : usual_groups(parts),
-          .blocks = std::max(point.number("blocks", 0), even),
-          .even_places = even * sms};
+          .blocks = point.number("blocks", 0),
+          .even_places = point.number("even", 0) * sms};
 }
 
 /// The tiles of a point of `tensor/tuned`.
 MatrixTiles matrix_tiles_of(const Values &point, std::int64_t sms) {
-  const std::int64_t even = point.number("even", 0);
   return {.warps = point.grid("warps"),
           .results = point.grid("results"),
           .steps = point.number("steps", 2),
@@ -137,8 +136,8 @@ MatrixTiles matrix_tiles_of(const Values &point, std::int64_t sms) {
           .group = point.number("group", 1),
           .split_k = point.number("split_k", 1),
           .two_kernels = point.flag("two_kernels"),
-          .blocks = std::max(point.number("blocks", 0), even),
-          .even_places = even * sms};
+          .blocks = point.number("blocks", 0),
+          .even_places = point.number("even", 0) * sms};
 }
 
 /// The dtype whose tables serve the product. Ring mode has u16 for f16 and bf16; other sums of 4 bytes take the
@@ -156,6 +155,7 @@ DType dtype_of_table(const Schedule &s, const Contraction &c, bool units) {
 std::vector<AnyTiles> chosen_tiles(const Schedule &s, const Contraction &c, bool units) {
   std::optional<records::ProductSize> size = size_of(s, c);
   std::vector<AnyTiles> list;
+  const std::int64_t sms = multiprocessors(s.target());
   const char *rung = units ? "tensor/tuned" : "fast/gemm";
   const records::KernelModel *model =
       records::serving_model(kernel_tables(), rung, dtype_of_table(s, c, units), s.target(), rung);
@@ -164,7 +164,6 @@ std::vector<AnyTiles> chosen_tiles(const Schedule &s, const Contraction &c, bool
       if (list.size() == records::most_attempts)
         break;
       const KnobValues knobs = records::point_of(model->table(), choice).knobs;
-      const std::int64_t sms = multiprocessors(s.target());
       list.push_back(units ? AnyTiles(matrix_tiles_of({knobs}, sms))
                            : AnyTiles(register_tiles_of({knobs}, sms)));
     }

@@ -2,10 +2,12 @@
 
 #include "dsl/expr/error.h"
 #include "schedules/even_tail.h"
+#include "schedules/grids.h"
 #include "schedules/library/accesses.h"
 #include "schedules/library/contraction.h"
 #include "schedules/library/fragments.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace nestsmith::library {
@@ -61,6 +63,7 @@ static std::optional<Product> with_even_tail(Schedule &schedule, BlockRef sum, c
   auto [whole, rest] = cut_rows(s, sum, tail->whole_rows * tiles.tile(0));
   Tiles of_part = tiles;
   of_part.even_places = 0;
+  of_part.blocks = std::max(tiles.blocks, tiles.even_places / multiprocessors(schedule.target()));
   Product made = product(s, whole, of_part);
   of_part.split_k = tail->parts;
   s.share_launch(product(s, rest, of_part).blocks.front());

@@ -19,7 +19,8 @@ std::array<BlockRef, 2> cut_rows(Schedule &s, BlockRef sum, std::int64_t row);
 
 /// Schedules a contraction by `product` with the even tail of `tiles.even_places`, and returns the handles of
 /// the whole tiles. None, and the schedule is unchanged, if no even tail takes less time, if the extents are
-/// not known, if there is a batch, or if all tiles are shared by several blocks.
+/// not known, if there is a batch, or if all tiles are shared by several blocks. States launch bounds of as
+/// many blocks on a multiprocessor as the tail is made for.
 ///
 /// Throws the errors of `product`, and leaves the schedule unchanged then.
 std::optional<Product> product_with_even_tail(Schedule &s, BlockRef sum, const RegisterTiles &tiles);

@@ -151,7 +151,6 @@ Schedule chosen(const Shape &shape, DType dtype, const Target &target, Knobs &kn
                     {tiles.tile(0), tiles.tile(1), tiles.steps * instruction_for(dtype).k()}, target,
                     terms_of_a_part_by_units);
     tiles.even_places = even * multiprocessors(target);
-    tiles.blocks = std::max(tiles.blocks, even);
   }
   if (persistent)
     tiles.persistent = places_of(tiles, dtype, target);
