@@ -334,8 +334,16 @@ std::string KernelWriter::sync_text(const kernel::Sync &sync) {
                   return std::string(barrier.scope == kernel::SyncScope::block ? "__syncthreads();"
                                                                                : "__syncwarp();");
                 },
-                [](const kernel::Commit &) { return std::string("commit_copies();"); },
-                [](const kernel::Wait &wait) { return fmt::format("wait_copies<{}>();", wait.pending); },
+                [](const kernel::Commit &commit) { return fmt::format("commit_{}();", kernel::name(commit.queue)); },
+                [&](const kernel::Wait &wait) {
+                  if (wait.sums.empty())
+                    return fmt::format("wait_{}<{}>();", kernel::name(wait.queue), wait.pending);
+                  std::string waits;
+                  for (const Buffer &sums : wait.sums)
+                    waits += fmt::format("{}wait_calls<{}>({});", waits.empty() ? "" : " ", wait.pending, names_[sums]);
+                  return waits;
+                },
+                [](const kernel::Begin &) { return std::string("begin_calls();"); },
                 [](const kernel::Fence &) { return std::string("fence_tiles();"); },
                 [&](const kernel::Arrive &arrive) {
                   std::string counter = access(arrive.counters, {arrive.index});

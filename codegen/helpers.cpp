@@ -1,3 +1,32 @@
+constexpr std::string_view group_of_calls =
+    R"(/// Makes this thread's accesses to the sums in registers visible to the calls that follow.
+static __device__ __forceinline__ void begin_calls() {
+  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+}
+/// Ends the group of the calls that this thread has started.
+static __device__ __forceinline__ void commit_calls() {
+  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+)";
+
+/// Source: PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions: wgmma.wait_group". The sums are operands,
+/// so that the compiler moves no access to them before the wait.
+std::string wait_for_calls(std::int64_t registers) {
+  std::string sums;
+  for (std::int64_t r = 0; r < registers; ++r)
+    sums += (r == 0 ? "" : r % 8 == 0 ? ",\n                 " : ", ") + fmt::format("\"+f\"(sums[{}])", r);
+  return fmt::format(
+      R"(/// Waits until at most `pending` of this thread's latest groups of calls are in flight.
+template <int pending> static __device__ __forceinline__ void wait_calls(float (&sums)[{0}]) {{
+  asm volatile("wgmma.wait_group.sync.aligned %{0};"
+               : {1}
+               : "n"(pending)
+               : "memory");
+}}
+)",
+      registers, sums);
+}
+
 /// The code that precedes kernels: includes, and the functions that the kernels call.
 
 #include "codegen/cuda.h"
@@ -119,7 +148,7 @@ public:
         if (const auto *call = kernel::as<kernel::Call>(stmt))
           note_intrinsic(call->intrinsic.get().name, call->intrinsic.get().prelude);
         if (const auto *sync = kernel::as<kernel::Sync>(stmt))
-          groups_ |= sync->counts_groups(), fences_ |= std::holds_alternative<kernel::Fence>(sync->kind);
+          note(*sync);
       });
       arrives_ |= !kernel::counters_of(kernel).empty();
     }
@@ -149,12 +178,23 @@ public:
       helpers += copy_async(bytes, masked);
     if (groups_)
       helpers += group_of_copies;
+    if (calls_)
+      helpers += group_of_calls;
+    for (std::int64_t registers : sums_)
+      helpers += wait_for_calls(registers);
     if (fences_)
       helpers += fence_of_tiles;
     return includes + (includes.empty() ? "" : "\n") + helpers + (helpers.empty() ? "" : "\n");
   }
 
 private:
+  void note(const kernel::Sync &sync) {
+    groups_ |= sync.counts_groups(kernel::Queue::copies);
+    calls_ |= sync.counts_groups(kernel::Queue::calls);
+    fences_ |= std::holds_alternative<kernel::Fence>(sync.kind);
+    for (const Buffer &sums : sync.registers())
+      sums_.insert(*as_int(sums->shape[0]));
+  }
   void note(const kernel::Stmt &stmt) {
     const auto *store = kernel::as<kernel::Store>(stmt);
     const auto *source = store && store->async ? store->value.as<Load>() : nullptr;
@@ -198,7 +238,8 @@ private:
   std::set<std::pair<DType, int>> vectors_;        ///< element types and numbers of lanes
   std::set<std::string> functions_;                ///< a set, for a deterministic order
   std::set<std::pair<int, bool>> copies_; ///< bytes of asynchronous copies, and whether they have a mask
-  bool rounds_ = false, packs_ = false, arrives_ = false, groups_ = false, fences_ = false;
+  bool rounds_ = false, packs_ = false, arrives_ = false, groups_ = false, calls_ = false, fences_ = false;
+  std::set<std::int64_t> sums_; ///< registers of the arrays that are operands of waits for calls
 };
 
 } // namespace

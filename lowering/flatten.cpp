@@ -3,6 +3,7 @@
 #include "dsl/ir/allocation.h"
 #include "dsl/ir/layout.h"
 #include "lowering/arena.h"
+#include "lowering/calls_in_flight.h"
 #include "lowering/combine_lanes.h"
 #include "lowering/split_tuples.h"
 #include "lowering/unit.h"
@@ -178,7 +179,8 @@ void flatten(Unit &unit) {
     flattener.add(allocation);
   kernel.body = flattener.rewrite(kernel.body);
   make_warp_calls(kernel); // without the lane in their indices, nests over fragments have no meaning
-  place_shared(kernel);    // with the alignments that calls need
+  order_calls(kernel);
+  place_shared(kernel); // with the alignments that calls need
   combine_lanes(kernel);
   split_tuples(kernel);
 }

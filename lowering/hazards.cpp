@@ -129,12 +129,16 @@ Buffer OfProgram::operator()(const Buffer &buffer) const {
   return found == buffers_.end() ? buffer : found->second;
 }
 
+Var OfProgram::operator()(const Var &loop) const {
+  auto found = loops_.find(loop);
+  return found == loops_.end() ? loop : found->second;
+}
+
 Hazard OfProgram::operator()(const Hazard &hazard) const {
-  auto loop = loops_.find(hazard.loop);
   return {hazard.kind,
           (*this)(hazard.buffer),
           (*this)(hazard.reader),
-          loop == loops_.end() ? hazard.loop : loop->second,
+          (*this)(hazard.loop),
           hazard.distance,
           (*this)(hazard.tenant)};
 }

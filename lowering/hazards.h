@@ -88,6 +88,7 @@ class OfProgram {
 public:
   explicit OfProgram(const Kernel &kernel);
   Buffer operator()(const Buffer &buffer) const;
+  Var operator()(const Var &loop) const;
   Hazard operator()(const Hazard &hazard) const; ///< of a hazard in symbols of the kernel
 
 private:

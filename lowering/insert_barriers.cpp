@@ -88,7 +88,7 @@ private:
                            [&](const Sync &sync) {
                              if (sync.orders())
                                return barrier(stmt);
-                             return sync.completes() ? rewrite_wait(stmt, sync) : Segment{stmt, {}, {}};
+                             return sync.completes(Queue::copies) ? rewrite_wait(stmt, sync) : Segment{stmt, {}, {}};
                            },
                        });
   }

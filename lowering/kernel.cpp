@@ -239,6 +239,23 @@ Buffer written_by(const Stmt &stmt) {
   return call ? call->result().buffer : nullptr;
 }
 
+void each_access(const Stmt &stmt, FunctionRef<void(const Buffer &, const Buffer &)> f) {
+  const auto *call = as<Call>(stmt);
+  if (call && call->intrinsic.get().asynchronous)
+    return;
+  const Buffer by = written_by(stmt);
+  if (by)
+    f(by, by);
+  for (const OperandAddress &place : call ? call->places : std::vector<OperandAddress>())
+    f(place.buffer, by);
+  each_expr(stmt, [&](const Expr &e) {
+    nestsmith::walk(e, [&](const Expr &node) {
+      if (const auto *access = node.as<Load>())
+        f(access->buffer, by);
+    });
+  });
+}
+
 std::set<Buffer> tiles_of_units(const Kernel &kernel) {
   std::set<Buffer> tiles;
   walk(kernel.body, [&](const Stmt &stmt) {

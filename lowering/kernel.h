@@ -2,7 +2,7 @@
 /// The kernel: the code of one thread. Codegen prints it and the simulator executes it.
 ///
 ///   stmt := declare | loop | if | seq | store | call | sync
-///   sync := barrier | commit | wait | arrive | fence            (lowering/sync.h)
+///   sync := barrier | commit | wait | begin | arrive | fence    (lowering/sync.h)
 ///
 /// Expressions are defined in dsl/expr/expr.h. After lowering, every Load and every Store has exactly one
 /// index: an offset in elements from the start of its buffer. Index arithmetic is i32 or i64. logical_and and
@@ -266,6 +266,9 @@ void check_assumptions(const Kernel &kernel, std::span<const std::int64_t> sizes
 
 /// The buffer to which the statement itself writes results; null for other statements than stores and calls.
 Buffer written_by(const Stmt &stmt);
+/// Calls `f` with each array that a statement itself accesses, and with the array that it computes from it. An
+/// asynchronous call does not count: it accesses its operands later.
+void each_access(const Stmt &stmt, FunctionRef<void(const Buffer &, const Buffer &)> f);
 /// "max(element, value)" or "element + value": the new element of a store by an atomic operation.
 std::string atomic_text(Reducer reducer, const std::string &element, const std::string &value);
 /// The counters of arrivals that the kernel uses, without duplicates.

@@ -401,7 +401,7 @@ private:
     bool fixed = !masks_; // or each step waits for the asynchronous copies of another step
     walk(loop.body, [&](const Stmt &stmt) {
       const Sync *sync = as<Sync>(stmt);
-      fixed = fixed || (sync && sync->counts_groups());
+      fixed = fixed || (sync && sync->counts_groups(Queue::copies));
     });
     std::int64_t fewest = fixed ? 0 : inside(loop, best).conditions;
     for (std::int64_t first = 1; first <= widest && fewest > 0; ++first)

@@ -143,8 +143,9 @@ std::string Printer::text(const Sync &sync) {
                          [](const Barrier &x) {
                            return fmt::format("sync {}", x.scope == SyncScope::block ? "block" : "warp");
                          },
-                         [](const Commit &) { return std::string("commit copies"); },
-                         [](const Wait &x) { return fmt::format("wait for copies, {} pending", x.pending); },
+                         [](const Commit &x) { return fmt::format("commit {}", name(x.queue)); },
+                         [](const Wait &x) { return fmt::format("wait for {}, {} pending", name(x.queue), x.pending); },
+                         [](const Begin &) { return std::string("begin calls"); },
                          [](const Fence &) { return std::string("fence for matrix units"); },
                          [&](const Arrive &x) {
                            std::string last = distinct(x.last)->name, arrivals = text(x.arrivals);

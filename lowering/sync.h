@@ -60,18 +60,34 @@ struct Barrier {
   std::vector<Hazard> hazards = {}; ///< certificate: exactly the hazards that this barrier prevents
 };
 
-/// Ends a group: the asynchronous copies that the thread has issued since its previous commit. A group may be
-/// empty.
+/// What a thread starts and does not wait for: asynchronous copies to shared memory (`Store::async`), and calls
+/// of matrix units (`Intrinsic::asynchronous`). A thread has one queue of each. In a queue, groups complete in
+/// order.
+enum class Queue : std::uint8_t { copies, calls };
+std::string_view name(Queue queue); ///< "copies"
+
+/// Ends a group: what the thread has put in the queue since its previous commit. A group may be empty.
 struct Commit {
-  std::vector<Buffer> tiles = {}; ///< of the program, to which the group copies
+  std::vector<Buffer> targets = {}; ///< of the program: the tiles of the copies, or the sums of the calls
+  Queue queue = Queue::copies;
 };
 
-/// Waits until at most `pending` of the thread's latest groups are in flight. Groups complete in order, so all
-/// older groups of the thread are then in shared memory. Other threads see their data only after a barrier.
+/// Waits until at most `pending` of the thread's latest groups are in flight. Older copies are then in shared
+/// memory; other threads see their data only after a barrier. Older calls have read their tiles and written
+/// their sums.
 struct Wait {
   std::int64_t pending = 0;
-  std::vector<Hazard> hazards =
-      {}; ///< certificate: exactly the reads, or the end, before which the data must be there
+  /// Certificate. Copies: exactly the reads, or the end, before which the data must be there. Calls: exactly the
+  /// accesses to the sums and the overwrites of the tiles, before which they must be complete.
+  std::vector<Hazard> hazards = {};
+  Queue queue = Queue::copies;
+  /// The arrays in registers to which the calls in flight add: no access to them moves before the wait.
+  std::vector<Buffer> sums = {};
+};
+
+/// Makes the thread's accesses to the sums in registers visible to the calls of matrix units that follow.
+struct Begin {
+  std::vector<Hazard> hazards = {}; ///< certificate: exactly the sums that the calls add to
 };
 
 /// `const bool last = …;`: the thread block arrives at `counters[index]`. `last` is true in all threads of the
@@ -96,20 +112,22 @@ struct Fence {
 
 template <class T>
 concept SyncKind = std::same_as<T, Barrier> || std::same_as<T, Commit> || std::same_as<T, Wait> ||
-    std::same_as<T, Arrive> || std::same_as<T, Fence>;
+    std::same_as<T, Begin> || std::same_as<T, Arrive> || std::same_as<T, Fence>;
 
 struct Sync {
-  std::variant<Barrier, Commit, Wait, Arrive, Fence> kind;
+  std::variant<Barrier, Commit, Wait, Begin, Arrive, Fence> kind;
 
   /// The threads for which the statement is a barrier: all accesses of one before it happen before all accesses
   /// of the others after it. None: it orders the accesses of no other thread.
   std::optional<SyncScope> orders() const;
-  /// The number of the thread's latest groups of asynchronous copies that may still be in flight after the
-  /// statement, or none if it does not wait for groups.
-  std::optional<std::int64_t> completes() const;
-  /// Whether the statement ends groups of asynchronous copies or waits for them, so that its place among the
-  /// copies counts.
-  bool counts_groups() const;
+  /// The number of the thread's latest groups of the queue that may still be in flight after the statement, or
+  /// none if it does not wait for them.
+  std::optional<std::int64_t> completes(Queue queue) const;
+  /// Whether the statement ends groups of the queue or waits for them, so that its place among the copies or
+  /// calls counts.
+  bool counts_groups(Queue queue) const;
+  /// The arrays in registers, of the kernel, that are an operand of the statement.
+  std::span<const Buffer> registers() const;
   /// The certificate: exactly the hazards that the statement prevents.
   std::span<const Hazard> hazards() const;
 

@@ -392,8 +392,12 @@ private:
 
   void check_sync(const Sync &x, Divergence divergent) {
     check_reached(fmt::format("{} {}", x.name().starts_with('a') ? "an" : "a", x.name()), divergent);
-    if (x.completes().value_or(0) < 0)
-      fail("a {} leaves {} groups pending", x.name(), *x.completes());
+    for (Queue queue : {Queue::copies, Queue::calls})
+      if (x.completes(queue).value_or(0) < 0)
+        fail("a {} leaves {} groups of {} pending", x.name(), *x.completes(queue), name(queue));
+    for (const Buffer &sums : x.registers())
+      if (!buffers_.count(sums) || sums->scope != Scope::local)
+        fail("a {} for {}, which is no array in registers", x.name(), sums->name);
     Buffer updated = x.updates();
     for (const Expr *operand : x.uses()) {
       check(*operand);

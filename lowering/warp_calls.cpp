@@ -2,10 +2,8 @@
 
 #include "dsl/expr/error.h"
 #include "dsl/hardware/match.h"
-#include "lowering/hazards.h"
 
 #include <algorithm>
-#include <set>
 
 namespace nestsmith::kernel {
 
@@ -123,27 +121,6 @@ private:
 
 } // namespace
 
-/// Inserts a fence before each barrier that orders writes before reads of matrix units.
-static void add_fences(Kernel &kernel) {
-  OfProgram of_program(kernel);
-  std::set<Buffer> tiles;
-  for (const Buffer &tile : tiles_of_units(kernel))
-    tiles.insert(of_program(tile));
-  if (tiles.empty())
-    return;
-  std::function<Stmt(const Stmt &)> rewrite = [&](const Stmt &stmt) {
-    const auto *sync = as<Sync>(stmt);
-    if (!sync || !sync->orders())
-      return map_children(stmt, rewrite);
-    std::vector<Hazard> reads(sync->hazards().begin(), sync->hazards().end());
-    std::erase_if(reads, [&](const Hazard &hazard) {
-      return hazard.kind != Hazard::Kind::read_after_write || !tiles.contains(hazard.buffer);
-    });
-    return reads.empty() ? stmt : make_seq({make(Fence{std::move(reads)}), stmt});
-  };
-  kernel.body = rewrite(kernel.body);
-}
-
 void make_warp_calls(Kernel &kernel) {
   Bounds bounds = bounds_of(kernel);
   std::function<Stmt(const Stmt &)> rewrite = [&](const Stmt &stmt) {
@@ -154,7 +131,6 @@ void make_warp_calls(Kernel &kernel) {
     return map_children(stmt, rewrite);
   };
   kernel.body = rewrite(kernel.body);
-  add_fences(kernel);
 }
 
 } // namespace nestsmith::kernel

@@ -138,7 +138,7 @@ std::string in_lines(std::int64_t count, std::string_view each, std::string_view
   return text;
 }
 
-/// The call waits for its result. The descriptor of a tile has the address without its last 4 bits, 1024 bytes
+/// The call only starts the matrix units (`Begin`, `Commit` and `Wait` of lowering/sync.h). The descriptor of a tile has the address without its last 4 bits, 1024 bytes
 /// from 8 rows to the next 8, and the swizzle of 128 bytes. A warp passes the rows of its own; those of the
 /// group start up to 48 rows before.
 std::string wgmma_text(const std::string &name, std::string_view type, std::string_view suffix,
@@ -148,8 +148,8 @@ std::string wgmma_text(const std::string &name, std::string_view type, std::stri
   for (std::int64_t r = 0; r < registers; ++r)
     slots += (r == 0 ? "" : r % 16 == 0 ? ", \"\n               \"" : ", ") + fmt::format("%{}", r);
   return fmt::format(
-      "/// c += a*b, for 64 x 16 elements of a tile and 16 x {0} of another one: the part of this warp has 16 "
-      "rows.\n"
+      "/// Starts c += a*b, for 64 x 16 elements of a tile and 16 x {0} of another one: the part of this warp has "
+      "16 rows.\n"
       "static __device__ __forceinline__ void {1}(float *c, const {2} *a, const {2} *b) {{\n"
       "  auto descriptor = [](const {2} *from, int rows_before) {{\n"
       "    const unsigned int at = (unsigned int)__cvta_generic_to_shared(from) - rows_before * 128;\n"
@@ -157,16 +157,11 @@ std::string wgmma_text(const std::string &name, std::string_view type, std::stri
       "    return (unsigned long long)((start & 0x3ffff) >> 4) | 1ull << 16 | 64ull << 32 | 1ull << 62;\n"
       "  }};\n"
       "  const unsigned long long of_a = descriptor(a, threadIdx.x / 32 % 4 * 16), of_b = descriptor(b, 0);\n"
-      "  asm volatile(\"wgmma.fence.sync.aligned;\" ::: \"memory\");\n"
       "  asm volatile(\"wgmma.mma_async.sync.aligned.m64n{0}k16.f32.{3}.{3} \"\n"
       "               \"{{{4}}}, \"\n"
       "               \"%{5}, %{6}, 1, 1, 1, 0, 0;\"\n"
       "               : {7}\n"
       "               : \"l\"(of_a), \"l\"(of_b));\n"
-      "  asm volatile(\"wgmma.commit_group.sync.aligned;\" ::: \"memory\");\n"
-      "  asm volatile(\"wgmma.wait_group.sync.aligned 0;\"\n"
-      "               : {7}\n"
-      "               :: \"memory\");\n"
       "}}\n",
       n, name, type, suffix, slots, registers, registers + 1,
       in_lines(registers, "\"+f\"(c[{}])", "                 "));
@@ -212,7 +207,8 @@ Intrinsic wgmma(DType dtype, std::string_view type, std::string_view suffix, DTy
           .meaning = {{{i, 16}, {j, n}, {k, of_k}}, {c, {i, j}, load(c, {i, j}) + product}},
           .feature = units ? std::optional(Feature::wgmma) : std::nullopt,
           .rounding_scale = units ? rounding_of_matrix_units : 1,
-          .prelude = units ? wgmma_text(name, type, suffix, n) : loaded_wgmma_text(name, type, n, of_k)};
+          .prelude = units ? wgmma_text(name, type, suffix, n) : loaded_wgmma_text(name, type, n, of_k),
+          .asynchronous = units};
 }
 
 // ---- the instruction `ldmatrix`

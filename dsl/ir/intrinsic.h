@@ -93,6 +93,9 @@ struct Intrinsic {
   /// 2^-24, relative to the sum of the magnitudes of its terms. 1: each addition rounds to nearest.
   std::int64_t rounding_scale = 1;
   std::string prelude = {};             ///< definition of the function in CUDA C++; empty: CUDA has it
+  /// The call only starts the matrix units: it ends before they have read their tiles and written the result.
+  /// Only for groups of warps.
+  bool asynchronous = false;
   const OwnReducer *combines = nullptr; ///< of a `lane_reduction` (dsl/hardware/lane_reductions.h)
   /// Group thread: the function with its meaning as an expression. `register_intrinsic` sets it.
   Function function = {};

@@ -24,7 +24,8 @@ std::string text(std::vector<BlockStage> stages) {
   std::stable_sort(stages.begin(), stages.end(), [](auto &a, auto &b) { return a.order < b.order; });
   std::string list;
   for (const BlockStage &x : stages)
-    list += fmt::format("{}{}: {}", list.empty() ? "" : ", ", x.block->name, x.stage);
+    list += fmt::format("{}{}: {}{}", list.empty() ? "" : ", ", x.block->name, x.stage,
+                        x.in_flight > 0 ? fmt::format(" + {} in flight", x.in_flight) : "");
   return " pipelined [" + list + "]";
 }
 

@@ -66,6 +66,8 @@ using BlockId = std::shared_ptr<const BlockSymbol>;
 struct BlockStage {
   BlockId block;
   std::int64_t stage, order;
+  /// The iterations after this one in which the calls of matrix units of the block run on.
+  std::int64_t in_flight = 0;
 };
 
 /// The form of a loop requests a form of the kernel. It does not affect the meaning, except that `reversed_by`

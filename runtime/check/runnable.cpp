@@ -35,7 +35,7 @@ public:
                            [&](const Seq &) { return map_children(stmt, into()); },
                            [&](const Store &) { return followed(stmt); },
                            [&](const Call &) { return stmt; }, // a kernel of the form `threads` has none
-                           [&](const Sync &x) { return x.completes() ? barrier_after(stmt) : stmt; },
+                           [&](const Sync &x) { return x.completes(Queue::copies) ? barrier_after(stmt) : stmt; },
                        });
   }
 

@@ -129,7 +129,7 @@ double groups_in_flight(const KernelAnalysis &analysis) {
   std::int64_t most = 0;
   kernel::walk(analysis.kernel.body, [&](const kernel::Stmt &stmt) {
     const auto *sync = kernel::as<kernel::Sync>(stmt);
-    if (auto pending = sync ? sync->completes() : std::nullopt)
+    if (auto pending = sync ? sync->completes(kernel::Queue::copies) : std::nullopt)
       most = std::max(most, *pending + 1);
   });
   return static_cast<double>(most);

@@ -237,6 +237,11 @@ private:
         values_.emit({.run = check_fenced,
                       .c = d_.storage_.at(buffer).slot,
                       .imm = static_cast<std::int64_t>(d_.site(&made))});
+      if (intrinsic_.asynchronous && !d_.decoded_.sums.empty()) {
+        const Access &access = d_.make_access(buffer, &made, d_.value(at));
+        const auto units = static_cast<std::uint32_t>(chunk * access.storage.shared().units);
+        values_.emit({.run = read_tile, .c = units, .access = &access});
+      }
       for (int element = 0; element < (d_.computes() ? chunk : 1); ++element) {
         ValueId id = d_.load_element(made, {}, element);
         if (d_.computes())
@@ -420,6 +425,8 @@ bool on_matrix_units(const Intrinsic &intrinsic) {
 void Decoder::call(const kernel::Call &node) {
   if (computes())
     values_.emit({.run = check_whole_warp, .imm = static_cast<std::int64_t>(site(nullptr))});
+  if (auto sums = node.intrinsic.get().asynchronous ? number_of_sums(node.result().buffer) : std::nullopt)
+    values_.emit({.run = start_call, .c = *sums, .imm = static_cast<std::int64_t>(site(nullptr))});
   CallDecoder(*this, node).run();
 }
 

@@ -188,8 +188,12 @@ std::set<std::pair<Buffer, std::int64_t>> Decoder::guarded(ValueId condition, co
 void Decoder::sync(const kernel::Sync &node) {
   kernel::visit(node, Overloaded{
                           [&](const kernel::Barrier &x) { barrier(x); },
-                          [&](const kernel::Commit &) { commit(); },
+                          [&](const kernel::Commit &x) { commit(x); },
                           [&](const kernel::Wait &x) { wait(x); },
+                          [&](const kernel::Begin &) {
+                            if (!decoded_.sums.empty())
+                              values_.emit({.run = begin_calls});
+                          },
                           [&](const kernel::Arrive &x) { arrive(x); },
                           [&](const kernel::Fence &) {
                             if (computes())

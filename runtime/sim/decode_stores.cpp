@@ -153,12 +153,15 @@ void Decoder::copy(const kernel::Store &node) {
   }
 }
 
-void Decoder::commit() {
-  if (computes())
-    values_.emit({.run = commit_copies});
+void Decoder::commit(const kernel::Commit &node) {
+  const bool copies = node.queue == kernel::Queue::copies;
+  if (copies ? computes() : !decoded_.sums.empty())
+    values_.emit({.run = copies ? commit_copies : commit_calls});
 }
 
 void Decoder::wait(const kernel::Wait &node) {
+  if (node.queue == kernel::Queue::calls)
+    return wait_for_calls(node);
   ++epoch_;
   if (!computes())
     return;
@@ -169,6 +172,18 @@ void Decoder::wait(const kernel::Wait &node) {
     access.is_store = true;
   }
   values_.emit({.run = wait_copies, .c = static_cast<std::uint32_t>(node.pending), .imm = at});
+}
+
+void Decoder::wait_for_calls(const kernel::Wait &node) {
+  if (decoded_.sums.empty())
+    return;
+  std::uint64_t named = 0;
+  for (const Buffer &sums : node.sums)
+    if (std::uint32_t number = number_of_sums(sums).value_or(64); number < 64)
+      named |= std::uint64_t{1} << number;
+  values_.emit({.run = wait_calls,
+                .c = static_cast<std::uint32_t>(node.pending),
+                .imm = static_cast<std::int64_t>(named)});
 }
 
 } // namespace nestsmith::sim

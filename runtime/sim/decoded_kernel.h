@@ -226,6 +226,7 @@ struct DecodedKernel {
   bool depends_on_data = false; ///< an address or a condition depends on a loaded value
   std::vector<FrameInit> inits;
   std::vector<Buffer> shared, local;
+  std::vector<std::uint32_t> sums; ///< indices of the local buffers to which asynchronous calls add
   std::vector<Arrival> arrivals;
   /// For each asynchronous copy: the access to its source, or null if the kernel does not store to the source.
   std::vector<const Access *> copies;

@@ -122,6 +122,9 @@ void Decoder::find_uses() {
       decoded_.rounds_in_any_order |=
           options_.arithmetic == Arithmetic::floating && depends_on_order(*node->atomic, node->buffer->dtype);
     }
+    const auto *call = kernel::as<kernel::Call>(s);
+    if (check_ && call && call->intrinsic.get().asynchronous && !number_of_sums(call->result().buffer))
+      decoded_.sums.push_back(slot(call->result().buffer));
     if (const auto *sync = kernel::as<kernel::Sync>(s); sync && sync->updates())
       decoded_.stored[slot(sync->updates())] = true;
   });
@@ -130,6 +133,25 @@ void Decoder::find_uses() {
     if (node && node->buffer->scope == Scope::global)
       decoded_.loaded[slot(node->buffer)] = true;
   });
+}
+
+std::optional<std::uint32_t> Decoder::number_of_sums(const Buffer &buffer) const {
+  const auto known = storage_.find(buffer);
+  if (known == storage_.end() || buffer->scope != Scope::local)
+    return std::nullopt;
+  const auto at = std::ranges::find(decoded_.sums, known->second.slot);
+  return at == decoded_.sums.end() ? std::nullopt
+                                   : std::optional(static_cast<std::uint32_t>(at - decoded_.sums.begin()));
+}
+
+void Decoder::note_sums(const kernel::Stmt &s) {
+  std::set<std::uint32_t> accessed;
+  kernel::each_access(s, [&](const Buffer &buffer, const Buffer &) {
+    if (auto number = number_of_sums(buffer))
+      accessed.insert(*number);
+  });
+  for (std::uint32_t number : accessed)
+    values_.emit({.run = access_sums, .c = number, .imm = static_cast<std::int64_t>(site(nullptr))});
 }
 
 DecodedKernel Decoder::decode(std::span<const Scalar> scalars) {
@@ -153,6 +175,8 @@ DecodedKernel Decoder::decode(std::span<const Scalar> scalars) {
 void Decoder::stmt(const kernel::Stmt &s) {
   stmt_ = s;
   std::size_t mark = values_.mark();
+  if (!decoded_.sums.empty())
+    note_sums(s);
   kernel::visit(s, Overloaded{
                        [&](const kernel::Declare &node) { declare(node); },
                        [&](const kernel::Loop &node) { loop(node); },

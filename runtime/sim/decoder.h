@@ -59,8 +59,13 @@ private:
   void store_vector(const kernel::Store &node);
   bool accumulate(const kernel::Store &node, std::int64_t element);
   void copy(const kernel::Store &node);
-  void commit();
+  void commit(const kernel::Commit &node);
   void wait(const kernel::Wait &node);
+  void wait_for_calls(const kernel::Wait &node);
+  /// The index in `DecodedKernel::sums` of an array in registers; none if no asynchronous call adds to it.
+  std::optional<std::uint32_t> number_of_sums(const Buffer &buffer) const;
+  /// Notes the accesses of a statement itself to sums of asynchronous calls.
+  void note_sums(const kernel::Stmt &s);
 
   void call(const kernel::Call &node); ///< decode_calls.cpp
 

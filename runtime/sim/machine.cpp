@@ -98,36 +98,32 @@ const Instr *check_fenced(const Instr *ip, Warp &w) {
 void Machine::check_fenced(const Warp &warp, std::uint32_t site, std::uint32_t buffer) {
   for (const Warp &writer : warps_)
     if ((writer.unfenced_at_barrier & bit_of(buffer)) != 0) {
-      if (tracer || !seen_.insert({ErrorKind::unfenced, decoded.sites[site].source, false}).second)
-        return;
       const Buffer &tile = decoded.shared[buffer];
-      kernel::Hazard hazard{.kind = kernel::Hazard::Kind::read_after_write,
-                            .buffer = tile,
-                            .reader = kernel::written_by(decoded.sites[site].stmt)};
-      events.push_back(
-          {ErrorKind::unfenced,
-           site,
-           0,
-           block,
-           0,
-           {},
-           0,
-           fmt::format("the matrix units read {} for {} of {} in {}, but {} has written to it "
-                       "without a fence before the barrier: they do not see ordinary writes without "
-                       "one",
-                       tile->name, warp_text(decoded, warp.index), block_text(decoded, block),
-                       barrier_text(decoded.sites[site], iteration(warp, site)),
-                       warp_text(decoded, writer.index)),
-           hazard});
+      report_units(ErrorKind::unfenced, site,
+                   fmt::format("the matrix units read {} for {} of {} in {}, but {} has written to it "
+                               "without a fence before the barrier: they do not see ordinary writes without "
+                               "one",
+                               tile->name, warp_text(decoded, warp.index), block_text(decoded, block),
+                               barrier_text(decoded.sites[site], iteration(warp, site)),
+                               warp_text(decoded, writer.index)),
+                   {.kind = kernel::Hazard::Kind::read_after_write,
+                    .buffer = tile,
+                    .reader = kernel::written_by(decoded.sites[site].stmt)});
       return;
     }
+}
+
+void Machine::report_units(ErrorKind kind, std::uint32_t site, std::string message, kernel::Hazard hazard) {
+  if (!tracer && seen_.insert({kind, decoded.sites[site].source, false}).second)
+    events.push_back({kind, site, 0, block, 0, {}, 0, std::move(message), std::move(hazard)});
 }
 
 Machine::Machine(const DecodedKernel &p, std::vector<GlobalBuffer> &g, Tracer *t, Observation *o)
     : decoded(p), globals(g), tracer(t), shared(static_cast<std::size_t>(p.shared_bytes) + 8 * warp_size),
       writes(static_cast<std::size_t>(p.shadow_units) + warp_size),
       reads(static_cast<std::size_t>(p.shadow_units) + warp_size), owners(p.shares_memory ? reads.size() : 0),
-      rows(reads.size() / warp_size + 1), flights(p.copies.empty() ? 0 : p.warps), executions(p),
+      rows(reads.size() / warp_size + 1), flights(p.copies.empty() ? 0 : p.warps),
+      calls(p.sums.empty() ? 0 : p.warps), executions(p),
       observation(o), frames_(frame_stride(p) * p.warps + frame_alignment), warps_(p.warps) {
   set_frames();
 }
@@ -159,6 +155,7 @@ void Machine::reset_block() {
   std::fill(rows.begin(), rows.end(), 0);
   std::fill(owners.begin(), owners.end(), 0);
   std::ranges::fill(flights, Flights{});
+  std::ranges::fill(calls, CallQueue{});
   clock.start(decoded.warps);
   acquired_.clear();
   for (Warp &w : warps_) {
@@ -220,6 +217,7 @@ bool Machine::release() {
       other = &w;
   }
   if (!first) {
+    report_calls_at_exit();
     for (const Flights &left : flights)
       for (const Flight &flight : left.list)
         if (flight.access->checked)
@@ -259,6 +257,18 @@ bool Machine::release() {
     ++w.pc;
   }
   return true;
+}
+
+void Machine::report_calls_at_exit() {
+  for (std::uint32_t warp = 0; warp < calls.size(); ++warp)
+    for (const CallInFlight &call : calls[warp].list)
+      report_units(ErrorKind::in_flight, call.site,
+                   fmt::format("the call of {} of {} in {} is in flight at the end of the kernel: no wait of this "
+                               "warp covers it",
+                               warp_text(decoded, warp), block_text(decoded, block),
+                               barrier_text(decoded.sites[call.site], call.iteration)),
+                   {.kind = kernel::Hazard::Kind::end_after_write,
+                    .buffer = kernel::written_by(decoded.sites[call.site].stmt)});
 }
 
 void Machine::arrive(const Instr &instr, std::uint32_t ordered) {

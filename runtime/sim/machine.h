@@ -1,6 +1,7 @@
 #pragma once
 /// The simulator for one host thread: executes blocks one after the other.
 
+#include "runtime/sim/calls.h"
 #include "runtime/sim/event.h"
 #include "runtime/sim/executions.h"
 #include "runtime/sim/flights.h"
@@ -46,6 +47,8 @@ public:
   void report_in_flight(const InFlight &error);
   /// Reports a read of a shared buffer by matrix units, if a warp has written to it without a fence.
   void check_fenced(const Warp &warp, std::uint32_t site, std::uint32_t buffer);
+  /// An error of matrix units.
+  void report_units(ErrorKind kind, std::uint32_t site, std::string message, kernel::Hazard hazard);
   /// A load of an element whose memory another buffer has overwritten.
   void report_overwritten(const Warp &warp, const Access &access, std::uint32_t lane, std::int64_t element,
                           std::uint32_t owner);
@@ -83,6 +86,7 @@ public:
   }
   Clock clock;
   std::vector<Flights> flights; ///< for each warp, if the kernel has asynchronous copies
+  std::vector<CallQueue> calls; ///< for each warp, if the kernel has asynchronous calls
 
   Executions executions;
   RegionCounts masked; ///< counts of the accesses that have their own mask
@@ -101,6 +105,7 @@ private:
   void arrive(const Instr &instr, std::uint32_t ordered);
   bool same_iteration(const Warp &a, const Warp &b, std::uint32_t site) const;
   void stamp_all();
+  void report_calls_at_exit();
 
   std::vector<std::byte> frames_;
   std::vector<Warp> warps_;

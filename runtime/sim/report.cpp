@@ -46,8 +46,11 @@ std::string sync_text(const kernel::Sync &sync, const std::string &note) {
                   std::string call = s.scope == kernel::SyncScope::block ? "__syncthreads()" : "__syncwarp()";
                   return note.empty() ? call : call + " (" + note + ")";
                 },
-                [](const kernel::Commit &) { return std::string("commit copies"); },
-                [](const kernel::Wait &s) { return fmt::format("wait for copies, {} pending", s.pending); },
+                [](const kernel::Commit &s) { return fmt::format("commit {}", kernel::name(s.queue)); },
+                [](const kernel::Wait &s) {
+                  return fmt::format("wait for {}, {} pending", kernel::name(s.queue), s.pending);
+                },
+                [](const kernel::Begin &) { return std::string("begin calls"); },
                 [](const kernel::Fence &) { return std::string("fence for matrix units"); },
                 [](const kernel::Arrive &s) {
                   return fmt::format("arrival at {}[{}]", s.counters->name, to_string(s.index));

@@ -129,18 +129,26 @@ void load_fragment(Schedule &s, BlockRef fragment, bool is_a, const Operand &ope
 
 /// Throws UserError (illegal_schedule) if matrix units cannot read these tiles of the operands themselves.
 void check_tiles(BlockRef sum, const MatrixTiles &tiles, const Contraction &c, std::int64_t k) {
-  if (tiles.source != Source::tiles)
-    return;
   auto refuse = [&](const std::string &why) {
     throw UserError(
         ExitCode::illegal_schedule,
         fmt::format("library::product: block {}: with Source::tiles, {}", Schedule::name(sum), why));
   };
+  if (tiles.source != Source::tiles && tiles.in_flight > 0)
+    throw UserError(ExitCode::illegal_schedule,
+                    fmt::format("library::product: block {}: calls are in flight only with Source::tiles, expected "
+                                "in_flight = 0",
+                                Schedule::name(sum)));
+  if (tiles.source != Source::tiles)
+    return;
   const auto [rows, columns] = tiles.results;
   if (rows != 16 || columns % 64 != 0 || columns < 64 || columns > 256 || tiles.warps[0] % 4 != 0)
     refuse(fmt::format("got {}x{} results of a warp and {} rows of warps, expected 16x64, 16x128, 16x192 or "
                        "16x256, and a multiple of 4 rows of warps",
                        rows, columns, tiles.warps[0]));
+  if (tiles.in_flight > 0 && tiles.stages < tiles.in_flight + 2)
+    refuse(fmt::format("got {} stages with the calls of {} iterations in flight, expected at least {} stages",
+                       tiles.stages, tiles.in_flight, tiles.in_flight + 2));
   for (const Operand &operand : c.operands) {
     const std::int64_t bytes = byte_size(operand.dtype), row = tiles.steps * k * bytes;
     if ((bytes != 2 && operand.dtype != DType::u32) || !operand.k_last || operand.computed ||
@@ -277,7 +285,9 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
         s.async_copy(copy.tile);
     std::vector<BlockRef> used = fragments;
     used.push_back(AB);
-    overlap(s, k_outer, copies, used, tiles.stages, tiles.late);
+    overlap(s, k_outer, copies, used, tiles.stages - tiles.in_flight, tiles.late);
+    if (tiles.in_flight > 0)
+      s.in_flight(AB, tiles.in_flight);
     if (ahead && tiles.joined)
       s.join_pipelines(k_step);
   }

@@ -93,7 +93,10 @@ struct MatrixTiles {
   std::int64_t steps = 1; ///< instructions along k in one tile
   Source source = Source::ldmatrix;
   bool swizzled = true;    ///< the tiles in shared memory: no bank conflicts, if rows have a power of two bytes
-  std::int64_t stages = 1; ///< more than 1: asynchronous copies of stages - 1 tiles are in flight
+  std::int64_t stages = 1; ///< copies of the tiles; more than 1: asynchronous copies are in flight
+  /// With `Source::tiles`: the calls of this number of iterations run on while the next ones start. The
+  /// asynchronous copies of stages - 1 - in_flight tiles are in flight.
+  std::int64_t in_flight = 0;
   bool ahead = false;     ///< loads the operands of the next step while the matrix units use those of this step
   bool joined = false;    ///< and the operands of the first step of the next tile; needs `ahead` and stages
   bool late = false;      ///< starts the copies after the multiplications, or before those of the last step

@@ -265,7 +265,11 @@ Schedule wgmma(const Shape &given, DType dtype, const Target &target, Knobs &kno
       choose_grid(knobs, "warps", small ? Words{"4x1", "8x1", "4x2"} : Words{"8x1", "4x1", "4x2", "12x1"});
   tiles.results = choose_grid(knobs, "results",
                               small ? Words{"16x64", "16x128"} : Words{"16x256", "16x128", "16x192", "16x64"});
-  tiles.stages = knobs.choose("stages", stages_that_fit(tiles, dtype, target));
+  std::vector<std::int64_t> stages = stages_that_fit(tiles, dtype, target);
+  std::ranges::stable_partition(stages, [](std::int64_t n) { return n == 4; });
+  tiles.stages = knobs.choose("stages", stages);
+  if (tiles.stages > 2)
+    tiles.in_flight = knobs.flag("in_flight", true) ? 1 : 0;
   tiles.late = tiles.stages > 1 && knobs.flag("late", true);
   tiles.group = rows_of_tiles(shape, tiles, knobs.choose("group", {8, 1, 4, 16}));
   tiles.blocks = knobs.choose("blocks", {0, 1, 2});

@@ -199,6 +199,7 @@ static std::string brief(const kernel::Sync &sync, const std::string &note) {
                 [&](const kernel::Barrier &) { return "barrier (" + note + ")"; },
                 [&](const kernel::Commit &) { return "commit (" + note + ")"; },
                 [&](const kernel::Wait &x) { return fmt::format("wait, {} pending ({})", x.pending, note); },
+                [&](const kernel::Begin &) { return "begin (" + note + ")"; },
                 [&](const kernel::Fence &) { return "fence (" + note + ")"; },
                 [](const kernel::Arrive &x) {
                   return fmt::format("arrival {} at {}[{}]", to_string(x.arrivals), x.counters->name,

@@ -137,10 +137,12 @@ private:
   }
 
   void add(const kernel::Stmt &stmt, const kernel::Sync &sync) {
+    if (sync.counts_groups(kernel::Queue::calls))
+      return;
     if (std::holds_alternative<kernel::Commit>(sync.kind)) {
       groups_.push_back(std::move(issued_));
       issued_.clear();
-    } else if (auto pending = sync.completes()) {
+    } else if (auto pending = sync.completes(kernel::Queue::copies)) {
       complete(*pending);
       add_sync(stmt, true, sync.hazards());
     } else if (std::holds_alternative<kernel::Barrier>(sync.kind)) {
