@@ -274,28 +274,29 @@ private:
     if (placement.elements == 0) // another obligation requires a constant size
       return;
     const std::vector<std::int64_t> box = placement.box();
-    const std::int64_t size = byte_size(buffer->dtype), columns = bytes_of_tile_row / size;
-    const Swizzle needed = swizzle_of_tiles(buffer->dtype);
-    const Layout *layout = buffer->layout.get();
-    std::int64_t rows = placement.elements / placement.slots.count / columns;
-    const bool swizzled = layout && !layout->map && layout->strides.empty() && layout->swizzle &&
-                          layout->swizzle->bits == needed.bits && layout->swizzle->base == needed.base &&
-                          layout->swizzle->shift == needed.shift;
-    if (!swizzled || box.size() < 2 || box.back() != columns || box[box.size() - 2] != rows ||
-        rows % rows_of_swizzle != 0)
+    const std::int64_t columns = columns_of_tile(buffer->dtype);
+    if (!has_tile_layout(placement, in_tile.across)) {
+      const Swizzle needed = swizzle_of_tiles(buffer->dtype);
+      const Layout *layout = buffer->layout.get();
       return fail(
           "tensorize.operands",
-          "{} reads {}, a tile of {} elements{}, expected a multiple of {} rows of {} elements ({} bytes) "
-          "with the layout of swizzle({}, {}, {}); choose the depth of the tile, and swizzle it",
+          "{} reads {}, a tile of {} elements{}, expected {} ({} bytes) with the layout of {}swizzle({}, {}, {}); "
+          "choose the depth of the tile, and {} it",
           call_, buffer->name, fmt::join(box, " x "),
           layout ? fmt::format(", {}", to_string(*layout)) : std::string(", which is not swizzled"),
-          rows_of_swizzle, columns, bytes_of_tile_row, needed.bits, needed.base, needed.shift);
+          in_tile.across ? fmt::format("{} rows of a multiple of {} elements", columns, columns)
+                         : fmt::format("a multiple of {} rows of {} elements", rows_of_swizzle, columns),
+          bytes_of_tile_row,
+          in_tile.across ? fmt::format("transform_layout(\"i, j -> j//{0}, i, j%{0}\") and ", columns) : "",
+          needed.bits, needed.base, needed.shift, in_tile.across ? "lay out and swizzle" : "swizzle");
+    }
     const std::vector<Expr> loops = loops_of(intrinsic_, match_, operand), indices = inside(access);
     auto start = [&](const Expr &index) { return simplify(at_start(index), bounds_); };
     const Expr row = start(indices[indices.size() - 2]), column = start(indices.back());
     for (std::size_t d : {0, 1}) {
       const Expr &first = d == 0 ? row : column, &index = indices[indices.size() - 2 + d];
-      const std::int64_t multiple = d == 0 ? rows_of_swizzle : 32 / size;
+      const std::int64_t extent = *as_int(operand.formal->shape[d]),
+                         multiple = d == 0 ? rows_of_swizzle : std::min(extent, columns);
       if (as_int(simplify(index - first - loops[d], bounds_)) != 0 || !is_multiple(first, multiple, bounds_))
         return fail("tensorize.operands",
                     "{} reads {} from the {} {}, expected consecutive {}s from a multiple of {} on", call_,
@@ -303,6 +304,42 @@ private:
                     multiple);
     }
     check_group(operand, in_tile, buffer, row, column);
+    check_registers();
+  }
+
+  /// Whether the elements are where matrix units read them (`InTile`).
+  bool has_tile_layout(const Placement &placement, bool across) const {
+    const std::vector<std::int64_t> box = placement.box();
+    const Buffer &buffer = placement.buffer;
+    const std::int64_t columns = columns_of_tile(buffer->dtype);
+    const Swizzle needed = swizzle_of_tiles(buffer->dtype);
+    const Layout *layout = buffer->layout.get();
+    if (!layout || !layout->strides.empty() || !layout->swizzle || layout->swizzle->bits != needed.bits ||
+        layout->swizzle->base != needed.base || layout->swizzle->shift != needed.shift || box.size() < 2)
+      return false;
+    const std::size_t rank = box.size();
+    if (std::any_of(box.begin(), box.end() - 2, [](std::int64_t extent) { return extent != 1; }))
+      return false;
+    if (!across)
+      return !layout->map && box.back() == columns && box[rank - 2] % rows_of_swizzle == 0;
+    if (!layout->map || box.back() % columns != 0 || box[rank - 2] != columns)
+      return false;
+    const Expr row = layout->map->logical()[rank - 2], column = layout->map->logical()[rank - 1];
+    const std::vector<Expr> expected = {floordiv(column, Expr(columns)), row, floormod(column, Expr(columns))};
+    return std::ranges::equal(layout->map->physical(), expected,
+                              [](const Expr &a, const Expr &b) { return same(simplify(a), simplify(b)); });
+  }
+
+  /// A thread has registers for its part of the result and for addresses.
+  void check_registers() {
+    constexpr std::int64_t of_multiprocessor = 65536, for_addresses = 24;
+    const std::int64_t results = elements_per_lane(intrinsic_.result()),
+                       threads = threads_of(placements_.program());
+    if ((results + for_addresses) * threads > of_multiprocessor)
+      fail("tensorize.operands",
+           "{} has {} results in the registers of each of {} threads, but a thread of so large a block has {} "
+           "registers; use fewer warps, or a call with fewer results",
+           call_, results, threads, of_multiprocessor / threads);
   }
 
   /// The warps that execute a call together read the parts of an operand that it states.
@@ -328,15 +365,19 @@ private:
       auto moves = [&](const Expr &e, const Expr &by) {
         return as_int(simplify(moved(e, in_group) - moved(e, 0) - by, bounds)) == 0;
       };
-      const Expr by = in_tile.of_warp ? Expr(in_group) * operand.formal->shape[0] : Expr(0);
-      if (!moves(row, by) || !moves(column, 0))
+      const Expr &moving = in_tile.across ? column : row, &fixed = in_tile.across ? row : column;
+      const Expr part = operand.formal->shape[in_tile.across ? 1 : 0];
+      const bool starts_block =
+          !in_tile.across || is_multiple(moved(moving, 0), columns_of_tile(buffer->dtype), bounds);
+      if (!moves(moving, in_tile.of_warp ? Expr(in_group) * part : Expr(0)) || !moves(fixed, 0) || !starts_block)
         return fail(
             "tensorize.operands",
-            "the {} warps that execute {} together read {} from row {}, expected {}; give the warps of a "
-            "group consecutive rows of the first operand, and the same rows of the other one",
-            warps, call_, buffer->name, to_string(row),
-            in_tile.of_warp ? fmt::format("{} rows further for each warp", to_string(operand.formal->shape[0]))
-                            : "the same row");
+            "the {0} warps that execute {1} together read {2} from {3} {4}, expected {5}; give the warps of a "
+            "group consecutive {3}s of the first operand, and the same {3}s of the other one",
+            warps, call_, buffer->name, in_tile.across ? "column" : "row", to_string(moving),
+            in_tile.of_warp
+                ? fmt::format("{} {}s further for each warp", to_string(part), in_tile.across ? "column" : "row")
+                : fmt::format("the same {}", in_tile.across ? "column" : "row"));
       for (const IterVar &iter : block_.iters)
         if (iter.guarded && !moves(iter.binding, 0))
           return fail("tensorize.operands",

@@ -59,13 +59,19 @@ std::vector<std::vector<Spot>> spots_of(const Buffer &formal, const InRegisters 
   return result;
 }
 
-/// Lane l reads a chunk of 16 bytes of each 16th row: the first one of the row l % 16, or the second one.
-std::vector<std::vector<Spot>> spots_in_tile(const Buffer &formal) {
-  const std::int64_t columns = *as_int(formal->shape[1]), chunk = columns / 2, half = lanes_per_warp / 2;
-  std::vector<std::vector<Spot>> spots;
-  for (std::int64_t n = 0; n < elements_of(formal); ++n) {
-    const std::int64_t row = n / columns, column = n % columns;
-    spots.push_back({{row % half + column / chunk * half, row / half * chunk + column % chunk}});
+std::vector<std::vector<Spot>> spots_in_tile(const Operand &operand) {
+  const Buffer &formal = operand.formal;
+  const std::int64_t columns = *as_int(formal->shape[1]), chunk = 16 / byte_size(formal->dtype);
+  std::vector<std::vector<Spot>> spots(static_cast<std::size_t>(elements_of(formal)));
+  const Var lane = make_var("lane", DType::i64);
+  for (std::int64_t n = 0; n < elements_of(formal) / (lanes_per_warp * chunk); ++n) {
+    const ChunkOfTile first = chunk_of_tile(operand, lane, n);
+    for (std::int64_t l = 0; l < lanes_per_warp; ++l) {
+      const LaneValues environment = {{lane, Scalar::of(DType::i64, l)}};
+      const std::int64_t at = evaluated(first.row, environment) * columns + evaluated(first.column, environment);
+      for (std::int64_t element = 0; element < chunk; ++element)
+        spots[static_cast<std::size_t>(at + element)].push_back({l, n * chunk + element});
+    }
   }
   return spots;
 }
@@ -95,7 +101,7 @@ std::vector<std::vector<Spot>> spots_of(const Operand &operand) {
   if (const auto *fragment = operand.as<InRegisters>())
     return spots_of(operand.formal, *fragment);
   if (operand.as<InTile>())
-    return spots_in_tile(operand.formal);
+    return spots_in_tile(operand);
   internal_check(operand.as<Rows>() != nullptr, "an operand by value has no lanes");
   return spots_of(operand.formal, *operand.as<Rows>());
 }
@@ -114,10 +120,26 @@ Swizzle swizzle_of_tiles(DType dtype) {
   return {3, std::countr_zero(static_cast<std::uint64_t>(16 / byte_size(dtype))), 3};
 }
 
-Expr swizzled_in_tile(const Expr &at, DType dtype) {
-  auto number = [&](std::int64_t n) { return int_imm(n, at.dtype()); };
-  const Expr row = floordiv(at, number(bytes_of_tile_row / byte_size(dtype)));
-  return binary(BinaryOp::bit_xor, at, floormod(row, number(rows_of_swizzle)) * number(16 / byte_size(dtype)));
+Expr offset_in_tile(const Expr &first, const Expr &row, const Expr &column, DType dtype) {
+  auto number = [&](std::int64_t n) { return int_imm(n, first.dtype()); };
+  const std::int64_t columns = columns_of_tile(dtype);
+  const Expr at = first + floordiv(column, number(columns)) * number(columns * columns) + row * number(columns) +
+      floormod(column, number(columns));
+  return binary(BinaryOp::bit_xor, at,
+                floormod(floordiv(at, number(columns)), number(rows_of_swizzle)) * number(16 / byte_size(dtype)));
+}
+
+ChunkOfTile chunk_of_tile(const Operand &operand, const Expr &lane, std::int64_t n) {
+  auto number = [&](std::int64_t value) { return int_imm(value, lane.dtype()); };
+  const DType dtype = operand.formal->dtype;
+  const std::int64_t rows = *as_int(operand.formal->shape[0]), columns = *as_int(operand.formal->shape[1]),
+                     chunk = 16 / byte_size(dtype), whole = bytes_of_tile_row / 16,
+                     in_row = std::min(columns / chunk, whole), at_once = lanes_per_warp / in_row;
+  if (in_row == whole) // 8 lanes read a row, which has no bank conflicts
+    return {number(n * at_once % rows) + floordiv(lane, number(whole)),
+            number(n * at_once / rows * columns_of_tile(dtype)) + floormod(lane, number(whole)) * number(chunk)};
+  return {number(n * at_once) + floormod(lane, number(at_once)),
+          floordiv(lane, number(at_once)) * number(chunk)};
 }
 
 namespace {

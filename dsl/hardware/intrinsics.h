@@ -32,8 +32,15 @@ struct Spot {
   std::int64_t lane, at;
   auto operator<=>(const Spot &) const = default;
 };
+/// The first element of 16 consecutive bytes of an operand in a tile.
+struct ChunkOfTile {
+  Expr row, column;
+};
+/// Matrix units read a tile for all lanes. As a model, each lane reads chunks of 16 bytes, such that no lanes
+/// that read together have a bank conflict: the chunk number n of a lane.
+ChunkOfTile chunk_of_tile(const Operand &operand, const Expr &lane, std::int64_t n);
 /// For each element of the formal buffer, in row-major order: the lanes that hold or supply it. The operand
-/// must be a fragment or rows.
+/// must not be passed by value.
 std::vector<std::vector<Spot>> spots_of(const Operand &operand);
 /// The number of elements that one lane holds or supplies.
 std::int64_t elements_per_lane(const Operand &operand);

@@ -138,76 +138,107 @@ std::string in_lines(std::int64_t count, std::string_view each, std::string_view
   return text;
 }
 
-/// The call only starts the matrix units (`Begin`, `Commit` and `Wait` of lowering/sync.h). The descriptor of a tile has the address without its last 4 bits, 1024 bytes
-/// from 8 rows to the next 8, and the swizzle of 128 bytes. A warp passes the rows of its own; those of the
-/// group start up to 48 rows before.
-std::string wgmma_text(const std::string &name, std::string_view type, std::string_view suffix,
-                       std::int64_t n) {
-  const std::int64_t registers = n / 2;
+/// The two operands in tiles, and how they are stored.
+struct Wgmma {
+  DType dtype;
+  std::string_view type, suffix; ///< in CUDA C++, and in the instruction
+  DType sum;
+  std::int64_t n;
+  bool a_across, b_across;
+
+  std::int64_t k() const { return 32 / byte_size(dtype); } ///< elements with 32 bytes
+  std::string name() const {
+    return fmt::format("wgmma_m64n{}k{}{}{}", n, k(), a_across ? "_a_across" : "", b_across ? "_b_across" : "");
+  }
+  std::string summary() const {
+    auto stored = [](bool across) { return across ? "across k" : "along k"; };
+    return fmt::format("c += a*b, for 64 x {0} elements of a tile, stored {1}, and {0} x {2} of another one, stored {3}:\n"
+                       "/// the part of this warp has 16 rows.",
+                       k(), stored(a_across), n, stored(b_across));
+  }
+};
+
+/// The call only starts the matrix units (`Begin`, `Commit` and `Wait` of lowering/sync.h). The descriptor of a
+/// tile has the address without its last 4 bits, the distance of blocks of columns, 1024 bytes from 8 rows to
+/// the next 8, and the swizzle of 128 bytes. A warp passes the rows of its own, or columns; those of the group
+/// start up to 48 rows before, or 96 bytes.
+std::string wgmma_text(const Wgmma &x) {
+  const std::int64_t registers = x.n / 2;
   std::string slots;
   for (std::int64_t r = 0; r < registers; ++r)
     slots += (r == 0 ? "" : r % 16 == 0 ? ", \"\n               \"" : ", ") + fmt::format("%{}", r);
+  auto blocks = [&](bool across) { return across ? columns_of_tile(x.dtype) * bytes_of_tile_row / 16 : 1; };
   return fmt::format(
-      "/// Starts c += a*b, for 64 x 16 elements of a tile and 16 x {0} of another one: the part of this warp has "
-      "16 rows.\n"
+      "/// Starts {0}\n"
       "static __device__ __forceinline__ void {1}(float *c, const {2} *a, const {2} *b) {{\n"
-      "  auto descriptor = [](const {2} *from, int rows_before) {{\n"
-      "    const unsigned int at = (unsigned int)__cvta_generic_to_shared(from) - rows_before * 128;\n"
+      "  auto descriptor = [](const {2} *from, int bytes_before, unsigned long long blocks) {{\n"
+      "    const unsigned int at = (unsigned int)__cvta_generic_to_shared(from) - bytes_before;\n"
       "    const unsigned int start = __shfl_sync(0xffffffffu, at, 0);\n"
-      "    return (unsigned long long)((start & 0x3ffff) >> 4) | 1ull << 16 | 64ull << 32 | 1ull << 62;\n"
+      "    return (unsigned long long)((start & 0x3ffff) >> 4) | blocks << 16 | 64ull << 32 | 1ull << 62;\n"
       "  }};\n"
-      "  const unsigned long long of_a = descriptor(a, threadIdx.x / 32 % 4 * 16), of_b = descriptor(b, 0);\n"
-      "  asm volatile(\"wgmma.mma_async.sync.aligned.m64n{0}k16.f32.{3}.{3} \"\n"
+      "  const unsigned long long of_a = descriptor(a, threadIdx.x / 32 % 4 * {8}, {9});\n"
+      "  const unsigned long long of_b = descriptor(b, 0, {10});\n"
+      "  asm volatile(\"wgmma.mma_async.sync.aligned.m64n{11}k16.f32.{3}.{3} \"\n"
       "               \"{{{4}}}, \"\n"
-      "               \"%{5}, %{6}, 1, 1, 1, 0, 0;\"\n"
+      "               \"%{5}, %{6}, 1, 1, 1, {12}, {13};\"\n"
       "               : {7}\n"
       "               : \"l\"(of_a), \"l\"(of_b));\n"
       "}}\n",
-      n, name, type, suffix, slots, registers, registers + 1,
-      in_lines(registers, "\"+f\"(c[{}])", "                 "));
+      x.summary(), x.name(), x.type, x.suffix, slots, registers, registers + 1,
+      in_lines(registers, "\"+f\"(c[{}])", "                 "),
+      x.a_across ? 16 * byte_size(x.dtype) : 16 * bytes_of_tile_row, blocks(x.a_across), blocks(x.b_across), x.n,
+      int{x.a_across}, int{x.b_across});
 }
 
 /// The same by ordinary loads, for ring mode.
-std::string loaded_wgmma_text(const std::string &name, std::string_view type, std::int64_t n, std::int64_t k) {
+std::string loaded_wgmma_text(const Wgmma &x) {
+  auto at = [](const char *tile, const char *row, bool across) {
+    return across ? fmt::format("at({}, k, {})", tile, row) : fmt::format("at({}, {}, k)", tile, row);
+  };
   return fmt::format(
-      "/// c += a*b, for 16 x {0} elements of a tile and {0} x {1} of another one, by loads.\n"
-      "static __device__ __forceinline__ void {2}(unsigned int *c, const {3} *a, const {3} *b) {{\n"
-      "  auto at = [](const {3} *tile, int row, int k) {{\n"
-      "    const int start = (unsigned int)__cvta_generic_to_shared(tile) / 16 % 8;\n"
-      "    return (unsigned int)tile[row * {4} + (((start + k / {5}) ^ row % 8) - start) * {5} + k % {5}];\n"
+      "/// {0}\n"
+      "static __device__ __forceinline__ void {1}(unsigned int *c, const {2} *a, const {2} *b) {{\n"
+      "  auto at = [](const {2} *tile, int row, int column) {{\n"
+      "    const int start = (unsigned int)__cvta_generic_to_shared(tile) / 16 % 8, in_row = column % {3};\n"
+      "    return (unsigned int)tile[column / {3} * {3} * {3} + row * {3} +\n"
+      "                              (((start + in_row / {4}) ^ row % 8) - start) * {4} + in_row % {4}];\n"
       "  }};\n"
       "  const int lane = threadIdx.x % 32;\n"
       "  #pragma unroll\n"
-      "  for (int r = 0; r < {6}; ++r) {{\n"
+      "  for (int r = 0; r < {5}; ++r) {{\n"
       "    const int i = r / 2 % 2 * 8 + lane / 4, j = r / 4 * 8 + lane % 4 * 2 + r % 2;\n"
-      "    for (int k = 0; k < {0}; ++k) {{\n"
-      "      c[r] += at(a, i, k) * at(b, j, k);\n"
+      "    for (int k = 0; k < {6}; ++k) {{\n"
+      "      c[r] += {7} * {8};\n"
       "    }}\n"
       "  }}\n"
       "}}\n",
-      k, n, name, type, 4 * k, k / 2, n / 2);
+      x.summary(), x.name(), x.type, columns_of_tile(x.dtype), 16 / byte_size(x.dtype), x.n / 2, x.k(),
+      at("a", "i", x.a_across), at("b", "j", x.b_across));
 }
 
 /// for i < 16, j < N, k < K: c[i, j] = c[i, j] + a[i, k]*b[j, k], the part of one warp of four, where K
-/// elements have 32 bytes. A warp holds its results as `mma` does.
-Intrinsic wgmma(DType dtype, std::string_view type, std::string_view suffix, DType sum, std::int64_t n) {
-  const std::int64_t of_k = 32 / byte_size(dtype);
-  std::string name = fmt::format("wgmma_m64n{}k{}", n, of_k);
-  Buffer c = formal_buffer("c", sum, {16, n}), a = formal_buffer("a", dtype, {16, of_k}),
-         b = formal_buffer("b", dtype, {n, of_k});
+/// elements have 32 bytes. Across, the operand is a[k, i] or b[k, j]. A warp holds its results as `mma` does.
+Intrinsic wgmma(const Wgmma &x) {
+  auto formal = [&](const char *name, std::int64_t side, bool across) {
+    return across ? formal_buffer(name, x.dtype, {x.k(), side}) : formal_buffer(name, x.dtype, {side, x.k()});
+  };
+  Buffer c = formal_buffer("c", x.sum, {16, x.n}), a = formal("a", 16, x.a_across), b = formal("b", x.n, x.b_across);
   Var i = make_var("i"), j = make_var("j"), k = make_var("k");
-  Expr product = cast(sum, load(a, {i, k})) * cast(sum, load(b, {j, k}));
-  const bool units = is_float(sum);
-  return {.name = name,
+  auto element = [&](const Buffer &of, const Var &side, bool across) {
+    return cast(x.sum, across ? load(of, {k, side}) : load(of, {side, k}));
+  };
+  const Expr product = element(a, i, x.a_across) * element(b, j, x.b_across);
+  const bool units = is_float(x.sum);
+  return {.name = x.name(),
           .group = Group::warp,
           .warps = 4,
           .operands = {{c, InRegisters{"i, j -> i%8*4 + j%8//2, j//8*4 + i//8*2 + j%2"}},
-                       {a, InTile{.of_warp = true}, tile_alignment},
-                       {b, InTile{}, tile_alignment}},
-          .meaning = {{{i, 16}, {j, n}, {k, of_k}}, {c, {i, j}, load(c, {i, j}) + product}},
+                       {a, InTile{.of_warp = true, .across = x.a_across}, tile_alignment},
+                       {b, InTile{.across = x.b_across}, tile_alignment}},
+          .meaning = {{{i, 16}, {j, x.n}, {k, x.k()}}, {c, {i, j}, load(c, {i, j}) + product}},
           .feature = units ? std::optional(Feature::wgmma) : std::nullopt,
           .rounding_scale = units ? rounding_of_matrix_units : 1,
-          .prelude = units ? wgmma_text(name, type, suffix, n) : loaded_wgmma_text(name, type, n, of_k),
+          .prelude = units ? wgmma_text(x) : loaded_wgmma_text(x),
           .asynchronous = units};
 }
 
@@ -332,12 +363,14 @@ std::vector<Intrinsic> warp_intrinsics() {
       mma({u16, "unsigned short", "", u32, "unsigned int", 16, 2, {}}),
       mma({u32, "unsigned int", "", u32, "unsigned int", 8, 1, {}}),
   };
-  for (std::int64_t n : {64, 128, 192, 256}) {
-    all.push_back(wgmma(f16, "__half", "f16", f32, n));
-    all.push_back(wgmma(bf16, "__nv_bfloat16", "bf16", f32, n));
-    all.push_back(wgmma(u16, "unsigned short", "", u32, n));
-    all.push_back(wgmma(u32, "unsigned int", "", u32, n));
-  }
+  for (std::int64_t n : {64, 128, 192, 256})
+    for (bool a_across : {false, true})
+      for (bool b_across : {false, true}) {
+        all.push_back(wgmma({f16, "__half", "f16", f32, n, a_across, b_across}));
+        all.push_back(wgmma({bf16, "__nv_bfloat16", "bf16", f32, n, a_across, b_across}));
+        all.push_back(wgmma({u16, "unsigned short", "", u32, n, a_across, b_across}));
+        all.push_back(wgmma({u32, "unsigned int", "", u32, n, a_across, b_across}));
+      }
   for (Reducer reducer : reducers)
     for (DType dtype : {f32, f64, i32, u32, i64, u64})
       all.push_back(warp_reduction(reducer, dtype, cuda_types().at(dtype)));

@@ -81,4 +81,11 @@ bool has_suffix(int number, char suffix) { return suffix == 'a' ? number >= 90 :
 
 std::string_view name(Feature feature) { return row_of(feature).name; }
 
+std::optional<Feature> feature_of(std::string_view name) {
+  for (const FeatureRow &row : feature_rows)
+    if (row.name == name)
+      return row.feature;
+  return std::nullopt;
+}
+
 } // namespace nestsmith

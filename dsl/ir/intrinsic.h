@@ -55,14 +55,20 @@ struct Rows {
   std::int64_t lanes = lanes_per_warp;
 };
 
-/// An operand in a tile in shared memory that matrix units read themselves: rows, and 32 consecutive bytes of
-/// each. The tile has rows of 128 bytes, swizzled by `swizzle_of_tiles`, and starts at a multiple of 1024
-/// bytes. The first of these rows is a multiple of 8 rows from the start of the tile, and the bytes start at a
-/// multiple of 32.
+/// An operand in a tile in shared memory that matrix units read themselves. The tile has rows of 128 bytes,
+/// swizzled by `swizzle_of_tiles`, and starts at a multiple of 1024 bytes.
+///
+/// Without `across`, k is contiguous. The operand has 32 consecutive bytes of consecutive rows; the first row is
+/// a multiple of 8 rows from the start of the tile, and the bytes start at a multiple of 32.
+///
+/// With `across`, the operand has consecutive columns of consecutive rows, one for each k. Its columns are in
+/// blocks of 128 bytes, and a block has as many rows as columns: "k, n -> n//64, k, n%64" for elements of 2
+/// bytes. The first row is a multiple of 8.
 struct InTile {
-  /// Whether each warp of the group has rows of its own, which follow those of the warp before. Otherwise all
-  /// warps of the group read the same rows.
+  /// Whether each warp of the group has rows, or columns with `across`, of its own, which follow those of the
+  /// warp before. Otherwise all warps of the group read the same ones.
   bool of_warp = false;
+  bool across = false;
 };
 
 /// A buffer that stands for an operand in a meaning: a constant shape, or no dimension for one element.
@@ -111,7 +117,9 @@ std::string signature(const Intrinsic &intrinsic);
 inline constexpr std::int64_t bytes_of_tile_row = 128, tile_alignment = 1024, rows_of_swizzle = 8;
 /// Chunks of 16 bytes are permuted by the number of the row.
 Swizzle swizzle_of_tiles(DType dtype);
-/// The offset in the tile, in elements, of the element whose offset without the swizzle is `at`.
-Expr swizzled_in_tile(const Expr &at, DType dtype);
+/// The elements of a row of a tile.
+inline std::int64_t columns_of_tile(DType dtype) { return bytes_of_tile_row / byte_size(dtype); }
+/// The offset in the tile, in elements, of an element of an operand that starts at the offset `first`.
+Expr offset_in_tile(const Expr &first, const Expr &row, const Expr &column, DType dtype);
 
 } // namespace nestsmith

@@ -78,7 +78,7 @@ private:
     if (operand.as<InRegisters>())
       hold_fragment(operand, held);
     else if (const auto *tile = operand.as<InTile>())
-      load_tile(held, tile->of_warp ? 1 : intrinsic_.warps);
+      load_tile(operand, held, tile->of_warp ? 1 : intrinsic_.warps);
     else
       load_rows(operand, *operand.as<Rows>(), held);
     return held;
@@ -221,17 +221,16 @@ private:
 
   /// Each lane loads its chunks of 16 bytes. The matrix units read the tile for all lanes, so no other lane
   /// reads. They read it once for `warps` warps, of which each counts a part.
-  void load_tile(Held &held, std::int64_t warps) {
+  void load_tile(const Operand &operand, Held &held, std::int64_t warps) {
     const auto &[buffer, offset] = *held.place;
     const DType dtype = buffer->dtype, index = offset.dtype();
-    const std::int64_t chunk = 16 / byte_size(dtype), row = bytes_of_tile_row / byte_size(dtype);
+    const std::int64_t chunk = 16 / byte_size(dtype);
     if (!d_.lane_)
       d_.lane_ = make_var("lane", index);
     d_.variables_[d_.lane_] = values_.cast(index, lane());
-    const Expr first = offset + floormod(Expr(d_.lane_), int_imm(16, index)) * int_imm(row, index) +
-                       floordiv(Expr(d_.lane_), int_imm(16, index)) * int_imm(chunk, index);
     for (std::int64_t n = 0; n * chunk < held.lanes->per_lane; n += d_.computes() ? 1 : warps) {
-      const Expr at = swizzled_in_tile(first + int_imm(n * 16 * row, index), dtype);
+      const ChunkOfTile at_chunk = chunk_of_tile(operand, d_.lane_, n);
+      const Expr at = offset_in_tile(offset, at_chunk.row, at_chunk.column, dtype);
       const Load &made = made_load(held, n, load(buffer, {at}, {}, {}, static_cast<int>(chunk)));
       if (n == 0 && d_.computes())
         values_.emit({.run = check_fenced,

@@ -43,9 +43,20 @@ const KernelModel *serving_model(const std::vector<std::string> &texts, const st
   return serving == gpus.end() ? nullptr : models[static_cast<std::size_t>(serving - gpus.begin())];
 }
 
+static bool lacks_feature(const KnobValues &knobs, const Target &target) {
+  return std::ranges::any_of(knobs, [&](const auto &knob) {
+    const std::optional<Feature> feature = feature_of(knob.first);
+    return feature && knob.second == "true" && !target.arch.has(*feature);
+  });
+}
+
 std::vector<KernelChoice> ranked(const KernelModel &model, const ProductSize &product, const Target &target) {
   const Gpu *gpu = known_gpu(target.gpu);
-  return model.rank_products(product, gpu ? gpu->sms : model.table().sms);
+  std::vector<KernelChoice> choices = model.rank_products(product, gpu ? gpu->sms : model.table().sms);
+  std::erase_if(choices, [&](const KernelChoice &choice) {
+    return lacks_feature(model.table().points[choice.point].knobs, target);
+  });
+  return choices;
 }
 
 PredictedPoint point_of(const KernelTable &table, const KernelChoice &choice) {

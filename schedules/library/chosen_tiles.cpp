@@ -122,12 +122,16 @@ RegisterTiles register_tiles_of(const Values &point, std::int64_t sms) {
 
 /// The tiles of a point of `tensor/tuned`.
 MatrixTiles matrix_tiles_of(const Values &point, std::int64_t sms) {
+  const bool of_units = point.flag("wgmma");
   return {.warps = point.grid("warps"),
           .results = point.grid("results"),
-          .steps = point.number("steps", 2),
-          .source = point.flag("ldmatrix") ? Source::ldmatrix : Source::shared,
-          .swizzled = point.flag("swizzled"),
+          .steps = point.number("steps", of_units ? 4 : 2),
+          .source = of_units                 ? Source::tiles
+                    : point.flag("ldmatrix") ? Source::ldmatrix
+                                             : Source::shared,
+          .swizzled = of_units || point.flag("swizzled"),
           .stages = point.number("stages", 1),
+          .in_flight = point.flag("in_flight") ? 1 : 0,
           .ahead = point.flag("ahead"),
           .joined = point.flag("joined"),
           .late = point.flag("late"),

@@ -150,17 +150,30 @@ void check_tiles(BlockRef sum, const MatrixTiles &tiles, const Contraction &c, s
     refuse(fmt::format("got {} stages with the calls of {} iterations in flight, expected at least {} stages",
                        tiles.stages, tiles.in_flight, tiles.in_flight + 2));
   for (const Operand &operand : c.operands) {
-    const std::int64_t bytes = byte_size(operand.dtype), row = tiles.steps * k * bytes;
-    if ((bytes != 2 && operand.dtype != DType::u32) || !operand.k_last || operand.computed ||
-        row != bytes_of_tile_row || !tiles.swizzled)
-      refuse(fmt::format(
-          "the matrix units read {}, got elements of {} bytes, {} steps of k, {}, expected elements "
-          "of 2 bytes that are stored along k, and swizzled tiles of 4 steps",
-          operand.buffer, bytes, tiles.steps,
-          operand.computed ? "computed from other operands"
-          : operand.k_last ? "stored along k"
-                           : "not stored along k"));
+    const std::int64_t bytes = byte_size(operand.dtype), depth = tiles.steps * k;
+    if ((bytes != 2 && operand.dtype != DType::u32) || operand.computed ||
+        depth != columns_of_tile(operand.dtype) || !tiles.swizzled)
+      refuse(fmt::format("the matrix units read {}, got elements of {} bytes, {} steps of k{}, expected elements of "
+                         "2 bytes that are copied, and swizzled tiles of 4 steps",
+                         operand.buffer, bytes, tiles.steps,
+                         operand.computed ? ", computed from other operands" : ""));
   }
+}
+
+/// The layout in which matrix units read a tile themselves.
+void lay_out_tile(Schedule &s, BlockRef tile, const Operand &operand, bool batch) {
+  if (!operand.k_last) {
+    const std::string layout = fmt::format("k, n -> n//{0}, k, n%{0}", columns_of_tile(operand.dtype));
+    s.transform_layout(tile, batch ? with_batch(layout) : layout);
+  }
+  const Swizzle swizzle = swizzle_of_tiles(operand.dtype);
+  s.swizzle(tile, swizzle.bits, swizzle.base, swizzle.shift);
+}
+
+/// The name of the instruction that multiplies tiles of two operands.
+std::string name_of_wgmma(std::int64_t columns, std::int64_t k, const std::array<Operand, 2> &operands) {
+  return fmt::format("wgmma_m64n{}k{}{}{}", columns, k, operands[0].k_last ? "" : "_a_across",
+                     operands[1].k_last ? "" : "_b_across");
 }
 
 Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
@@ -263,7 +276,9 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
     } else {
       fetch(s, tile->tile, k_outer, operand, threads, width, width > 1);
     }
-    if (tiles.swizzled)
+    if (by_tiles)
+      lay_out_tile(s, tile->tile, operand, c.batch.has_value());
+    else if (tiles.swizzled)
       swizzle_rows(s, tile->tile, columns, bytes);
     copies.push_back(*tile);
   }
@@ -272,7 +287,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
   s.reorder({cleared[0], cleared[2], cleared[1], cleared[3]}); // rows, then columns
   by_vectors(s, to_lanes(s, s.fuse(cleared[0], cleared[2]), s.fuse(cleared[1], cleared[3]), 2), false);
   s.tensorize(i_inside,
-              by_tiles ? fmt::format("wgmma_m64n{}k{}", columns_of_call, instruction.k()) : instruction.name);
+              by_tiles ? name_of_wgmma(columns_of_call, instruction.k(), c.operands) : instruction.name);
   by_vectors(s, {k_step, i_tile, j_tile}, false);
   if (tiles.snake && s.extent(i_tile) > 1 && s.extent(j_tile) > 1)
     s.snake(i_tile, j_tile);

@@ -110,10 +110,35 @@ std::int64_t places_of(const Tiles &tiles, DType dtype, const Target &target) {
   return multiprocessors(target) * (tiles.blocks > 0 ? tiles.blocks : std::max<std::int64_t>(1, fit));
 }
 
-/// `persistent`: with as many blocks as the GPU executes at one time.
-Schedule chosen(const Shape &shape, DType dtype, const Target &target, Knobs &knobs, bool persistent) {
+/// Whether the target has matrix units that read their tiles themselves, for these operands. In ring mode, u32
+/// stands for the operands, and loads for the instruction.
+bool has_wgmma(DType dtype, const Target &target) {
+  return target.arch.has(Feature::wgmma) && (dtype == DType::f16 || dtype == DType::bf16 || dtype == DType::u32);
+}
+
+/// Tiles that matrix units read themselves.
+Tiles choose_tiles_of_units(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
+  const bool small = is_small(shape);
+  Tiles tiles = {.steps = 4, .source = Source::tiles};
+  tiles.warps = choose_grid(knobs, "warps",
+                            small ? Words{"4x1", "8x1", "4x2", "8x2", "16x1", "12x1"}
+                                  : Words{"8x1", "4x1", "4x2", "8x2", "16x1", "12x1"});
+  tiles.results = choose_grid(knobs, "results",
+                              small ? Words{"16x64", "16x128", "16x192", "16x256"}
+                                    : Words{"16x256", "16x128", "16x192", "16x64"});
+  std::vector<std::int64_t> stages = stages_that_fit(tiles, dtype, target);
+  std::ranges::stable_partition(stages, [](std::int64_t n) { return n == 4; });
+  tiles.stages = knobs.choose("stages", stages);
+  if (tiles.stages > 2)
+    tiles.in_flight = knobs.flag("in_flight", true) ? 1 : 0;
+  tiles.late = tiles.stages > 1 && knobs.flag("late", true);
+  return tiles;
+}
+
+/// Tiles from which warps load the operands of their matrix units.
+Tiles choose_tiles_of_warps(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
   Tiles tiles;
-  const bool small = is_small(shape), narrow = shape.size() == 3 && variant(shape, dtype).has_value();
+  const bool small = is_small(shape);
   // Elements that are loaded one by one wait in a register each. So larger tiles would be spilled.
   bool single = !small && has_single_elements(shape, dtype);
   tiles.warps = choose_grid(
@@ -134,6 +159,19 @@ Schedule chosen(const Shape &shape, DType dtype, const Target &target, Knobs &kn
   tiles.joined = tiles.ahead && tiles.stages > 1 && tiles.steps > 1 && knobs.flag("joined", true);
   tiles.late = tiles.stages > 1 && knobs.flag("late", true);
   tiles.snake = knobs.flag("snake", true);
+  return tiles;
+}
+
+struct Choice {
+  bool persistent = false; ///< with as many blocks as the GPU executes at one time
+  bool of_units = false;   ///< always with tiles that matrix units read themselves
+};
+
+Schedule chosen(const Shape &shape, DType dtype, const Target &target, Knobs &knobs, const Choice &choice = {}) {
+  const bool narrow = shape.size() == 3 && variant(shape, dtype).has_value();
+  const bool of_units = choice.of_units || (has_wgmma(dtype, target) && knobs.flag("wgmma"));
+  Tiles tiles = of_units ? choose_tiles_of_units(shape, dtype, target, knobs)
+                         : choose_tiles_of_warps(shape, dtype, target, knobs);
   tiles.group = rows_of_tiles(shape, tiles, knobs.choose("group", {8, 1, 4, 16}));
   if (shape.size() == 3) // without an effect if all tiles are whole
     tiles.edges = knobs.flag("edges", narrow);
@@ -145,14 +183,14 @@ Schedule chosen(const Shape &shape, DType dtype, const Target &target, Knobs &kn
     tiles.tiles_of_part = knobs.choose("tiles_of_part", tiles_of_parts);
   if (tiles.split_k > 1 || tiles.tiles_of_part > 0)
     tiles.two_kernels = knobs.flag("two_kernels");
-  if (!persistent && !shape.stated && shape.size() == 3 && tiles.split_k == 1) {
+  if (!choice.persistent && !shape.stated && shape.size() == 3 && tiles.split_k == 1) {
     const std::int64_t even =
         choose_even(knobs, {shape[0], shape[1], shape[2]},
                     {tiles.tile(0), tiles.tile(1), tiles.steps * instruction_for(dtype).k()}, target,
                     terms_of_a_part_by_units);
     tiles.even_places = even * multiprocessors(target);
   }
-  if (persistent)
+  if (choice.persistent)
     tiles.persistent = places_of(tiles, dtype, target);
   return product(shape, dtype, target, tiles);
 }
@@ -179,6 +217,17 @@ std::vector<std::string> points_of_tuned() {
     add(warps, "16x32", 4, 4, 0);
   for (const char *warps : {"1x4", "4x1"})
     add(warps, "16x16", 4, 4, 0);
+  auto add_of_units = [&](const char *warps, const char *results, int stages) {
+    points.push_back(fmt::format("wgmma=true,warps={},results={},stages={},edges=true", warps, results, stages));
+  };
+  for (const char *results : {"16x256", "16x192", "16x128", "16x64"})
+    add_of_units("8x1", results, 4);
+  for (const char *results : {"16x256", "16x128", "16x64"})
+    add_of_units("4x1", results, 4);
+  add_of_units("16x1", "16x128", 4);
+  add_of_units("8x2", "16x128", 4);
+  add_of_units("4x2", "16x128", 4);
+  add_of_units("8x1", "16x128", 3);
   return points;
 }
 
@@ -187,8 +236,9 @@ std::vector<std::string> points_of_tuned() {
 KernelSpace tuned_kernels() {
   return {.tile = [](const KnobValues &knobs, DType dtype) -> std::array<std::int64_t, 3> {
             Grid warps = grid_of(knobs.at("warps")), results = grid_of(knobs.at("results"));
+            const auto steps = knobs.find("steps"); // of tiles that the units read: 4
             return {warps[0] * results[0], warps[1] * results[1],
-                    std::stoll(knobs.at("steps")) * instruction_for(dtype).k()};
+                    (steps == knobs.end() ? 4 : std::stoll(steps->second)) * instruction_for(dtype).k()};
           },
           .parts = "split_k",
           .with_parts = {"", "two_kernels=true"},
@@ -243,37 +293,21 @@ Schedule grouped(const Shape &shape, DType dtype, const Target &target) {
 }
 
 Schedule tuned(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
-  return chosen(shape, dtype, target, knobs, false);
+  return chosen(shape, dtype, target, knobs);
 }
 
 Schedule persistent(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
-  return chosen(shape, dtype, target, knobs, true);
+  return chosen(shape, dtype, target, knobs, {.persistent = true});
 }
 
 Schedule nt(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
   return tuned(with_b_transposed(shape), dtype, target, knobs);
 }
 
-Schedule wgmma(const Shape &given, DType dtype, const Target &target, Knobs &knobs) {
-  // In ring mode, u32 stands for the operands, and loads for the instruction.
+Schedule wgmma(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
   if (!target.arch.has(Feature::wgmma) && dtype != DType::u32)
-    return nt(given, dtype, target, knobs);
-  const Shape shape = with_b_transposed(given);
-  const bool small = is_small(shape);
-  Tiles tiles = {.steps = 4, .source = Source::tiles};
-  tiles.warps =
-      choose_grid(knobs, "warps", small ? Words{"4x1", "8x1", "4x2"} : Words{"8x1", "4x1", "4x2", "12x1"});
-  tiles.results = choose_grid(knobs, "results",
-                              small ? Words{"16x64", "16x128"} : Words{"16x256", "16x128", "16x192", "16x64"});
-  std::vector<std::int64_t> stages = stages_that_fit(tiles, dtype, target);
-  std::ranges::stable_partition(stages, [](std::int64_t n) { return n == 4; });
-  tiles.stages = knobs.choose("stages", stages);
-  if (tiles.stages > 2)
-    tiles.in_flight = knobs.flag("in_flight", true) ? 1 : 0;
-  tiles.late = tiles.stages > 1 && knobs.flag("late", true);
-  tiles.group = rows_of_tiles(shape, tiles, knobs.choose("group", {8, 1, 4, 16}));
-  tiles.blocks = knobs.choose("blocks", {0, 1, 2});
-  return product(shape, dtype, target, tiles);
+    return nt(shape, dtype, target, knobs);
+  return chosen(with_b_transposed(shape), dtype, target, knobs, {.of_units = true});
 }
 
 } // namespace nestsmith::tensor

@@ -35,8 +35,9 @@ std::string element_of_tile(const Operand &operand, std::size_t number) {
   return fmt::format(
       "    auto element_{0} = [&](int n) -> {1} & {{\n"
       "      {1} *start = ({1} *)operands[0][{2}];\n"
-      "      const int row = n / {3}, at = n % {3}, first = (int)((size_t)start / 16 % 8);\n"
-      "      return start[row * {4} + (((first + at / {5}) ^ row % 8) - first) * {5} + at % {5}];\n"
+      "      const int row = n / {3}, column = n % {3}, at = column % {4}, first = (int)((size_t)start / 16 % 8);\n"
+      "      return start[column / {4} * {4} * {4} + row * {4} + (((first + at / {5}) ^ row % 8) - first) * {5} + at % "
+      "{5}];\n"
       "    }};\n",
       operand.formal->name, c_type(operand.formal->dtype), number, *as_int(operand.formal->shape[1]),
       bytes_of_tile_row / bytes, 16 / bytes);
