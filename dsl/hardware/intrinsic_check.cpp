@@ -123,11 +123,14 @@ private:
     const std::string &name = operand.formal->name;
     if (operand.as<ByValue>())
       fail("the operand {} is by value, but a warp has fragments and rows in shared memory", name);
-    if (operand.as<InTile>()) {
+    if (const auto *tile = operand.as<InTile>()) {
       const auto &shape = operand.formal->shape;
-      if (shape.size() != 2 || *as_int(shape[0]) % 16 != 0 ||
-          *as_int(shape[1]) * byte_size(operand.formal->dtype) != 32 || operand.alignment != tile_alignment)
-        fail("{} is in a tile, expected 16*n rows of 32 bytes, and the alignment {}", name, tile_alignment);
+      const std::int64_t of_k = 32 / byte_size(operand.formal->dtype);
+      if (shape.size() != 2 || operand.alignment != tile_alignment ||
+          *as_int(shape[tile->across ? 1 : 0]) % 16 != 0 || *as_int(shape[tile->across ? 0 : 1]) != of_k)
+        fail("{} is in a tile, expected {}, and the alignment {}", name,
+             tile->across ? fmt::format("{} rows of 16*n elements", of_k) : "16*n rows of 32 bytes",
+             tile_alignment);
       return check_spots(operand);
     }
     if (const auto *fragment = operand.as<InRegisters>()) {

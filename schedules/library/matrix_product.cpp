@@ -308,8 +308,9 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
   }
   for (const BlockRef &result : written) {
     auto out = s.loops_below(result, warp);
-    by_vectors(s, to_lanes(s, out[out.size() - 2], out.back(), 2),
-               width_of_store(s, result, std::min<std::int64_t>(partial, 2)) == 2);
+    const bool vectors = width_of_store(s, result, std::min<std::int64_t>(partial, 2)) == 2;
+    const std::vector<Loop> of_thread = to_lanes(s, out[out.size() - 2], out.back(), 2);
+    by_vectors(s, read_ahead(s, result, of_thread, vectors), vectors);
   }
   partial = std::min<std::int64_t>(partial, 4);
   stored = std::min<std::int64_t>(stored, 4);

@@ -25,6 +25,37 @@ void by_vectors(Schedule &s, std::vector<Loop> loops, bool vectors) {
     s.unroll(loop);
 }
 
+std::vector<Loop> read_ahead(Schedule &s, BlockRef result, std::vector<Loop> loops, bool vectors) {
+  constexpr std::int64_t most = 32; // elements: their loads hide most of the latency, and they take few registers
+  const Buffer written = block_of(s, result).body.buffer;
+  if (written->role == Role::temporary || !reads(block_of(s, result), written))
+    return loops;
+  std::int64_t elements = 1;
+  std::size_t inside = loops.size();
+  while (inside > 0 && elements * s.extent(loops[inside - 1]) <= most)
+    elements *= s.extent(loops[--inside]);
+  if (inside > 0) {
+    std::int64_t more = most / elements;
+    while (s.extent(loops[inside - 1]) % more != 0)
+      --more;
+    if (more > 1) {
+      auto [outer, inner] = s.split(loops[inside - 1], {infer, more});
+      loops[inside - 1] = outer;
+      loops.insert(loops.begin() + static_cast<std::ptrdiff_t>(inside), inner);
+      elements *= more;
+    }
+  }
+  if (elements == (vectors ? s.extent(loops.back()) : 1)) // one access
+    return loops;
+  const BlockRef copy = s.cache_read(result, written->name, Scope::local);
+  const std::vector<Loop> all = s.loops(result);
+  const auto first = std::ranges::find(all, loops.front().var, &Loop::var);
+  const Loop at = inside > 0 ? loops[inside - 1] : *(first - 1); // of a thread
+  s.compute_at(copy, at);
+  by_vectors(s, s.loops_below(copy, at), vectors);
+  return loops;
+}
+
 std::vector<Loop> split_last(Schedule &s, std::vector<Loop> loops, std::int64_t width) {
   if (width == 1 || loops.empty() || s.extent(loops.back()) <= width)
     return loops;
@@ -84,7 +115,8 @@ std::optional<Waves> bind_waves(Schedule &s, std::optional<Loop> batch, Loop i_b
 
 void store_result(Schedule &s, BlockRef result, Loop thread, std::int64_t width) {
   width = width_of_store(s, result, width);
-  by_vectors(s, split_last(s, s.loops_below(result, thread), width), width > 1);
+  const std::vector<Loop> loops = split_last(s, s.loops_below(result, thread), width);
+  by_vectors(s, read_ahead(s, result, loops, width > 1), width > 1);
 }
 
 std::int64_t whole_group(const Schedule &s, Loop rows, std::int64_t tile, std::int64_t most) {

@@ -30,12 +30,12 @@ TEST_F(SyncProperties, StateWhichThreadsAreOrdered) {
 }
 
 TEST_F(SyncProperties, StateTheGroupsInFlight) {
-  EXPECT_EQ(wait.completes(), 2);
-  EXPECT_EQ(commit.completes(), std::nullopt);
+  EXPECT_EQ(wait.completes(Queue::copies), 2);
+  EXPECT_EQ(commit.completes(Queue::copies), std::nullopt);
   for (const Sync *sync : {&commit, &wait})
-    EXPECT_TRUE(sync->counts_groups());
+    EXPECT_TRUE(sync->counts_groups(Queue::copies));
   for (const Sync *sync : {&of_block, &of_warp, &arrive})
-    EXPECT_FALSE(sync->completes() || sync->counts_groups());
+    EXPECT_FALSE(sync->completes(Queue::copies) || sync->counts_groups(Queue::copies));
 }
 
 TEST_F(SyncProperties, StateTheCertificate) {

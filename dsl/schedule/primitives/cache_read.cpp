@@ -33,7 +33,9 @@ Cached cached_read(Schedule::Edit &edit, const Block &reader, const Load &access
   auto padded = reads_under_mask(reader, buffer) ? padded_copy(reader, buffer, axes) : std::nullopt;
   if (!padded)
     return {copy_nest(edit, buffer, cache, name, axes),
-            replace_buffer(path_to(edit.body(), reader.id).back(), buffer, cache)};
+            make_block(with_reads(reader, buffer, [&](const Load &read) {
+              return nestsmith::load(cache, read.indices, read.mask, read.fill);
+            }))};
   cache->shape = padded->shape;
   std::vector<Expr> source;
   for (std::size_t d = 0; d < axes.size(); ++d)
@@ -55,8 +57,10 @@ BlockRef Schedule::cache_read(BlockRef handle, const std::string &buffer_name, S
   const Load &access = find_read(edit, "cache_read.reads", reader, buffer_name);
   Buffer buffer = access.buffer;
   require_cache_scope(edit, "cache_read.scope", scope);
-  require_only_read(edit, "cache_read.unwritten", reader, buffer);
-  require_complete_before(edit, "cache_read.before", reader, buffer);
+  const bool in_place = scope == Scope::local && updates_in_place(reader, buffer);
+  if (!in_place)
+    require_only_read(edit, "cache_read.unwritten", reader, buffer);
+  require_complete_before(edit, "cache_read.before", reader, buffer, in_place ? &reader : nullptr);
 
   if (buffer->role == Role::temporary && reads_under_mask(reader, buffer))
     for (const Block *writer : writers_of(edit.body(), buffer))

@@ -22,9 +22,15 @@ namespace nestsmith::primitives {
 ///
 /// Requires [cache_read.reads]: R reads the buffer.
 /// Requires [cache_read.scope]: the scope is shared, local or warp.
-/// Requires [cache_read.unwritten]: R does not write the buffer itself.
-/// Requires [cache_read.before]: no block in the nest of R writes the buffer, so that the buffer is complete
-///   before the nest.
+/// In the scope `local`, R may also write the buffer, if it reads each element only where it overwrites it:
+///
+///     R: C[i, j] = … C[i, j] …     =>     C_local[v0, v1] = C[v0, v1];     R: C[i, j] = … C_local[i, j] …
+///
+/// A thread then loads several elements before it stores the first one, so that it waits once for them.
+///
+/// Requires [cache_read.unwritten]: R does not write the buffer itself, except in place and in the scope local.
+/// Requires [cache_read.before]: no other block in the nest of R writes the buffer, so that the buffer is
+///   complete before the nest.
 /// Requires [cache_read.whole]: if R reads a temporary under a mask, the loops around its writer compute all of
 ///   its elements. After `compute_at`, they may compute only the elements that a mask does not exclude.
 /// Ensures: R reads the same values.

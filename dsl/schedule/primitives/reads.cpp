@@ -33,6 +33,19 @@ void require_cache_scope(const Schedule::Edit &edit, const char *requirement, Sc
                              "faster memory than its source");
 }
 
+bool updates_in_place(const Block &block, const Buffer &buffer) {
+  if (block.body.buffer != buffer || block.init || block.reduces() || block.atomic)
+    return false;
+  const std::vector<Expr> &indices = block.body.indices;
+  const bool each_once = std::ranges::all_of(block.iters, [&](const IterVar &iter) {
+    return std::ranges::any_of(indices, [&](const Expr &index) { return same(index, Expr(iter.var)); });
+  });
+  return each_once && std::ranges::all_of(loads_of(block), [&](const Load *access) {
+           return access->buffer != buffer ||
+               std::ranges::equal(access->indices, indices, [](const Expr &a, const Expr &b) { return same(a, b); });
+         });
+}
+
 void require_only_read(const Schedule::Edit &edit, const char *requirement, const Block &reader,
                        const Buffer &buffer) {
   if (reader.body.buffer == buffer)
@@ -43,10 +56,10 @@ void require_only_read(const Schedule::Edit &edit, const char *requirement, cons
 }
 
 void require_complete_before(const Schedule::Edit &edit, const char *requirement, const Block &reader,
-                             const Buffer &buffer) {
+                             const Buffer &buffer, const Block *except) {
   std::string_view tag = requirement;
   for (const Block *writer : writers_of(edit.body(), buffer))
-    if (edit.nest_of(writer->id) == edit.nest_of(reader.id))
+    if (writer != except && edit.nest_of(writer->id) == edit.nest_of(reader.id))
       edit.refuse(requirement,
                   fmt::format("block {} writes {} in the nest in which {} reads it, so the copy would precede "
                               "the writes; use {} before moving the blocks into one nest",

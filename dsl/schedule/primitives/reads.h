@@ -13,12 +13,14 @@ const Load &find_read(const Schedule::Edit &edit, const char *requirement, const
                       const std::string &name);
 /// Refuses a copy in global memory.
 void require_cache_scope(const Schedule::Edit &edit, const char *requirement, Scope scope);
+/// Whether the block reads each element of the buffer only where it overwrites it, and overwrites it once.
+bool updates_in_place(const Block &block, const Buffer &buffer);
 /// Refuses if the reader writes the buffer.
 void require_only_read(const Schedule::Edit &edit, const char *requirement, const Block &reader,
                        const Buffer &buffer);
-/// Refuses if a block writes the buffer in the nest of the reader.
+/// Refuses if a block writes the buffer in the nest of the reader, except `except`, if it is not null.
 void require_complete_before(const Schedule::Edit &edit, const char *requirement, const Block &reader,
-                             const Buffer &buffer);
+                             const Buffer &buffer, const Block *except = nullptr);
 
 /// The block with `f` applied to each expression of its stores.
 Block map_expressions(Block block, const std::function<Expr(const Expr &)> &f);
