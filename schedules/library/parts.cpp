@@ -25,11 +25,10 @@ void by_vectors(Schedule &s, std::vector<Loop> loops, bool vectors) {
     s.unroll(loop);
 }
 
-std::vector<Loop> read_ahead(Schedule &s, BlockRef result, std::vector<Loop> loops, bool vectors) {
+/// The same, or throws ScheduleError.
+static std::vector<Loop> with_reads_ahead(Schedule &s, BlockRef result, std::vector<Loop> loops, bool vectors) {
   constexpr std::int64_t most = 32; // elements: their loads hide most of the latency, and they take few registers
   const Buffer written = block_of(s, result).body.buffer;
-  if (written->role == Role::temporary || !reads(block_of(s, result), written))
-    return loops;
   std::int64_t elements = 1;
   std::size_t inside = loops.size();
   while (inside > 0 && elements * s.extent(loops[inside - 1]) <= most)
@@ -54,6 +53,22 @@ std::vector<Loop> read_ahead(Schedule &s, BlockRef result, std::vector<Loop> loo
   s.compute_at(copy, at);
   by_vectors(s, s.loops_below(copy, at), vectors);
   return loops;
+}
+
+std::vector<Loop> read_ahead(Schedule &s, BlockRef result, std::vector<Loop> loops, bool vectors) {
+  const Buffer written = block_of(s, result).body.buffer;
+  if (loops.empty() || written->role == Role::temporary || !reads(block_of(s, result), written))
+    return loops;
+  Schedule copy = s;
+  try {
+    std::vector<Loop> made = with_reads_ahead(copy, result, loops, vectors);
+    if (copy.obligations().size() > s.obligations().size())
+      return loops;
+    s = std::move(copy);
+    return made;
+  } catch (const ScheduleError &) { // the order of the loads and the stores is not proved
+    return loops;
+  }
 }
 
 std::vector<Loop> split_last(Schedule &s, std::vector<Loop> loops, std::int64_t width) {

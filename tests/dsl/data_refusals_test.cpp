@@ -40,6 +40,26 @@ TEST(CacheReadRefuses, BufferThatTheReaderUpdatesUnderAMask) {
                  "block C also writes C, so a copy made before it would be stale; use cache_write", {"C"});
 }
 
+/// A sum reads the elements that it has written before.
+TEST(CacheReadRefuses, BufferOfASumInRegisters) {
+  Schedule s(gemm(8, 5, 4));
+  expect_refused(s, "cache_read.unwritten", [&] { s.cache_read(s.block("AB"), "AB", Scope::local); },
+                 "block AB also writes AB", {"AB"});
+}
+
+/// alpha*AB + beta*C reads each element of C where it overwrites it, so registers may hold a copy of it.
+TEST(CacheRead, OfABlockThatUpdatesInPlace) {
+  Schedule s(gemm(8, 5, 4));
+  BlockRef c = s.block("C");
+  auto [i_outer, i_inner] = s.split<2>(s.loops(c)[0], {infer, 3});
+  BlockRef copy = s.cache_read(c, "C", Scope::local);
+  EXPECT_TRUE(same_meaning(s)) << "the copy of the whole array precedes the block";
+  s.compute_at(copy, i_outer);
+  s.unroll(s.loops_below(copy, i_outer)[0]);
+  EXPECT_TRUE(contains(print(s.program()), "beta*C_local[i, j]"));
+  EXPECT_TRUE(same_meaning(s));
+}
+
 TEST(CacheReadRefuses, BufferThatIsNotCompleteBefore) {
   Schedule s(gemm(8, 5, 4));
   BlockRef c = s.block("C");

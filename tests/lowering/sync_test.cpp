@@ -34,6 +34,11 @@ TEST_F(SyncProperties, StateTheGroupsInFlight) {
   EXPECT_EQ(commit.completes(Queue::copies), std::nullopt);
   for (const Sync *sync : {&commit, &wait})
     EXPECT_TRUE(sync->counts_groups(Queue::copies));
+  const Sync calls{Wait{1, hazards, Queue::calls, {tile}}};
+  EXPECT_EQ(calls.completes(Queue::calls), 1);
+  EXPECT_EQ(calls.completes(Queue::copies), std::nullopt);
+  EXPECT_TRUE(calls.counts_groups(Queue::calls) && !calls.counts_groups(Queue::copies));
+  EXPECT_TRUE(std::ranges::equal(calls.registers(), std::vector{tile}));
   for (const Sync *sync : {&of_block, &of_warp, &arrive})
     EXPECT_FALSE(sync->completes(Queue::copies) || sync->counts_groups(Queue::copies));
 }

@@ -175,6 +175,103 @@ TEST(Wgmma, NeedsAFenceBeforeTheBarrier) {
   }
 }
 
+/// The statement number `n` that orders calls of matrix units: it is removed, or, if it is a wait and `more` is
+/// positive, leaves that many more groups in flight. If it exists, n is -1 afterwards.
+kernel::Stmt with_order_of_calls(const kernel::Stmt &stmt, int &n, std::int64_t more,
+                                 std::vector<kernel::Hazard> &certificate) {
+  const auto *begin = kernel::as<kernel::Begin>(stmt);
+  const auto *wait = kernel::as<kernel::Wait>(stmt);
+  const bool of_calls = begin || (wait && wait->queue == kernel::Queue::calls);
+  if (of_calls && n-- == 0) {
+    certificate = begin ? begin->hazards : wait->hazards;
+    if (!wait || more == 0)
+      return kernel::make_seq({});
+    kernel::Wait relaxed = *wait;
+    relaxed.pending += more;
+    return kernel::make(std::move(relaxed));
+  }
+  return kernel::map_children(
+      stmt, [&](const kernel::Stmt &child) { return with_order_of_calls(child, n, more, certificate); });
+}
+
+/// Without the begin, without a wait, or with a wait for fewer groups, the simulator reports the hazards that the
+/// statement prevents. The other groups of the step are in flight then, so that more may follow.
+TEST(Wgmma, NeedsEachBeginAndWait) {
+  for (std::int64_t in_flight : {0, 1})
+    for (std::int64_t more : {0, 1}) {
+      MatrixTiles tiles = small_tiles();
+      tiles.stages = 4, tiles.in_flight = in_flight;
+      Schedule s = product_of({64, 64, 8 * 64}, DType::bf16, tiles);
+      const kernel::Kernel kernel = lower(s).only();
+      int statements = 0;
+      for (;; ++statements) {
+        SCOPED_TRACE(fmt::format("in flight {}, statement {}, {} more", in_flight, statements, more));
+        kernel::Kernel changed = kernel;
+        std::vector<kernel::Hazard> certificate;
+        int left = statements;
+        changed.body = with_order_of_calls(changed.body, left, more, certificate);
+        if (left >= 0)
+          break;
+        EXPECT_FALSE(certificate.empty());
+        const test::HazardKinds found = test::kinds_of(test::hazards_found(s.source(), changed)),
+                                promised = test::kinds_of(certificate);
+        EXPECT_TRUE(std::ranges::includes(found, promised)) << found.size();
+      }
+      EXPECT_EQ(statements, 3) << "a wait at the barrier, a begin, and a wait before the results";
+    }
+}
+
+/// The wait at the barrier leaves the calls of as many iterations in flight as the schedule states, and those
+/// of none if the tiles have no copies for them.
+TEST(Wgmma, WaitsAsLateAsTheTilesAllow) {
+  auto pending = [](const MatrixTiles &tiles, std::int64_t k) {
+    std::vector<std::int64_t> list;
+    const kernel::Kernel kernel = lower(product_of({64, 64, k}, DType::bf16, tiles)).only();
+    kernel::walk(kernel.body, [&](const kernel::Stmt &stmt) {
+      if (const auto *wait = kernel::as<kernel::Wait>(stmt); wait && wait->queue == kernel::Queue::calls)
+        list.push_back(wait->pending);
+    });
+    return list;
+  };
+  MatrixTiles tiles = small_tiles();
+  EXPECT_EQ(pending(tiles, 8 * 64), (std::vector<std::int64_t>{0, 0}));
+  tiles.in_flight = 1;
+  EXPECT_EQ(pending(tiles, 8 * 64), (std::vector<std::int64_t>{1, 0}));
+  EXPECT_EQ(pending(tiles, 64), (std::vector<std::int64_t>{0})) << "one iteration has no loop";
+  tiles.stages = 5, tiles.in_flight = 2;
+  EXPECT_EQ(pending(tiles, 8 * 64), (std::vector<std::int64_t>{2, 0}));
+  tiles = small_tiles();
+  tiles.stages = 1;
+  EXPECT_EQ(pending(tiles, 8 * 64), (std::vector<std::int64_t>{0})) << "nothing is in flight after the loop";
+}
+
+TEST(Wgmma, IsRightWithCallsInFlight) {
+  for (bool late : {false, true})
+    for (std::int64_t k : {64, 128, 192, 256, 200, 1000}) {
+      MatrixTiles tiles = small_tiles();
+      tiles.stages = 4, tiles.in_flight = 1, tiles.late = late;
+      SCOPED_TRACE(fmt::format("late {}, k {}", late, k));
+      expect_right(product_of({67, 70, k}, DType::bf16, tiles));
+      tiles.stages = 5, tiles.in_flight = 3;
+      expect_right(product_of({64, 70, k}, DType::f16, tiles, {.b_across = true}));
+    }
+}
+
+TEST(InFlight, RefusesOtherBlocks) {
+  MatrixTiles tiles = small_tiles();
+  Schedule s = product_of({64, 64, 256}, DType::bf16, tiles);
+  expect_refused(s, "in_flight.calls", [&] { s.in_flight(s.block("C"), 1); },
+                 "block C makes no calls of matrix units that read tiles themselves", {"C"});
+  expect_refused(s, "in_flight.count", [&] { s.in_flight(s.block("AB"), 0); },
+                 "got 0 iterations in flight, expected a number from 1 to 8; leave in_flight out", {"AB"});
+  expect_refused(s, "in_flight.count", [&] { s.in_flight(s.block("AB"), 9); },
+                 "got 9 iterations in flight, expected a number from 1 to 8; each of them needs", {"AB"});
+  tiles.stages = 1;
+  Schedule plain = product_of({64, 64, 256}, DType::bf16, tiles);
+  expect_refused(plain, "in_flight.pipeline", [&] { plain.in_flight(plain.block("AB"), 1); },
+                 "no loop around block AB is pipelined", {"AB"});
+}
+
 /// Tiles start at multiples of 1024 bytes, whatever lies before them.
 TEST(Wgmma, PlacesTilesAtMultiplesOf1024Bytes) {
   const kernel::Plan plan = lower(product_of({64, 64, 256}, DType::bf16, small_tiles()));

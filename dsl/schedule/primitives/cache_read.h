@@ -22,7 +22,8 @@ namespace nestsmith::primitives {
 ///
 /// Requires [cache_read.reads]: R reads the buffer.
 /// Requires [cache_read.scope]: the scope is shared, local or warp.
-/// In the scope `local`, R may also write the buffer, if it reads each element only where it overwrites it:
+/// In the scope `local`, R may also write the buffer, if it is a parameter and R reads each element only where it
+/// overwrites it:
 ///
 ///     R: C[i, j] = … C[i, j] …     =>     C_local[v0, v1] = C[v0, v1];     R: C[i, j] = … C_local[i, j] …
 ///

@@ -62,7 +62,8 @@ bool lies_in(const Span &inner, const Span &outer, const Expr &shape, const Boun
 }
 
 /// If a temporary is produced piece by piece, the new nest may read only the piece that exists. The loops of
-/// the readers may run past the elements that they read, where a split left a tail on another axis.
+/// the readers may run past the elements that they read, where a split left a tail on another axis. A reader of
+/// the producer that overwrites a parameter in place produces nothing for it: `compute_at.order` is about it.
 void check_pieces(const Schedule::Edit &edit, const Block &producer, const For &loop, const Stmt &nest,
                   const WholeTiles &tiles) {
   Bounds bounds = loop_bounds(make_seq({edit.body(), nest}));
@@ -70,6 +71,8 @@ void check_pieces(const Schedule::Edit &edit, const Block &producer, const For &
     for (const Block *writer : writers_of(edit.body(), access->buffer)) {
       std::vector<Var> common = common_loops(path_to(edit.body(), loop.var), path_to(edit.body(), writer->id));
       if (writer->id == producer.id || common.empty()) // without common loops, the whole temporary exists
+        continue;
+      if (access->buffer->role != Role::temporary && reads(*writer, producer.body.buffer))
         continue;
       auto varies = [&](const Var &var) { return std::ranges::find(common, var) == common.end(); };
       const Buffer &buffer = access->buffer;

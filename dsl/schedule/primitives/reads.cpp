@@ -34,7 +34,8 @@ void require_cache_scope(const Schedule::Edit &edit, const char *requirement, Sc
 }
 
 bool updates_in_place(const Block &block, const Buffer &buffer) {
-  if (block.body.buffer != buffer || block.init || block.reduces() || block.atomic)
+  if (block.body.buffer != buffer || buffer->role == Role::temporary || block.init || block.reduces() ||
+      block.atomic)
     return false;
   const std::vector<Expr> &indices = block.body.indices;
   const bool each_once = std::ranges::all_of(block.iters, [&](const IterVar &iter) {

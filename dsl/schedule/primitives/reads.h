@@ -13,7 +13,8 @@ const Load &find_read(const Schedule::Edit &edit, const char *requirement, const
                       const std::string &name);
 /// Refuses a copy in global memory.
 void require_cache_scope(const Schedule::Edit &edit, const char *requirement, Scope scope);
-/// Whether the block reads each element of the buffer only where it overwrites it, and overwrites it once.
+/// Whether the buffer is a parameter, of which the block reads each element only where it overwrites it, and
+/// overwrites it once.
 bool updates_in_place(const Block &block, const Buffer &buffer);
 /// Refuses if the reader writes the buffer.
 void require_only_read(const Schedule::Edit &edit, const char *requirement, const Block &reader,
