@@ -43,6 +43,10 @@ const KernelModel *serving_model(const std::vector<std::string> &texts, const st
   return serving == gpus.end() ? nullptr : models[static_cast<std::size_t>(serving - gpus.begin())];
 }
 
+bool asks_for_nothing(const std::string &knob, const std::string &value) {
+  return feature_of(knob) && value == "false";
+}
+
 static bool lacks_feature(const KnobValues &knobs, const Target &target) {
   return std::ranges::any_of(knobs, [&](const auto &knob) {
     const std::optional<Feature> feature = feature_of(knob.first);

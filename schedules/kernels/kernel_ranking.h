@@ -29,6 +29,9 @@ const KernelModel *serving_model(const std::vector<std::string> &texts, const st
 /// the feature does not have the point.
 std::vector<KernelChoice> ranked(const KernelModel &model, const ProductSize &product, const Target &target);
 
+/// Whether the point asks for no feature by this knob: a target without the feature does not have the knob.
+bool asks_for_nothing(const std::string &knob, const std::string &value);
+
 /// A point of a kernel table, with the time that its model predicts.
 struct PredictedPoint {
   KnobValues knobs; ///< with the number of parts

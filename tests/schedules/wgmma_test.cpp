@@ -257,21 +257,6 @@ TEST(Wgmma, IsRightWithCallsInFlight) {
     }
 }
 
-TEST(InFlight, RefusesOtherBlocks) {
-  MatrixTiles tiles = small_tiles();
-  Schedule s = product_of({64, 64, 256}, DType::bf16, tiles);
-  expect_refused(s, "in_flight.calls", [&] { s.in_flight(s.block("C"), 1); },
-                 "block C makes no calls of matrix units that read tiles themselves", {"C"});
-  expect_refused(s, "in_flight.count", [&] { s.in_flight(s.block("AB"), 0); },
-                 "got 0 iterations in flight, expected a number from 1 to 8; leave in_flight out", {"AB"});
-  expect_refused(s, "in_flight.count", [&] { s.in_flight(s.block("AB"), 9); },
-                 "got 9 iterations in flight, expected a number from 1 to 8; each of them needs", {"AB"});
-  tiles.stages = 1;
-  Schedule plain = product_of({64, 64, 256}, DType::bf16, tiles);
-  expect_refused(plain, "in_flight.pipeline", [&] { plain.in_flight(plain.block("AB"), 1); },
-                 "no loop around block AB is pipelined", {"AB"});
-}
-
 /// Tiles start at multiples of 1024 bytes, whatever lies before them.
 TEST(Wgmma, PlacesTilesAtMultiplesOf1024Bytes) {
   const kernel::Plan plan = lower(product_of({64, 64, 256}, DType::bf16, small_tiles()));

@@ -288,7 +288,8 @@ TEST(Predicted, IsNamedInTheRow) {
   EXPECT_TRUE(contains(run.out, "PASSED"));
 }
 
-/// Matrix units need asynchronous copies here, and ring mode (u32) takes the schedule of f32.
+/// Matrix units need asynchronous copies here, those that read tiles a Hopper GPU, and ring mode (u32) takes the
+/// schedule of f32.
 TEST(Predicted, IsOfTheRungThatTheDtypeHas) {
   auto title = [](const std::string &arguments) {
     Ran ran = nestsmith("show fast/best --shape 1000x776x336 " + arguments);
@@ -297,7 +298,10 @@ TEST(Predicted, IsOfTheRungThatTheDtypeHas) {
   };
   std::string bf16 = title("--arch sm_90a --dtype bf16");
   EXPECT_TRUE(contains(bf16, "as predicted for NVIDIA H"));
-  EXPECT_TRUE(contains(bf16, "ldmatrix="));
+  EXPECT_TRUE(contains(bf16, "wgmma=true"));
+  std::string ampere = title("--arch sm_80 --dtype bf16");
+  EXPECT_TRUE(contains(ampere, "as predicted for NVIDIA H"));
+  EXPECT_TRUE(contains(ampere, "ldmatrix=true") && !contains(ampere, "wgmma=true")) << ampere;
   std::string before = title("--arch sm_75 --dtype bf16");
   EXPECT_TRUE(contains(before, "default knobs"));
   EXPECT_TRUE(contains(before, "lanes="));

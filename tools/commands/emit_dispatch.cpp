@@ -94,7 +94,8 @@ std::optional<ChosenKnobs> schedule_for(const ChosenRung &rung, const records::K
     const KnobValues chosen = knobs.chosen();
     for (const auto &[name, value] : preferred)
       if (auto found = chosen.find(name); found == chosen.end() || found->second != value)
-        if (name != "blocks" && name != "group")
+        if (name != "blocks" && name != "group" &&
+            !(found == chosen.end() && records::asks_for_nothing(name, value)))
           return std::nullopt;
     if (schedule.source().sizes.size() < 3 || !schedule.obligations().empty())
       return std::nullopt;

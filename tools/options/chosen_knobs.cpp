@@ -118,7 +118,9 @@ using records::point_of;
 
 /// Whether the schedule did not ask for one of the knobs of a point.
 bool lacks_knobs(const KnobValues &chosen, const KnobValues &point) {
-  return std::ranges::any_of(point, [&](const auto &knob) { return !chosen.contains(knob.first); });
+  return std::ranges::any_of(point, [&](const auto &knob) {
+    return !chosen.contains(knob.first) && !records::asks_for_nothing(knob.first, knob.second);
+  });
 }
 
 /// A point of a kernel table with which the schedule is legal.

@@ -20,8 +20,6 @@ namespace nestsmith::primitives {
 /// the element (A[k] where k <= i), or reads memory, or if the reads of R have different fills, or masks that
 /// do not agree on an element.
 ///
-/// Requires [cache_read.reads]: R reads the buffer.
-/// Requires [cache_read.scope]: the scope is shared, local or warp.
 /// In the scope `local`, R may also write the buffer, if it is a parameter and R reads each element only where it
 /// overwrites it:
 ///
@@ -29,6 +27,8 @@ namespace nestsmith::primitives {
 ///
 /// A thread then loads several elements before it stores the first one, so that it waits once for them.
 ///
+/// Requires [cache_read.reads]: R reads the buffer.
+/// Requires [cache_read.scope]: the scope is shared, local or warp.
 /// Requires [cache_read.unwritten]: R does not write the buffer itself, except in place and in the scope local.
 /// Requires [cache_read.before]: no other block in the nest of R writes the buffer, so that the buffer is
 ///   complete before the nest.

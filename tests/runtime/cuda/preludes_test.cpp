@@ -288,7 +288,7 @@ std::int64_t count(const std::vector<std::string> &mnemonics, const std::string 
   return std::ranges::count_if(mnemonics, [&](const std::string &m) { return m.starts_with(wanted); });
 }
 
-/// One call of the units, which waits for its result; without the units, products of loaded elements.
+/// One call of the units, whose operands across k are transposed; without the units, products of loaded elements.
 void expect_wgmma(const Intrinsic &intrinsic, const std::string &ptx, const std::string &kernel) {
   const std::size_t begin = ptx.find(".entry " + kernel + "(");
   ASSERT_NE(begin, std::string::npos);
@@ -301,12 +301,14 @@ void expect_wgmma(const Intrinsic &intrinsic, const std::string &ptx, const std:
   };
   const std::string factor(name(intrinsic.operands[1].formal->dtype));
   const std::string multiplies = fmt::format("wgmma.mma_async.sync.aligned.m64n{0}k16.f32.{1}.{1}",
-                                             *as_int(intrinsic.operands[2].formal->shape[0]), factor);
-  for (const std::string &instruction :
-       {std::string("wgmma.fence.sync"), multiplies, std::string("wgmma.commit_group.sync"),
-        std::string("wgmma.wait_group.sync")})
-    EXPECT_EQ(times(instruction), intrinsic.feature ? 1 : 0) << instruction;
-  EXPECT_TRUE(intrinsic.feature || times("mad.lo.") + times("mul.lo.") > 0);
+                                             *as_int(intrinsic.result().formal->shape[1]), factor);
+  EXPECT_EQ(times(multiplies), intrinsic.feature ? 1 : 0) << multiplies;
+  const std::string transposed =
+      fmt::format(", 1, 1, 1, {}, {};", int{intrinsic.operands[1].as<InTile>()->across},
+                  int{intrinsic.operands[2].as<InTile>()->across});
+  EXPECT_EQ(times(transposed), intrinsic.feature ? 1 : 0) << transposed;
+  EXPECT_EQ(intrinsic.asynchronous, intrinsic.feature.has_value());
+  EXPECT_TRUE(intrinsic.feature || times("mad.") + times("mul.") > 0);
 }
 
 void expect_declared(const Intrinsic &intrinsic, const std::string &ptx, const std::string &kernel) {
