@@ -9,8 +9,8 @@ static __device__ __forceinline__ void commit_calls() {
 }
 )";
 
-/// Source: PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions: wgmma.wait_group". The sums are operands,
-/// so that the compiler moves no access to them before the wait.
+/// Source: PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions: wgmma.wait_group". The sums are
+/// operands, so that the compiler moves no access to them before the wait.
 std::string wait_for_calls(std::int64_t registers) {
   std::string sums;
   for (std::int64_t r = 0; r < registers; ++r)

@@ -231,7 +231,8 @@ private:
   /// Calls of iteration i read a copy that is overwritten in iteration i + d. The last barrier before this
   /// write is in iteration i + d, or in the one before if the write precedes the barrier in the body. Up to
   /// it, the newer groups are those of the iterations after i.
-  std::int64_t newer_groups(const Stmt &barrier, std::span<const Hazard> overwritten, const State &state) const {
+  std::int64_t newer_groups(const Stmt &barrier, std::span<const Hazard> overwritten,
+                            const State &state) const {
     if (!steady_)
       return 0;
     const std::vector<Stmt> &body = steady_->body;

@@ -135,12 +135,8 @@ Var OfProgram::operator()(const Var &loop) const {
 }
 
 Hazard OfProgram::operator()(const Hazard &hazard) const {
-  return {hazard.kind,
-          (*this)(hazard.buffer),
-          (*this)(hazard.reader),
-          (*this)(hazard.loop),
-          hazard.distance,
-          (*this)(hazard.tenant)};
+  return {hazard.kind,          (*this)(hazard.buffer), (*this)(hazard.reader),
+          (*this)(hazard.loop), hazard.distance,        (*this)(hazard.tenant)};
 }
 
 } // namespace nestsmith::kernel

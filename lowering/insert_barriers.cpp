@@ -72,25 +72,26 @@ public:
 
 private:
   Segment rewrite(const Stmt &stmt) {
-    return visit(stmt, Overloaded{
-                           [&](const Declare &declare) {
-                             uniform_.declare(declare);
-                             return Segment{stmt, {}, {}};
-                           },
-                           [&](const Loop &loop) { return rewrite_loop(stmt, loop); },
-                           [&](const If &branch) { return rewrite_branch(stmt, branch); },
-                           [&](const Seq &seq) { return rewrite_seq(seq.stmts); },
-                           [&](const Store &store) {
-                             Accesses all = accesses_of(store);
-                             return Segment{stmt, all, all};
-                           },
-                           [&](const Call &) -> Segment { internal_error("a call before the pass flatten"); },
-                           [&](const Sync &sync) {
-                             if (sync.orders())
-                               return barrier(stmt);
-                             return sync.completes(Queue::copies) ? rewrite_wait(stmt, sync) : Segment{stmt, {}, {}};
-                           },
-                       });
+    return visit(stmt,
+                 Overloaded{
+                     [&](const Declare &declare) {
+                       uniform_.declare(declare);
+                       return Segment{stmt, {}, {}};
+                     },
+                     [&](const Loop &loop) { return rewrite_loop(stmt, loop); },
+                     [&](const If &branch) { return rewrite_branch(stmt, branch); },
+                     [&](const Seq &seq) { return rewrite_seq(seq.stmts); },
+                     [&](const Store &store) {
+                       Accesses all = accesses_of(store);
+                       return Segment{stmt, all, all};
+                     },
+                     [&](const Call &) -> Segment { internal_error("a call before the pass flatten"); },
+                     [&](const Sync &sync) {
+                       if (sync.orders())
+                         return barrier(stmt);
+                       return sync.completes(Queue::copies) ? rewrite_wait(stmt, sync) : Segment{stmt, {}, {}};
+                     },
+                 });
   }
 
   static Segment barrier(const Stmt &stmt) { return {stmt, {}, {}, true, {{stmt, {}}}, {{stmt, {}}}}; }

@@ -161,8 +161,9 @@ std::string note_of(const Stmt &stmt) {
                                 [](const Sync &sync) {
                                   if (const auto *commit = std::get_if<Commit>(&sync.kind))
                                     return names_of(commit->targets);
-                                  return describe(sync.hazards(), sync.completes(Queue::copies) ? "copied"
-                                                      : sync.completes(Queue::calls) ? "computed" : "written");
+                                  return describe(sync.hazards(), sync.completes(Queue::copies)  ? "copied"
+                                                                  : sync.completes(Queue::calls) ? "computed"
+                                                                                                 : "written");
                                 },
                                 [](const auto &) { return std::string(); }});
 }

@@ -139,20 +139,21 @@ void Printer::stmt(const Stmt &s, int depth) {
 }
 
 std::string Printer::text(const Sync &sync) {
-  return visit(sync, Overloaded{
-                         [](const Barrier &x) {
-                           return fmt::format("sync {}", x.scope == SyncScope::block ? "block" : "warp");
-                         },
-                         [](const Commit &x) { return fmt::format("commit {}", name(x.queue)); },
-                         [](const Wait &x) { return fmt::format("wait for {}, {} pending", name(x.queue), x.pending); },
-                         [](const Begin &) { return std::string("begin calls"); },
-                         [](const Fence &) { return std::string("fence for matrix units"); },
-                         [&](const Arrive &x) {
-                           std::string last = distinct(x.last)->name, arrivals = text(x.arrivals);
-                           return fmt::format("let {}: bool = arrives as number {} at {}", last, arrivals,
-                                              access(x.counters, {x.index}));
-                         },
-                     });
+  return visit(
+      sync, Overloaded{
+                [](const Barrier &x) {
+                  return fmt::format("sync {}", x.scope == SyncScope::block ? "block" : "warp");
+                },
+                [](const Commit &x) { return fmt::format("commit {}", name(x.queue)); },
+                [](const Wait &x) { return fmt::format("wait for {}, {} pending", name(x.queue), x.pending); },
+                [](const Begin &) { return std::string("begin calls"); },
+                [](const Fence &) { return std::string("fence for matrix units"); },
+                [&](const Arrive &x) {
+                  std::string last = distinct(x.last)->name, arrivals = text(x.arrivals);
+                  return fmt::format("let {}: bool = arrives as number {} at {}", last, arrivals,
+                                     access(x.counters, {x.index}));
+                },
+            });
 }
 
 TracedText Printer::kernel(const Kernel &k) {

@@ -66,12 +66,11 @@ void Sync::set_declared(Var var) { std::get<Arrive>(kind).last = std::move(var);
 
 std::string_view Sync::name() const {
   using Name = std::string_view;
-  return visit(*this, Overloaded{[](const Barrier &) { return Name("barrier"); },
-                                 [](const Commit &) { return Name("commit"); },
-                                 [](const Wait &) { return Name("wait"); },
-                                 [](const Begin &) { return Name("begin"); },
-                                 [](const Arrive &) { return Name("arrival"); },
-                                 [](const Fence &) { return Name("fence"); }});
+  return visit(
+      *this,
+      Overloaded{[](const Barrier &) { return Name("barrier"); }, [](const Commit &) { return Name("commit"); },
+                 [](const Wait &) { return Name("wait"); }, [](const Begin &) { return Name("begin"); },
+                 [](const Arrive &) { return Name("arrival"); }, [](const Fence &) { return Name("fence"); }});
 }
 
 } // namespace nestsmith::kernel

@@ -77,8 +77,8 @@ struct Commit {
 /// their sums.
 struct Wait {
   std::int64_t pending = 0;
-  /// Certificate. Copies: exactly the reads, or the end, before which the data must be there. Calls: exactly the
-  /// accesses to the sums and the overwrites of the tiles, before which they must be complete.
+  /// Certificate. Copies: exactly the reads, or the end, before which the data must be there. Calls: exactly
+  /// the accesses to the sums and the overwrites of the tiles, before which they must be complete.
   std::vector<Hazard> hazards = {};
   Queue queue = Queue::copies;
   /// The arrays in registers to which the calls in flight add: no access to them moves before the wait.

@@ -119,16 +119,20 @@ private:
   /// Checks that tiles do not overlap in the arena unless one lies in the memory of another, and that
   /// alignments suffice for the vector accesses.
   void check_memory(const Kernel &kernel) {
-    std::int64_t end = 0;
+    std::map<std::int64_t, const Allocation *> placed; // that are in no other array, by their first byte
     for (const Allocation &tile : kernel.shared) {
-      if (tile.tenancy)
-        check_tenancy(kernel, tile);
-      else if (tile.byte_offset < end)
-        fail("{} starts at byte {} of shared memory, where another array lies", tile.buffer->name,
-             tile.byte_offset);
       std::int64_t own_end = tile.byte_offset + bytes_of(tile);
-      if (!tile.tenancy)
-        end = own_end;
+      if (tile.tenancy) {
+        check_tenancy(kernel, tile);
+      } else {
+        const auto after = placed.lower_bound(tile.byte_offset);
+        const Allocation *before = after == placed.begin() ? nullptr : std::prev(after)->second;
+        if ((before && before->byte_offset + bytes_of(*before) > tile.byte_offset) ||
+            (after != placed.end() && after->first < own_end))
+          fail("{} starts at byte {} of shared memory, where another array lies", tile.buffer->name,
+               tile.byte_offset);
+        placed.emplace(tile.byte_offset, &tile);
+      }
       if (own_end > kernel.shared_bytes)
         fail("{} ends at byte {} of shared memory, which has {}", tile.buffer->name, own_end,
              kernel.shared_bytes);

@@ -280,7 +280,8 @@ private:
       const Layout *layout = buffer->layout.get();
       return fail(
           "tensorize.operands",
-          "{} reads {}, a tile of {} elements{}, expected {} ({} bytes) with the layout of {}swizzle({}, {}, {}); "
+          "{} reads {}, a tile of {} elements{}, expected {} ({} bytes) with the layout of {}swizzle({}, {}, "
+          "{}); "
           "choose the depth of the tile, and {} it",
           call_, buffer->name, fmt::join(box, " x "),
           layout ? fmt::format(", {}", to_string(*layout)) : std::string(", which is not swizzled"),
@@ -369,15 +370,16 @@ private:
       const Expr part = operand.formal->shape[in_tile.across ? 1 : 0];
       const bool starts_block =
           !in_tile.across || is_multiple(moved(moving, 0), columns_of_tile(buffer->dtype), bounds);
-      if (!moves(moving, in_tile.of_warp ? Expr(in_group) * part : Expr(0)) || !moves(fixed, 0) || !starts_block)
+      if (!moves(moving, in_tile.of_warp ? Expr(in_group) * part : Expr(0)) || !moves(fixed, 0) ||
+          !starts_block)
         return fail(
             "tensorize.operands",
             "the {0} warps that execute {1} together read {2} from {3} {4}, expected {5}; give the warps of a "
             "group consecutive {3}s of the first operand, and the same {3}s of the other one",
             warps, call_, buffer->name, in_tile.across ? "column" : "row", to_string(moving),
-            in_tile.of_warp
-                ? fmt::format("{} {}s further for each warp", to_string(part), in_tile.across ? "column" : "row")
-                : fmt::format("the same {}", in_tile.across ? "column" : "row"));
+            in_tile.of_warp ? fmt::format("{} {}s further for each warp", to_string(part),
+                                          in_tile.across ? "column" : "row")
+                            : fmt::format("the same {}", in_tile.across ? "column" : "row"));
       for (const IterVar &iter : block_.iters)
         if (iter.guarded && !moves(iter.binding, 0))
           return fail("tensorize.operands",

@@ -68,7 +68,8 @@ std::vector<std::vector<Spot>> spots_in_tile(const Operand &operand) {
     const ChunkOfTile first = chunk_of_tile(operand, lane, n);
     for (std::int64_t l = 0; l < lanes_per_warp; ++l) {
       const LaneValues environment = {{lane, Scalar::of(DType::i64, l)}};
-      const std::int64_t at = evaluated(first.row, environment) * columns + evaluated(first.column, environment);
+      const std::int64_t at =
+          evaluated(first.row, environment) * columns + evaluated(first.column, environment);
       for (std::int64_t element = 0; element < chunk; ++element)
         spots[static_cast<std::size_t>(at + element)].push_back({l, n * chunk + element});
     }
@@ -123,10 +124,11 @@ Swizzle swizzle_of_tiles(DType dtype) {
 Expr offset_in_tile(const Expr &first, const Expr &row, const Expr &column, DType dtype) {
   auto number = [&](std::int64_t n) { return int_imm(n, first.dtype()); };
   const std::int64_t columns = columns_of_tile(dtype);
-  const Expr at = first + floordiv(column, number(columns)) * number(columns * columns) + row * number(columns) +
-      floormod(column, number(columns));
+  const Expr at = first + floordiv(column, number(columns)) * number(columns * columns) +
+                  row * number(columns) + floormod(column, number(columns));
   return binary(BinaryOp::bit_xor, at,
-                floormod(floordiv(at, number(columns)), number(rows_of_swizzle)) * number(16 / byte_size(dtype)));
+                floormod(floordiv(at, number(columns)), number(rows_of_swizzle)) *
+                    number(16 / byte_size(dtype)));
 }
 
 ChunkOfTile chunk_of_tile(const Operand &operand, const Expr &lane, std::int64_t n) {
@@ -137,7 +139,8 @@ ChunkOfTile chunk_of_tile(const Operand &operand, const Expr &lane, std::int64_t
                      in_row = std::min(columns / chunk, whole), at_once = lanes_per_warp / in_row;
   if (in_row == whole) // 8 lanes read a row, which has no bank conflicts
     return {number(n * at_once % rows) + floordiv(lane, number(whole)),
-            number(n * at_once / rows * columns_of_tile(dtype)) + floormod(lane, number(whole)) * number(chunk)};
+            number(n * at_once / rows * columns_of_tile(dtype)) +
+                floormod(lane, number(whole)) * number(chunk)};
   return {number(n * at_once) + floormod(lane, number(at_once)),
           floordiv(lane, number(at_once)) * number(chunk)};
 }

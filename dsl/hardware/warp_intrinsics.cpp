@@ -152,9 +152,10 @@ struct Wgmma {
   }
   std::string summary() const {
     auto stored = [](bool across) { return across ? "across k" : "along k"; };
-    return fmt::format("c += a*b, for 64 x {0} elements of a tile, stored {1}, and {0} x {2} of another one, stored {3}:\n"
-                       "/// the part of this warp has 16 rows.",
-                       k(), stored(a_across), n, stored(b_across));
+    return fmt::format(
+        "c += a*b, for 64 x {0} elements of a tile, stored {1}, and {0} x {2} of another one, stored {3}:\n"
+        "/// the part of this warp has 16 rows.",
+        k(), stored(a_across), n, stored(b_across));
   }
 };
 
@@ -186,8 +187,8 @@ std::string wgmma_text(const Wgmma &x) {
       "}}\n",
       x.summary(), x.name(), x.type, x.suffix, slots, registers, registers + 1,
       in_lines(registers, "\"+f\"(c[{}])", "                 "),
-      x.a_across ? 16 * byte_size(x.dtype) : 16 * bytes_of_tile_row, blocks(x.a_across), blocks(x.b_across), x.n,
-      int{x.a_across}, int{x.b_across});
+      x.a_across ? 16 * byte_size(x.dtype) : 16 * bytes_of_tile_row, blocks(x.a_across), blocks(x.b_across),
+      x.n, int{x.a_across}, int{x.b_across});
 }
 
 /// The same by ordinary loads, for ring mode.
@@ -222,7 +223,8 @@ Intrinsic wgmma(const Wgmma &x) {
   auto formal = [&](const char *name, std::int64_t side, bool across) {
     return across ? formal_buffer(name, x.dtype, {x.k(), side}) : formal_buffer(name, x.dtype, {side, x.k()});
   };
-  Buffer c = formal_buffer("c", x.sum, {16, x.n}), a = formal("a", 16, x.a_across), b = formal("b", x.n, x.b_across);
+  Buffer c = formal_buffer("c", x.sum, {16, x.n}), a = formal("a", 16, x.a_across),
+         b = formal("b", x.n, x.b_across);
   Var i = make_var("i"), j = make_var("j"), k = make_var("k");
   auto element = [&](const Buffer &of, const Var &side, bool across) {
     return cast(x.sum, across ? load(of, {k, side}) : load(of, {side, k}));

@@ -50,7 +50,7 @@ std::vector<std::string> names(const std::vector<Arch> &arches);
 /// Programming Guide, "Feature Availability").
 bool has_suffix(int number, char suffix);
 
-std::string_view name(Feature feature); ///< "cp_async"
+std::string_view name(Feature feature);                   ///< "cp_async"
 std::optional<Feature> feature_of(std::string_view name); ///< the feature with this name; none: there is none
 
 } // namespace nestsmith

@@ -58,8 +58,8 @@ struct Rows {
 /// An operand in a tile in shared memory that matrix units read themselves. The tile has rows of 128 bytes,
 /// swizzled by `swizzle_of_tiles`, and starts at a multiple of 1024 bytes.
 ///
-/// Without `across`, k is contiguous. The operand has 32 consecutive bytes of consecutive rows; the first row is
-/// a multiple of 8 rows from the start of the tile, and the bytes start at a multiple of 32.
+/// Without `across`, k is contiguous. The operand has 32 consecutive bytes of consecutive rows; the first row
+/// is a multiple of 8 rows from the start of the tile, and the bytes start at a multiple of 32.
 ///
 /// With `across`, the operand has consecutive columns of consecutive rows, one for each k. Its columns are in
 /// blocks of 128 bytes, and a block has as many rows as columns: "k, n -> n//64, k, n%64" for elements of 2
@@ -98,7 +98,7 @@ struct Intrinsic {
   /// The error of floating-point sums: a sum of T terms counts as up to `rounding_scale`*(T + 2) roundings of
   /// 2^-24, relative to the sum of the magnitudes of its terms. 1: each addition rounds to nearest.
   std::int64_t rounding_scale = 1;
-  std::string prelude = {};             ///< definition of the function in CUDA C++; empty: CUDA has it
+  std::string prelude = {}; ///< definition of the function in CUDA C++; empty: CUDA has it
   /// The call only starts the matrix units: it ends before they have read their tiles and written the result.
   /// Only for groups of warps.
   bool asynchronous = false;

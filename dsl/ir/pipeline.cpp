@@ -275,8 +275,8 @@ std::optional<PipelineBreach> find_pipeline_breach(const Program &program) {
   return breach;
 }
 
-/// Iteration i writes its copy in step i + w and reads it in step i + r at the latest; calls in flight read until
-/// a later step. The next iteration that uses the same copy, and every later one, writes it in a later step.
+/// Iteration i writes its copy in step i + w, and reads it, or its calls in flight do, until step i + r.
+/// The next iteration that uses the same copy, and every later one, writes it in a later step.
 /// [rule.slots.lifetimes] i + r < i + c*(n + 1) + w where n >= 0, 0 <= w, w <= r, r - w + 1 <= c
 Slots slots_of(const Buffer &buffer, const std::vector<const For *> &loops) {
   if (loops.empty() || loops.back()->pipeline().empty())

@@ -106,7 +106,8 @@ struct Slots {
 
 /// The copies of a temporary. `loops` are all loops that enclose every access to it, outermost first. In shared
 /// memory, there is one copy for each iteration whose data is live at the same time, so that no step overwrites
-/// a copy that it also reads, or that calls in flight read. In registers, there are as few copies as the orders allow.
+/// a copy that it also reads, or that calls in flight read. In registers, there are as few copies as the orders
+/// allow.
 Slots slots_of(const Buffer &buffer, const std::vector<const For *> &loops);
 
 } // namespace nestsmith

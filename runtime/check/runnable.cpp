@@ -20,23 +20,24 @@ public:
   explicit Lockstep(const Kernel &kernel) : uniform_(kernel) {}
 
   Stmt rewrite(const Stmt &stmt) {
-    return visit(stmt, Overloaded{
-                           [&](const Declare &x) {
-                             uniform_.declare(x);
-                             return stmt;
-                           },
-                           [&](const Loop &x) {
-                             bool lanes = x.over_lanes();
-                             return lanes ? followed(stmt) : map_children(stmt, into());
-                           },
-                           [&](const If &x) {
-                             return uniform_.uniform(x.condition) ? map_children(stmt, into()) : followed(stmt);
-                           },
-                           [&](const Seq &) { return map_children(stmt, into()); },
-                           [&](const Store &) { return followed(stmt); },
-                           [&](const Call &) { return stmt; }, // a kernel of the form `threads` has none
-                           [&](const Sync &x) { return x.completes(Queue::copies) ? barrier_after(stmt) : stmt; },
-                       });
+    return visit(stmt,
+                 Overloaded{
+                     [&](const Declare &x) {
+                       uniform_.declare(x);
+                       return stmt;
+                     },
+                     [&](const Loop &x) {
+                       bool lanes = x.over_lanes();
+                       return lanes ? followed(stmt) : map_children(stmt, into());
+                     },
+                     [&](const If &x) {
+                       return uniform_.uniform(x.condition) ? map_children(stmt, into()) : followed(stmt);
+                     },
+                     [&](const Seq &) { return map_children(stmt, into()); },
+                     [&](const Store &) { return followed(stmt); },
+                     [&](const Call &) { return stmt; }, // a kernel of the form `threads` has none
+                     [&](const Sync &x) { return x.completes(Queue::copies) ? barrier_after(stmt) : stmt; },
+                 });
   }
 
 private:

@@ -133,6 +133,16 @@ std::string quoted_line(const std::string &source, llvm::StringRef message) {
                      log);
 }
 
+/// ptxas repairs a missing order of calls of matrix units, with no more than a message: C7510 to C7519. The
+/// text must state the order itself, because the simulator checks the text, and a repair costs time.
+void refuse_repairs(const std::string &kernel, const std::string &log) {
+  if (std::string repair = first_line_with(log, "(C75"); !repair.empty())
+    throw CompileError(
+        fmt::format("kernel {} does not order its calls of matrix units as the assembler wants: {}", kernel,
+                    repair),
+        log);
+}
+
 /// The first CUDA header that a source includes: "cuda_fp16.h".
 std::string included_header(llvm::StringRef source) {
   llvm::StringRef name = source.substr(source.find("#include <cuda_") + 10);
@@ -271,6 +281,7 @@ Compiled Nvrtc::compile(const std::string &source, const std::string &kernel_nam
   if (result == compilation_failed)
     refuse(source, kernel_name, compiled.log);
   check(library_, result, "nvrtcCompileProgram");
+  refuse_repairs(kernel_name, compiled.log);
   std::vector<std::string> entries = entry_functions(compiled.log);
   if (std::find(entries.begin(), entries.end(), kernel_name) == entries.end())
     throw CompileError(fmt::format("the source has no kernel {}: it has {}; declare it extern \"C\" __global__",

@@ -45,11 +45,12 @@ void settle(Warp &w, const CallInFlight &call, const TileReads &reads) {
       const kernel::Hazard hazard{.kind = kernel::Hazard::Kind::write_after_read,
                                   .buffer = access.buffer,
                                   .reader = kernel::written_by(m.decoded.sites[call.site].stmt)};
-      m.report_units(ErrorKind::in_flight, access.site,
-                     fmt::format("the matrix units read {}[{}] (shared) for {} in {}, but it is overwritten while "
-                                 "this call is in flight: no wait of this warp lies between them",
-                                 access.buffer->name, read.at, who(w), at(w, call.site, call.iteration)),
-                     hazard);
+      m.report_units(
+          ErrorKind::in_flight, access.site,
+          fmt::format("the matrix units read {}[{}] (shared) for {} in {}, but it is overwritten while "
+                      "this call is in flight: no wait of this warp lies between them",
+                      access.buffer->name, read.at, who(w), at(w, call.site, call.iteration)),
+          hazard);
     }
     if (m.tracer)
       for (std::size_t n = 0; n < units / static_cast<std::size_t>(access.storage.shared().units); ++n)
@@ -70,11 +71,12 @@ const Instr *start_call(const Instr *ip, Warp &w) {
   const auto site = static_cast<std::uint32_t>(ip->imm);
   if ((queue.accessed & bit_of(ip->c)) != 0) {
     const Buffer &sums = kernel::written_by(m.decoded.sites[site].stmt);
-    m.report_units(ErrorKind::unfenced, site,
-                   fmt::format("{} starts {}, but it has accessed {} since its last fence for calls: the matrix "
-                               "units may see other values in these registers",
-                               who(w), at(w, site, m.iteration(w, site)), sums->name),
-                   {.kind = kernel::Hazard::Kind::read_after_write, .buffer = sums, .reader = sums});
+    m.report_units(
+        ErrorKind::unfenced, site,
+        fmt::format("{} starts {}, but it has accessed {} since its last fence for calls: the matrix "
+                    "units may see other values in these registers",
+                    who(w), at(w, site, m.iteration(w, site)), sums->name),
+        {.kind = kernel::Hazard::Kind::read_after_write, .buffer = sums, .reader = sums});
   }
   queue.in_flight |= bit_of(ip->c);
   queue.list.push_back({ip->c, site, queue.commits, m.iteration(w, site)});
@@ -127,13 +129,14 @@ const Instr *access_sums(const Instr *ip, Warp &w) {
     return ip + 1;
   const auto site = static_cast<std::uint32_t>(ip->imm);
   const Buffer &sums = m.decoded.local[m.decoded.sums[ip->c]];
-  m.report_units(ErrorKind::in_flight, site,
-                 fmt::format("{} accesses {} (registers) in {}, but calls of matrix units that add to it are in "
-                             "flight: no wait of this warp lies between them",
-                             who(w), sums->name, at(w, site, m.iteration(w, site))),
-                 {.kind = kernel::Hazard::Kind::read_after_write,
-                  .buffer = sums,
-                  .reader = kernel::written_by(m.decoded.sites[site].stmt)});
+  m.report_units(
+      ErrorKind::in_flight, site,
+      fmt::format("{} accesses {} (registers) in {}, but calls of matrix units that add to it are in "
+                  "flight: no wait of this warp lies between them",
+                  who(w), sums->name, at(w, site, m.iteration(w, site))),
+      {.kind = kernel::Hazard::Kind::read_after_write,
+       .buffer = sums,
+       .reader = kernel::written_by(m.decoded.sites[site].stmt)});
   return ip + 1;
 }
 

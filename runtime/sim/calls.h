@@ -1,8 +1,8 @@
 #pragma once
-/// Calls of matrix units in flight. A machine computes the results when a warp starts a call, and remembers what
-/// the units still read and write. Until the wait of the warp, an access to the sums is an error, as is a change
-/// of the tiles. The units read the tiles until the wait: a barrier between the start and the wait does not
-/// order these reads before the stores of other threads.
+/// Calls of matrix units in flight. A machine computes the results when a warp starts a call, and remembers
+/// what the units still read and write. Until the wait of the warp, an access to the sums is an error, as is a
+/// change of the tiles. The units read the tiles until the wait: a barrier between the start and the wait does
+/// not order these reads before the stores of other threads.
 
 #include "runtime/sim/decoded_kernel.h"
 
@@ -35,9 +35,9 @@ struct CallQueue {
   std::uint64_t accessed = 0;  ///< arrays that the warp has accessed since its last begin
 };
 
-/// The instructions. `c` is the number of the array in registers, and `imm` the site. Of `wait_calls`, `c` is the
-/// number of pending groups, and `imm` the bits of the arrays that it names. Of `read_tile`, `access` is the
-/// first element of a lane, and `c` the number of its shadow units.
+/// The instructions. `c` is the number of the array in registers, and `imm` the site. Of `wait_calls`, `c` is
+/// the number of pending groups, and `imm` the bits of the arrays that it names. Of `read_tile`, `access` is
+/// the first element of a lane, and `c` the number of its shadow units.
 const Instr *begin_calls(const Instr *ip, Warp &w);
 const Instr *start_call(const Instr *ip, Warp &w);
 const Instr *read_tile(const Instr *ip, Warp &w);

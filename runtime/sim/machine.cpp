@@ -123,8 +123,8 @@ Machine::Machine(const DecodedKernel &p, std::vector<GlobalBuffer> &g, Tracer *t
       writes(static_cast<std::size_t>(p.shadow_units) + warp_size),
       reads(static_cast<std::size_t>(p.shadow_units) + warp_size), owners(p.shares_memory ? reads.size() : 0),
       rows(reads.size() / warp_size + 1), flights(p.copies.empty() ? 0 : p.warps),
-      calls(p.sums.empty() ? 0 : p.warps), executions(p),
-      observation(o), frames_(frame_stride(p) * p.warps + frame_alignment), warps_(p.warps) {
+      calls(p.sums.empty() ? 0 : p.warps), executions(p), observation(o),
+      frames_(frame_stride(p) * p.warps + frame_alignment), warps_(p.warps) {
   set_frames();
 }
 
@@ -262,13 +262,14 @@ bool Machine::release() {
 void Machine::report_calls_at_exit() {
   for (std::uint32_t warp = 0; warp < calls.size(); ++warp)
     for (const CallInFlight &call : calls[warp].list)
-      report_units(ErrorKind::in_flight, call.site,
-                   fmt::format("the call of {} of {} in {} is in flight at the end of the kernel: no wait of this "
-                               "warp covers it",
-                               warp_text(decoded, warp), block_text(decoded, block),
-                               barrier_text(decoded.sites[call.site], call.iteration)),
-                   {.kind = kernel::Hazard::Kind::end_after_write,
-                    .buffer = kernel::written_by(decoded.sites[call.site].stmt)});
+      report_units(
+          ErrorKind::in_flight, call.site,
+          fmt::format("the call of {} of {} in {} is in flight at the end of the kernel: no wait of this "
+                      "warp covers it",
+                      warp_text(decoded, warp), block_text(decoded, block),
+                      barrier_text(decoded.sites[call.site], call.iteration)),
+          {.kind = kernel::Hazard::Kind::end_after_write,
+           .buffer = kernel::written_by(decoded.sites[call.site].stmt)});
 }
 
 void Machine::arrive(const Instr &instr, std::uint32_t ordered) {

@@ -135,10 +135,11 @@ void check_tiles(BlockRef sum, const MatrixTiles &tiles, const Contraction &c, s
         fmt::format("library::product: block {}: with Source::tiles, {}", Schedule::name(sum), why));
   };
   if (tiles.source != Source::tiles && tiles.in_flight > 0)
-    throw UserError(ExitCode::illegal_schedule,
-                    fmt::format("library::product: block {}: calls are in flight only with Source::tiles, expected "
-                                "in_flight = 0",
-                                Schedule::name(sum)));
+    throw UserError(
+        ExitCode::illegal_schedule,
+        fmt::format("library::product: block {}: calls are in flight only with Source::tiles, expected "
+                    "in_flight = 0",
+                    Schedule::name(sum)));
   if (tiles.source != Source::tiles)
     return;
   const auto [rows, columns] = tiles.results;
@@ -153,10 +154,10 @@ void check_tiles(BlockRef sum, const MatrixTiles &tiles, const Contraction &c, s
     const std::int64_t bytes = byte_size(operand.dtype), depth = tiles.steps * k;
     if ((bytes != 2 && operand.dtype != DType::u32) || operand.computed ||
         depth != columns_of_tile(operand.dtype) || !tiles.swizzled)
-      refuse(fmt::format("the matrix units read {}, got elements of {} bytes, {} steps of k{}, expected elements of "
-                         "2 bytes that are copied, and swizzled tiles of 4 steps",
-                         operand.buffer, bytes, tiles.steps,
-                         operand.computed ? ", computed from other operands" : ""));
+      refuse(fmt::format(
+          "the matrix units read {}, got elements of {} bytes, {} steps of k{}, expected elements of "
+          "2 bytes that are copied, and swizzled tiles of 4 steps",
+          operand.buffer, bytes, tiles.steps, operand.computed ? ", computed from other operands" : ""));
   }
 }
 

@@ -27,7 +27,8 @@ void by_vectors(Schedule &s, std::vector<Loop> loops, bool vectors) {
 
 /// The same, or throws ScheduleError.
 static std::vector<Loop> with_reads_ahead(Schedule &s, BlockRef result, std::vector<Loop> loops, bool vectors) {
-  constexpr std::int64_t most = 32; // elements: their loads hide most of the latency, and they take few registers
+  constexpr std::int64_t most =
+      32; // elements: their loads hide most of the latency, and they take few registers
   const Buffer written = block_of(s, result).body.buffer;
   std::int64_t elements = 1;
   std::size_t inside = loops.size();

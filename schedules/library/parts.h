@@ -51,8 +51,9 @@ std::int64_t width_of_store(const Schedule &s, BlockRef result, std::int64_t wid
 void store_result(Schedule &s, BlockRef result, Loop thread, std::int64_t width);
 
 /// If the result updates its elements in place, such as alpha*AB + beta*C, each thread loads several of them
-/// before it stores the first one, unless the schedule refuses this order. `loops` are those of a thread: over accesses, and, last, if `vectors` is set,
-/// over the elements of one access. Returns the loops of the result, in the same order.
+/// before it stores the first one, unless the schedule refuses this order. `loops` are those of a thread: over
+/// accesses, and, last, if `vectors` is set, over the elements of one access. Returns the loops of the result,
+/// in the same order.
 std::vector<Loop> read_ahead(Schedule &s, BlockRef result, std::vector<Loop> loops, bool vectors);
 
 /// The tiles at the edges of a result.

@@ -113,7 +113,8 @@ std::int64_t places_of(const Tiles &tiles, DType dtype, const Target &target) {
 /// Whether the target has matrix units that read their tiles themselves, for these operands. In ring mode, u32
 /// stands for the operands, and loads for the instruction.
 bool has_wgmma(DType dtype, const Target &target) {
-  return target.arch.has(Feature::wgmma) && (dtype == DType::f16 || dtype == DType::bf16 || dtype == DType::u32);
+  return target.arch.has(Feature::wgmma) &&
+         (dtype == DType::f16 || dtype == DType::bf16 || dtype == DType::u32);
 }
 
 /// Tiles that matrix units read themselves.
@@ -167,7 +168,8 @@ struct Choice {
   bool of_units = false;   ///< always with tiles that matrix units read themselves
 };
 
-Schedule chosen(const Shape &shape, DType dtype, const Target &target, Knobs &knobs, const Choice &choice = {}) {
+Schedule chosen(const Shape &shape, DType dtype, const Target &target, Knobs &knobs,
+                const Choice &choice = {}) {
   const bool narrow = shape.size() == 3 && variant(shape, dtype).has_value();
   const bool of_units = choice.of_units || (has_wgmma(dtype, target) && knobs.flag("wgmma"));
   Tiles tiles = of_units ? choose_tiles_of_units(shape, dtype, target, knobs)
@@ -218,7 +220,8 @@ std::vector<std::string> points_of_tuned() {
   for (const char *warps : {"1x4", "4x1"})
     add(warps, "16x16", 4, 4, 0);
   auto add_of_units = [&](const char *warps, const char *results, int stages) {
-    points.push_back(fmt::format("wgmma=true,warps={},results={},stages={},edges=true", warps, results, stages));
+    points.push_back(
+        fmt::format("wgmma=true,warps={},results={},stages={},edges=true", warps, results, stages));
   };
   for (const char *results : {"16x256", "16x192", "16x128", "16x64"})
     add_of_units("8x1", results, 4);

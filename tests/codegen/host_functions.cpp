@@ -32,15 +32,16 @@ private:
 /// starts at a multiple of 1024 bytes, so the address has the chunk of its first element.
 std::string element_of_tile(const Operand &operand, std::size_t number) {
   const std::int64_t bytes = byte_size(operand.formal->dtype);
-  return fmt::format(
-      "    auto element_{0} = [&](int n) -> {1} & {{\n"
-      "      {1} *start = ({1} *)operands[0][{2}];\n"
-      "      const int row = n / {3}, column = n % {3}, at = column % {4}, first = (int)((size_t)start / 16 % 8);\n"
-      "      return start[column / {4} * {4} * {4} + row * {4} + (((first + at / {5}) ^ row % 8) - first) * {5} + at % "
-      "{5}];\n"
-      "    }};\n",
-      operand.formal->name, c_type(operand.formal->dtype), number, *as_int(operand.formal->shape[1]),
-      bytes_of_tile_row / bytes, 16 / bytes);
+  return fmt::format("    auto element_{0} = [&](int n) -> {1} & {{\n"
+                     "      {1} *start = ({1} *)operands[0][{2}];\n"
+                     "      const int row = n / {3}, column = n % {3}, at = column % {4}, first = "
+                     "(int)((size_t)start / 16 % 8);\n"
+                     "      return start[column / {4} * {4} * {4} + row * {4} + (((first + at / {5}) ^ row % "
+                     "8) - first) * {5} + at % "
+                     "{5}];\n"
+                     "    }};\n",
+                     operand.formal->name, c_type(operand.formal->dtype), number,
+                     *as_int(operand.formal->shape[1]), bytes_of_tile_row / bytes, 16 / bytes);
 }
 
 /// Returns the text of a table with the lane and the position of the first replica of each element, and of a

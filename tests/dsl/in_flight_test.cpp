@@ -32,7 +32,8 @@ Schedule product_by_calls(bool pipelined) {
 TEST(InFlight, IsStatedInThePipeline) {
   Schedule s = product_by_calls(true);
   s.in_flight(s.block("AB"), 2);
-  EXPECT_TRUE(contains(print(s.program()), "pipelined [A_shared: 0, AB: 1 + 2 in flight]")) << print(s.program());
+  EXPECT_TRUE(contains(print(s.program()), "pipelined [A_shared: 0, AB: 1 + 2 in flight]"))
+      << print(s.program());
   EXPECT_TRUE(test::same_meaning(s));
 }
 

@@ -145,6 +145,8 @@ private:
   void to_lanes(const std::string &row, const std::string &column, std::int64_t width);
   std::string sums_in_fragment(const std::string &name);
   void product_of_warps(const std::string &name, Names around);
+  bool has_units() const; ///< that read tiles themselves, for this dtype and target
+  void product_of_units(const std::string &name, Names around);
   void clear_by_lanes(const std::string &name, const WarpTile &tile);
   void overlap_for_warps(const std::string &name, const Names &fragments, const WarpTile &tile);
   std::string operand_of_warps(const std::string &name, const std::string &operand, const WarpTile &tile);

@@ -59,8 +59,9 @@ void Author::write_for_warps() {
   for (const For *loop : serial_loops(name))
     around.push_back(loop->var->name);
   if (around.size() >= 3 && loads_of(block(name)).size() > 2)
-    has_warp_intrinsics(draft_.setting.dtype) && chance(18) ? product_by_call(name, around)
-                                                            : product_of_warps(name, around);
+    has_units() && apart_.chance(60)                          ? product_of_units(name, around)
+    : has_warp_intrinsics(draft_.setting.dtype) && chance(18) ? product_by_call(name, around)
+                                                              : product_of_warps(name, around);
   else if (around.size() == 2)
     sums_of_warps(name, around);
   while (chance(12))
@@ -68,6 +69,84 @@ void Author::write_for_warps() {
   if (chance(10))
     go("launch_bounds", {random_.pick({1, 2, 4})});
   mend();
+}
+
+bool Author::has_units() const {
+  const DType dtype = draft_.setting.dtype;
+  return dtype == DType::u32 ||
+         ((dtype == DType::f16 || dtype == DType::bf16) && s_.target().arch.has(Feature::wgmma));
+}
+
+/// Four warps multiply by units that read both operands from tiles in shared memory.
+void Author::product_of_units(const std::string &name, Names around) {
+  const std::int64_t bytes = draft_.setting.dtype == DType::u32 ? 4 : 2, of_call = 32 / bytes,
+                     row = 128 / bytes;
+  std::size_t n = around.size();
+  std::string i = around[n - 3], j = around[n - 2], k = around[n - 1], out = sums_in_fragment(name);
+  const std::int64_t warps = apart_.pick({4, 4, 8}), width = apart_.pick({64, 64, 128});
+  Names rows = split(i, {infer, warps, 16}), columns = split(j, {infer, width}),
+        sums = split(k, {infer, apart_.chance(95) ? 4 : 2, of_call});
+  if (out.empty() || rows.empty() || columns.empty() || sums.empty())
+    return;
+  std::vector<LoopName> order;
+  for (std::size_t d = 0; d + 3 < n; ++d)
+    order.push_back({around[d]});
+  for (const std::string &loop : {rows[0], columns[0], rows[1], sums[0], sums[1], rows[2], columns[1], sums[2]})
+    order.push_back({loop});
+  if (!go("reorder", {order}))
+    return;
+  const std::string batch = n > 3 ? "b, " : "";
+  go("transform_layout", {BlockName{name}, map(batch + "i, j -> i%8*4 + j%8//2, i//16, j//8, i%16//8, j%2")});
+  go("reverse_compute_at", {BlockName{out}, LoopName{rows[1]}});
+  Names blocks(around.begin(), around.end() - 3);
+  blocks.insert(blocks.end(), {rows[0], columns[0]});
+  bind(blocks, {Axis::block_x, Axis::block_y, Axis::block_z});
+  go("bind", {LoopName{rows[1]}, Word{"warp"}});
+  std::string intrinsic = fmt::format("wgmma_m64n{}k{}", width, of_call);
+  std::vector<StageName> stages;
+  const std::int64_t distance = apart_.pick({1, 1, 2});
+  for (const std::string &operand : {i, j}) { // the operand with the rows, then that with the columns
+    std::string tile;
+    bool along_k = true;
+    for (const Load *access : loads_of(block(name)))
+      if (access->buffer != block(name).body.buffer && access->indices.size() >= 2) {
+        const Var &axis = block(name).iters[n - (operand == i ? 3 : 2)].var,
+                  &sum = block(name).iters.back().var;
+        const std::size_t rank = access->indices.size();
+        if (uses(access->indices[rank - 1], axis) || uses(access->indices[rank - 2], axis)) {
+          along_k = uses(access->indices[rank - 1], sum);
+          tile = access->buffer->name;
+        }
+      }
+    if (tile.empty() || !go("cache_read", {BlockName{name}, Word{tile}, Word{"shared"}}))
+      return;
+    const std::string copy = results().front();
+    if (!go("compute_at", {BlockName{copy}, LoopName{sums[0]}}))
+      return;
+    if (Names own = loops_inside(copy, sums[0]); own.size() >= 2)
+      if (go("fuse", {LoopName{own[own.size() - 2]}, LoopName{own.back()}}))
+        if (Names parts = split(results().front(), {infer, 32 * warps}); !parts.empty())
+          go("bind", {LoopName{parts[1]}, Word{"threadIdx.x"}});
+    if (!along_k) {
+      intrinsic += operand == i ? "_a_across" : "_b_across";
+      go("transform_layout", {BlockName{copy}, map(fmt::format("{0}k, n -> n//{1}, k, n%{1}", batch, row))});
+    }
+    if (apart_.chance(97))
+      go("swizzle", {BlockName{copy}, std::int64_t{3}, std::int64_t{bytes == 2 ? 3 : 2}, std::int64_t{3}});
+    stages.push_back({copy, 0, static_cast<std::int64_t>(stages.size())});
+    if (bytes == 4 && apart_.chance(50))
+      go("async_copy", {BlockName{copy}});
+  }
+  if (!go("decompose_reduction", {BlockName{name}, LoopName{sums[0]}}))
+    return;
+  if (Names zeros = loops_inside(results().front(), rows[1]); zeros.size() == 2)
+    to_lanes(zeros[0], zeros[1], 2);
+  go("tensorize", {LoopName{rows[2]}, Word{intrinsic}});
+  if (Names own = loops_inside(out, rows[1]); own.size() >= 2)
+    to_lanes(own[own.size() - 2], own.back(), 2);
+  stages.push_back({name, distance, 2});
+  if (apart_.chance(80) && go("pipeline", {LoopName{sums[0]}, stages}) && apart_.chance(85))
+    go("in_flight", {BlockName{name}, apart_.pick({1, 1, 2})});
 }
 
 Names Author::split(const std::string &loop, std::vector<std::int64_t> factors) {

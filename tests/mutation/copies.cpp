@@ -5,6 +5,7 @@
 namespace nestsmith::mutation {
 
 using kernel::Commit;
+using kernel::Fence;
 using kernel::Kernel;
 using kernel::Stmt;
 using kernel::Wait;
@@ -62,6 +63,11 @@ std::vector<Kind> copy_kinds() {
       {"copies", "commit_dropped", "the copies of a step are in no group", flight, drop<Commit>},
       {"copies", "commit_earlier", "a group ends before its last copy", flight,
        [](Kernel &k, Chooser &c) { move<Commit>(k, c, -1); }},
+      {"copies",
+       "fence_dropped",
+       "matrix units read a tile that a thread has written without a fence",
+       {unfenced},
+       drop<Fence>},
       {"copies",
        "copy_without_mask",
        "the tail of a tile is not filled",

@@ -3,6 +3,7 @@
 #include "tests/mutation/subject.h"
 
 #include "dsl/expr/error.h"
+#include "dsl/hardware/target.h"
 #include "dsl/hardware/verify.h"
 #include "runtime/check/stored_array.h"
 #include "schedules/workloads.h"
@@ -36,11 +37,14 @@ std::vector<std::vector<std::int64_t>> launch_sizes(const Schedule &schedule, co
   return sizes;
 }
 
+/// The rungs of `hopper` use units that only Hopper has.
+Target target_of(const Rung &rung) { return rung.tutorial == "hopper" ? make_target("sm_90a") : Target{}; }
+
 } // namespace
 
 Lowered::Lowered(const Rung &rung, const Shape &shape, DType dtype)
-    : schedule_(rung.build(shape, rung.dtype(dtype), Target{})), sizes_(launch_sizes(schedule_, rung, shape)),
-      seed_(std::make_shared<Seed>()), extracted_(schedule_, [&] {
+    : schedule_(rung.build(shape, rung.dtype(dtype), target_of(rung))),
+      sizes_(launch_sizes(schedule_, rung, shape)), seed_(std::make_shared<Seed>()), extracted_(schedule_, [&] {
         std::vector<Pass> passes = standard_passes();
         auto after =
             std::find_if(passes.begin(), passes.end(), [](const Pass &p) { return p.name == "extract"; });

@@ -127,7 +127,8 @@ TEST(Wgmma, RefusesTilesThatTheUnitsDoNotRead) {
   refused(tiles, DType::bf16, "the matrix units read A, got elements of 2 bytes, 2 steps of k, expected");
   tiles = small_tiles();
   tiles.in_flight = 2;
-  refused(tiles, DType::bf16, "got 3 stages with the calls of 2 iterations in flight, expected at least 4 stages");
+  refused(tiles, DType::bf16,
+          "got 3 stages with the calls of 2 iterations in flight, expected at least 4 stages");
   refused(small_tiles(), DType::tf32, "the matrix units read A, got elements of 4 bytes");
 }
 
@@ -194,8 +195,8 @@ kernel::Stmt with_order_of_calls(const kernel::Stmt &stmt, int &n, std::int64_t 
       stmt, [&](const kernel::Stmt &child) { return with_order_of_calls(child, n, more, certificate); });
 }
 
-/// Without the begin, without a wait, or with a wait for fewer groups, the simulator reports the hazards that the
-/// statement prevents. The other groups of the step are in flight then, so that more may follow.
+/// Without the begin, without a wait, or with a wait for fewer groups, the simulator reports the hazards that
+/// the statement prevents. The other groups of the step are in flight then, so that more may follow.
 TEST(Wgmma, NeedsEachBeginAndWait) {
   for (std::int64_t in_flight : {0, 1})
     for (std::int64_t more : {0, 1}) {

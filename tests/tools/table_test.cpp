@@ -288,8 +288,8 @@ TEST(Predicted, IsNamedInTheRow) {
   EXPECT_TRUE(contains(run.out, "PASSED"));
 }
 
-/// Matrix units need asynchronous copies here, those that read tiles a Hopper GPU, and ring mode (u32) takes the
-/// schedule of f32.
+/// Matrix units need asynchronous copies here, those that read tiles a Hopper GPU, and ring mode (u32) takes
+/// the schedule of f32.
 TEST(Predicted, IsOfTheRungThatTheDtypeHas) {
   auto title = [](const std::string &arguments) {
     Ran ran = nestsmith("show fast/best --shape 1000x776x336 " + arguments);

@@ -62,7 +62,7 @@ BlockRef Schedule::cache_read(BlockRef handle, const std::string &buffer_name, S
     require_only_read(edit, "cache_read.unwritten", reader, buffer);
   require_complete_before(edit, "cache_read.before", reader, buffer, in_place ? &reader : nullptr);
 
-  if (buffer->role == Role::temporary && reads_under_mask(reader, buffer))
+  if (buffer->role == Role::temporary)
     for (const Block *writer : writers_of(edit.body(), buffer))
       require_whole(edit, "cache_read.whole", *writer);
 

@@ -20,8 +20,8 @@ namespace nestsmith::primitives {
 /// the element (A[k] where k <= i), or reads memory, or if the reads of R have different fills, or masks that
 /// do not agree on an element.
 ///
-/// In the scope `local`, R may also write the buffer, if it is a parameter and R reads each element only where it
-/// overwrites it:
+/// In the scope `local`, R may also write the buffer, if it is a parameter and R reads each element only where
+/// it overwrites it:
 ///
 ///     R: C[i, j] = … C[i, j] …     =>     C_local[v0, v1] = C[v0, v1];     R: C[i, j] = … C_local[i, j] …
 ///
@@ -32,8 +32,9 @@ namespace nestsmith::primitives {
 /// Requires [cache_read.unwritten]: R does not write the buffer itself, except in place and in the scope local.
 /// Requires [cache_read.before]: no other block in the nest of R writes the buffer, so that the buffer is
 ///   complete before the nest.
-/// Requires [cache_read.whole]: if R reads a temporary under a mask, the loops around its writer compute all of
-///   its elements. After `compute_at`, they may compute only the elements that a mask does not exclude.
+/// Requires [cache_read.whole]: if R reads a temporary, the loops around its writer compute all its elements.
+///   After `compute_at`, they may compute only the elements that a mask does not exclude, or a part that `cut`
+///   made needs.
 /// Ensures: R reads the same values.
 extern const Primitive cache_read;
 

@@ -43,7 +43,8 @@ bool updates_in_place(const Block &block, const Buffer &buffer) {
   });
   return each_once && std::ranges::all_of(loads_of(block), [&](const Load *access) {
            return access->buffer != buffer ||
-               std::ranges::equal(access->indices, indices, [](const Expr &a, const Expr &b) { return same(a, b); });
+                  std::ranges::equal(access->indices, indices,
+                                     [](const Expr &a, const Expr &b) { return same(a, b); });
          });
 }
 

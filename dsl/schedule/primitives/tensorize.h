@@ -20,9 +20,9 @@ namespace nestsmith::primitives {
 /// - wgmma_m64n64k16, wgmma_m64n128k16, wgmma_m64n192k16 and wgmma_m64n256k16 for f16 and bf16: a product of
 ///   64 x 16 and 16 x N elements, by four warps, of which each has 16 rows of the result in its registers. The
 ///   matrix units read both operands from tiles in shared memory: rows of 64 elements along k, with the layout
-///   of swizzle(3, 3, 3). With the suffix _a_across, _b_across or both, the tile of this operand has 64 rows, one
-///   for each k, and blocks of 64 columns: transform_layout("k, n -> n//64, k, n%64") before the swizzle. The
-///   nest is the part of one warp: 16 x N x 16. The calls run on until a hazard needs them (`in_flight`).
+///   of swizzle(3, 3, 3). With the suffix _a_across, _b_across or both, the tile of this operand has 64 rows,
+///   one for each k, and blocks of 64 columns: transform_layout("k, n -> n//64, k, n%64") before the swizzle.
+///   The nest is the part of one warp: 16 x N x 16. The calls run on until a hazard needs them (`in_flight`).
 /// - warp_sum, warp_product, warp_max and warp_min for f32, f64, i32 and u32: the sum (and so on) of 32
 ///   elements, one in each lane. Each lane gets the result.
 ///

@@ -150,6 +150,25 @@ TEST_F(NvrtcTest, RefusesASourceThatDoesNotCompileWithItsLine) {
   EXPECT_TRUE(says(refusal(too_much, "big", "sm_80"), "uses too much shared data"));
 }
 
+/// Without a wait before the sums are read, the assembler inserts one.
+TEST_F(NvrtcTest, RefusesACallOfMatrixUnitsWhoseOrderTheAssemblerRepairs) {
+  const std::string
+      before = "extern \"C\" __global__ void f(float *p) {\n"
+               "  float c[4] = {0, 0, 0, 0};\n"
+               "  asm volatile(\"wgmma.fence.sync.aligned;\" ::: \"memory\");\n"
+               "  asm volatile(\"wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%0, %1, %2, %3}, \"\n"
+               "               \"%4, %4, 1, 1, 1, 0, 0;\"\n"
+               "               : \"+f\"(c[0]), \"+f\"(c[1]), \"+f\"(c[2]), \"+f\"(c[3]) : \"l\"(0ull));\n"
+               "  asm volatile(\"wgmma.commit_group.sync.aligned;\" ::: \"memory\");\n",
+      wait = "  asm volatile(\"wgmma.wait_group.sync.aligned 0;\"\n"
+             "               : \"+f\"(c[0]), \"+f\"(c[1]), \"+f\"(c[2]), \"+f\"(c[3]) :: \"memory\");\n",
+      after = "  p[threadIdx.x] = c[0] + c[1] + c[2] + c[3];\n}\n";
+  EXPECT_GT(nvrtc->compile(before + wait + after, "f", "sm_90a").registers, 0);
+  const std::string refused = refusal(before + after, "f", "sm_90a");
+  EXPECT_TRUE(says(refused, "kernel f does not order its calls of matrix units as the assembler wants"));
+  EXPECT_TRUE(says(refused, "(C7517)"));
+}
+
 TEST_F(NvrtcTest, RefusesASourceWithoutTheKernel) {
   EXPECT_TRUE(says(refusal(plain, "other", "sm_80"),
                    "the source has no kernel other: it has plain; declare it extern \"C\" __global__"));

@@ -288,7 +288,8 @@ std::int64_t count(const std::vector<std::string> &mnemonics, const std::string 
   return std::ranges::count_if(mnemonics, [&](const std::string &m) { return m.starts_with(wanted); });
 }
 
-/// One call of the units, whose operands across k are transposed; without the units, products of loaded elements.
+/// One call of the units, whose operands across k are transposed; without the units, products of loaded
+/// elements.
 void expect_wgmma(const Intrinsic &intrinsic, const std::string &ptx, const std::string &kernel) {
   const std::size_t begin = ptx.find(".entry " + kernel + "(");
   ASSERT_NE(begin, std::string::npos);
