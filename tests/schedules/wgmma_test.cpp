@@ -64,17 +64,15 @@ TEST(Wgmma, IsRightAtEdgeSizes) {
 }
 
 TEST(Wgmma, TakesOperandsThatAreStoredAcrossK) {
-  MatrixTiles tiles = small_tiles(), wide = small_tiles();
+  MatrixTiles wide = small_tiles();
   wide.warps = {4, 2}, wide.results[1] = 128, wide.stages = 2;
-  for (DType dtype : {DType::bf16, DType::f16, DType::u32})
-    for (const Stored &stored : {Stored{false, true}, Stored{true, false}, Stored{true, true}})
-      for (const Shape &shape : {Shape{64, 64, 64}, Shape{1, 1, 1}, Shape{67, 131, 66}, Shape{136, 264, 136}}) {
-        SCOPED_TRACE(fmt::format("{} {}x{}x{}, across: {} {}", name(dtype), shape[0], shape[1], shape[2],
-                                 stored.a_across, stored.b_across));
-        expect_right(product_of(shape, dtype, tiles, stored));
-        if (dtype != DType::f16)
-          expect_right(product_of(shape, dtype, wide, stored));
-      }
+  for (const Stored &stored : {Stored{false, true}, Stored{true, false}, Stored{true, true}}) {
+    SCOPED_TRACE(fmt::format("across: {} {}", stored.a_across, stored.b_across));
+    expect_right(product_of({1, 1, 1}, DType::bf16, small_tiles(), stored));
+    expect_right(product_of({67, 131, 66}, DType::f16, small_tiles(), stored));
+    expect_right(product_of({72, 264, 136}, DType::bf16, wide, stored));
+    expect_right(product_of({67, 131, 40}, DType::u32, wide, stored));
+  }
 }
 
 TEST(Wgmma, HasSeveralGroupsOfWarpsAndWideResults) {
@@ -202,7 +200,7 @@ TEST(Wgmma, NeedsEachBeginAndWait) {
     for (std::int64_t more : {0, 1}) {
       MatrixTiles tiles = small_tiles();
       tiles.stages = 4, tiles.in_flight = in_flight;
-      Schedule s = product_of({64, 64, 8 * 64}, DType::bf16, tiles);
+      Schedule s = product_of({64, 64, 6 * 64}, DType::bf16, tiles);
       const kernel::Kernel kernel = lower(s).only();
       int statements = 0;
       for (;; ++statements) {
@@ -248,13 +246,13 @@ TEST(Wgmma, WaitsAsLateAsTheTilesAllow) {
 
 TEST(Wgmma, IsRightWithCallsInFlight) {
   for (bool late : {false, true})
-    for (std::int64_t k : {64, 128, 192, 256, 200, 1000}) {
+    for (std::int64_t k : {64, 128, 192, 256, 200, 520}) {
       MatrixTiles tiles = small_tiles();
       tiles.stages = 4, tiles.in_flight = 1, tiles.late = late;
       SCOPED_TRACE(fmt::format("late {}, k {}", late, k));
-      expect_right(product_of({67, 70, k}, DType::bf16, tiles));
+      expect_right(product_of({67, 60, k}, DType::bf16, tiles));
       tiles.stages = 5, tiles.in_flight = 3;
-      expect_right(product_of({64, 70, k}, DType::f16, tiles, {.b_across = true}));
+      expect_right(product_of({64, 64, k}, DType::f16, tiles, {.b_across = true}));
     }
 }
 

@@ -153,12 +153,12 @@ TEST_F(NvrtcTest, RefusesASourceThatDoesNotCompileWithItsLine) {
 /// Without a wait before the sums are read, the assembler inserts one.
 TEST_F(NvrtcTest, RefusesACallOfMatrixUnitsWhoseOrderTheAssemblerRepairs) {
   const std::string
-      before = "extern \"C\" __global__ void f(float *p) {\n"
+      before = "extern \"C\" __global__ void f(float *p, unsigned long long d) {\n"
                "  float c[4] = {0, 0, 0, 0};\n"
                "  asm volatile(\"wgmma.fence.sync.aligned;\" ::: \"memory\");\n"
                "  asm volatile(\"wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%0, %1, %2, %3}, \"\n"
                "               \"%4, %4, 1, 1, 1, 0, 0;\"\n"
-               "               : \"+f\"(c[0]), \"+f\"(c[1]), \"+f\"(c[2]), \"+f\"(c[3]) : \"l\"(0ull));\n"
+               "               : \"+f\"(c[0]), \"+f\"(c[1]), \"+f\"(c[2]), \"+f\"(c[3]) : \"l\"(d));\n"
                "  asm volatile(\"wgmma.commit_group.sync.aligned;\" ::: \"memory\");\n",
       wait = "  asm volatile(\"wgmma.wait_group.sync.aligned 0;\"\n"
              "               : \"+f\"(c[0]), \"+f\"(c[1]), \"+f\"(c[2]), \"+f\"(c[3]) :: \"memory\");\n",
