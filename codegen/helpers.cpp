@@ -1,32 +1,3 @@
-constexpr std::string_view group_of_calls =
-    R"(/// Makes this thread's accesses to the sums in registers visible to the calls that follow.
-static __device__ __forceinline__ void begin_calls() {
-  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
-}
-/// Ends the group of the calls that this thread has started.
-static __device__ __forceinline__ void commit_calls() {
-  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-}
-)";
-
-/// Source: PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions: wgmma.wait_group". The sums are
-/// operands, so that the compiler moves no access to them before the wait.
-std::string wait_for_calls(std::int64_t registers) {
-  std::string sums;
-  for (std::int64_t r = 0; r < registers; ++r)
-    sums += (r == 0 ? "" : r % 8 == 0 ? ",\n                 " : ", ") + fmt::format("\"+f\"(sums[{}])", r);
-  return fmt::format(
-      R"(/// Waits until at most `pending` of this thread's latest groups of calls are in flight.
-template <int pending> static __device__ __forceinline__ void wait_calls(float (&sums)[{0}]) {{
-  asm volatile("wgmma.wait_group.sync.aligned %{0};"
-               : {1}
-               : "n"(pending)
-               : "memory");
-}}
-)",
-      registers, sums);
-}
-
 /// The code that precedes kernels: includes, and the functions that the kernels call.
 
 #include "codegen/cuda.h"
@@ -130,6 +101,35 @@ static __device__ __forceinline__ void fence_tiles() {
 #endif
 }
 )";
+
+constexpr std::string_view group_of_calls =
+    R"(/// Makes this thread's accesses to the sums in registers visible to the calls that follow.
+static __device__ __forceinline__ void begin_calls() {
+  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+}
+/// Ends the group of the calls that this thread has started.
+static __device__ __forceinline__ void commit_calls() {
+  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+)";
+
+/// Source: PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions: wgmma.wait_group". The sums are
+/// operands, so that the compiler moves no access to them before the wait.
+std::string wait_for_calls(std::int64_t registers) {
+  std::string sums;
+  for (std::int64_t r = 0; r < registers; ++r)
+    sums += (r == 0 ? "" : r % 8 == 0 ? ",\n                 " : ", ") + fmt::format("\"+f\"(sums[{}])", r);
+  return fmt::format(
+      R"(/// Waits until at most `pending` of this thread's latest groups of calls are in flight.
+template <int pending> static __device__ __forceinline__ void wait_calls(float (&sums)[{0}]) {{
+  asm volatile("wgmma.wait_group.sync.aligned %{0};"
+               : {1}
+               : "n"(pending)
+               : "memory");
+}}
+)",
+      registers, sums);
+}
 
 /// The code that precedes kernels: includes for narrow types, helpers, and functions that kernels call.
 class Prelude {

@@ -53,11 +53,11 @@ TEST(CacheRead, OfABlockThatUpdatesInPlace) {
   BlockRef c = s.block("C");
   auto [i_outer, i_inner] = s.split<2>(s.loops(c)[0], {infer, 3});
   BlockRef copy = s.cache_read(c, "C", Scope::local);
-  EXPECT_TRUE(same_meaning(s)) << "the copy of the whole array precedes the block";
+  EXPECT_TRUE(test::same_meaning(s)) << "the copy of the whole array precedes the block";
   s.compute_at(copy, i_outer);
   s.unroll(s.loops_below(copy, i_outer)[0]);
-  EXPECT_TRUE(contains(print(s.program()), "beta*C_local[i, j]"));
-  EXPECT_TRUE(same_meaning(s));
+  EXPECT_TRUE(test::contains(print(s.program()), "beta*C_local[i, j]"));
+  EXPECT_TRUE(test::same_meaning(s));
 }
 
 TEST(CacheReadRefuses, BufferThatIsNotCompleteBefore) {
