@@ -49,7 +49,7 @@ std::set<Buffer> sums_of(const Stmt &group) {
   return sums;
 }
 
-/// What may be true where a statement starts.
+/// The calls that may be in flight before a statement, and the sums that the thread may have accessed.
 struct State {
   std::set<Buffer> in_flight = {}; ///< sums of calls that no wait has completed
   std::set<Buffer> accessed = {};  ///< sums that the thread has accessed since the last begin
