@@ -116,9 +116,6 @@ static __device__ __forceinline__ void commit_calls() {
 /// Source: PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions: wgmma.wait_group". The sums are
 /// operands, so that the compiler moves no access to them before the wait.
 std::string wait_for_calls(std::int64_t registers) {
-  std::string sums;
-  for (std::int64_t r = 0; r < registers; ++r)
-    sums += (r == 0 ? "" : r % 8 == 0 ? ",\n                 " : ", ") + fmt::format("\"+f\"(sums[{}])", r);
   return fmt::format(
       R"(/// Waits until at most `pending` of this thread's latest groups of calls are in flight.
 template <int pending> static __device__ __forceinline__ void wait_calls(float (&sums)[{0}]) {{
@@ -128,7 +125,7 @@ template <int pending> static __device__ __forceinline__ void wait_calls(float (
                : "memory");
 }}
 )",
-      registers, sums);
+      registers, updated_registers("sums", registers));
 }
 
 /// The code that precedes kernels: includes for narrow types, helpers, and functions that kernels call.

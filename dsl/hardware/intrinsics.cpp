@@ -117,6 +117,17 @@ std::int64_t elements_per_lane(const Operand &operand) {
   return most;
 }
 
+std::string updated_registers(std::string_view array, std::int64_t count) {
+  std::string text;
+  for (std::int64_t n = 0; n < count; ++n)
+    text += fmt::format("{}\"+f\"({}[{}])", n == 0 ? "" : n % 8 == 0 ? ",\n                 " : ", ", array, n);
+  return text;
+}
+
+bool reads_tiles(const Intrinsic &intrinsic) {
+  return std::ranges::any_of(intrinsic.operands, [](const Operand &x) { return x.as<InTile>() != nullptr; });
+}
+
 Swizzle swizzle_of_tiles(DType dtype) {
   return {3, std::countr_zero(static_cast<std::uint64_t>(16 / byte_size(dtype))), 3};
 }

@@ -32,6 +32,11 @@ struct Spot {
   std::int64_t lane, at;
   auto operator<=>(const Spot &) const = default;
 };
+/// The f32 registers of an array as operands of an asm statement that updates them, in lines of 8:
+/// `"+f"(c[0]), "+f"(c[1]), …`.
+std::string updated_registers(std::string_view array, std::int64_t count);
+/// Whether matrix units read an operand from a tile themselves (`InTile`).
+bool reads_tiles(const Intrinsic &intrinsic);
 /// The first element of 16 consecutive bytes of an operand in a tile.
 struct ChunkOfTile {
   Expr row, column;

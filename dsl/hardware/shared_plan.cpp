@@ -1,7 +1,7 @@
 #include "dsl/hardware/shared_plan.h"
 
+#include "dsl/hardware/intrinsics.h"
 #include "dsl/ir/allocation.h"
-#include "dsl/ir/intrinsic.h"
 #include "dsl/ir/region.h"
 
 #include <algorithm>
@@ -198,8 +198,7 @@ std::set<Buffer> tiles_of_calls(const Program &nest) {
   walk(nest.body, [&](const Stmt &stmt) {
     const auto *loop = as<For>(stmt);
     const auto *form = loop ? std::get_if<Tensorized>(&loop->form) : nullptr;
-    if (form && std::ranges::any_of(form->intrinsic.get().operands,
-                                    [](const Operand &operand) { return operand.as<InTile>() != nullptr; }))
+    if (form && reads_tiles(form->intrinsic))
       for (const Block *block : blocks_of(loop->body))
         for (const Load *access : loads_of(*block))
           if (access->buffer->scope == Scope::shared)

@@ -1,5 +1,6 @@
 #include "dsl/expr/error.h"
 #include "dsl/hardware/intrinsic_table.h"
+#include "dsl/hardware/intrinsics.h"
 
 #include <fmt/format.h>
 
@@ -127,17 +128,6 @@ Intrinsic mma(const Factors &x) {
 
 // ---- the instruction `wgmma` (PTX ISA, "Asynchronous Warpgroup Level Matrix Shared Memory Layout")
 
-/// "c[0], c[1], …" in lines of 8, for the operands of an asm statement.
-std::string in_lines(std::int64_t count, std::string_view each, std::string_view indent) {
-  std::string text;
-  for (std::int64_t n = 0; n < count; ++n)
-    text += (n == 0       ? ""
-             : n % 8 == 0 ? fmt::format(",\n{}", indent)
-                          : ", ") +
-            fmt::format(fmt::runtime(each), n);
-  return text;
-}
-
 /// The two operands in tiles, and how they are stored.
 struct Wgmma {
   DType dtype;
@@ -186,9 +176,8 @@ std::string wgmma_text(const Wgmma &x) {
       "               : \"l\"(of_a), \"l\"(of_b));\n"
       "}}\n",
       x.summary(), x.name(), x.type, x.suffix, slots, registers, registers + 1,
-      in_lines(registers, "\"+f\"(c[{}])", "                 "),
-      x.a_across ? 16 * byte_size(x.dtype) : 16 * bytes_of_tile_row, blocks(x.a_across), blocks(x.b_across),
-      x.n, int{x.a_across}, int{x.b_across});
+      updated_registers("c", registers), x.a_across ? 16 * byte_size(x.dtype) : 16 * bytes_of_tile_row,
+      blocks(x.a_across), blocks(x.b_across), x.n, int{x.a_across}, int{x.b_across});
 }
 
 /// The same by ordinary loads, for ring mode.

@@ -1,7 +1,7 @@
 #include "runtime/model/counters.h"
 
 #include "dsl/hardware/gpus.h"
-#include "dsl/ir/intrinsic.h"
+#include "dsl/hardware/intrinsics.h"
 
 #include <algorithm>
 
@@ -126,8 +126,7 @@ RequestSums Counters::ordinary(Scope scope, bool stores) const {
 
 bool AccessCounts::is_tile() const {
   const auto *call = stmt ? kernel::as<kernel::Call>(stmt) : nullptr;
-  return call && std::ranges::any_of(call->intrinsic.get().operands,
-                                     [](const Operand &operand) { return operand.as<InTile>() != nullptr; });
+  return call && reads_tiles(call->intrinsic);
 }
 
 RequestSums Counters::tiles() const {

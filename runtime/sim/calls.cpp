@@ -10,8 +10,6 @@ namespace nestsmith::sim {
 
 namespace {
 
-std::uint64_t bit_of(std::uint32_t sums) { return sums < 64 ? std::uint64_t{1} << sums : 0; }
-
 CallQueue &queue_of(const Warp &w) { return w.machine->calls[w.index]; }
 
 std::string at(const Warp &w, std::uint32_t site, const std::vector<std::int64_t> &iteration) {

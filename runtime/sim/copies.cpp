@@ -48,7 +48,7 @@ void land(Warp &w, const Flight &flight, std::uint32_t lane, const Access *landi
   if (m.tracer && landing && access.checked)
     m.tracer->note(w, *landing, lane, element);
   if (access.storage.shared().of_units)
-    w.unfenced |= std::uint64_t{access.storage.slot < 64} << access.storage.slot % 64;
+    w.unfenced |= bit_of(access.storage.slot);
   if (flight.source && flight.from[lane] >= 0)
     read_until_now({*flight.source, w, lane, flight.from[lane]}, flight.iteration);
   std::memcpy(memory(m, access, element), &flight.bits[lane],

@@ -179,8 +179,8 @@ void Decoder::wait_for_calls(const kernel::Wait &node) {
     return;
   std::uint64_t named = 0;
   for (const Buffer &sums : node.sums)
-    if (std::uint32_t number = number_of_sums(sums).value_or(64); number < 64)
-      named |= std::uint64_t{1} << number;
+    if (const auto number = number_of_sums(sums))
+      named |= bit_of(*number);
   values_.emit({.run = wait_calls,
                 .c = static_cast<std::uint32_t>(node.pending),
                 .imm = static_cast<std::int64_t>(named)});

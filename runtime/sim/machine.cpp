@@ -78,8 +78,6 @@ const Instr *warp_barrier(const Instr *ip, Warp &w) {
   return ip + 1;
 }
 
-static std::uint64_t bit_of(std::uint32_t buffer) { return buffer < 64 ? std::uint64_t{1} << buffer : 0; }
-
 const Instr *note_tile(const Instr *ip, Warp &w) {
   w.unfenced |= bit_of(ip->c);
   return ip + 1;

@@ -11,6 +11,9 @@ namespace nestsmith::sim {
 
 class Machine;
 
+/// The bit of a buffer in a set of the first 64; none for the others.
+inline std::uint64_t bit_of(std::uint32_t number) { return number < 64 ? std::uint64_t{1} << number : 0; }
+
 /// A warp in execution. Only handlers use its machine.
 struct Warp {
   enum class State : std::uint8_t { ready, waiting, finished, failed };

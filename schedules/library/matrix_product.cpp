@@ -130,34 +130,31 @@ void load_fragment(Schedule &s, BlockRef fragment, bool is_a, const Operand &ope
 /// Throws UserError (illegal_schedule) if matrix units cannot read these tiles of the operands themselves.
 void check_tiles(BlockRef sum, const MatrixTiles &tiles, const Contraction &c, std::int64_t k) {
   auto refuse = [&](const std::string &why) {
-    throw UserError(
-        ExitCode::illegal_schedule,
-        fmt::format("library::product: block {}: with Source::tiles, {}", Schedule::name(sum), why));
+    throw UserError(ExitCode::illegal_schedule,
+                    fmt::format("library::product: block {}: {}", Schedule::name(sum), why));
   };
-  if (tiles.source != Source::tiles && tiles.in_flight > 0)
-    throw UserError(
-        ExitCode::illegal_schedule,
-        fmt::format("library::product: block {}: calls are in flight only with Source::tiles, expected "
-                    "in_flight = 0",
-                    Schedule::name(sum)));
-  if (tiles.source != Source::tiles)
+  if (tiles.source != Source::tiles) {
+    if (tiles.in_flight > 0)
+      refuse("calls are in flight only with Source::tiles, expected in_flight = 0");
     return;
+  }
   const auto [rows, columns] = tiles.results;
   if (rows != 16 || columns % 64 != 0 || columns < 64 || columns > 256 || tiles.warps[0] % 4 != 0)
-    refuse(fmt::format("got {}x{} results of a warp and {} rows of warps, expected 16x64, 16x128, 16x192 or "
-                       "16x256, and a multiple of 4 rows of warps",
+    refuse(fmt::format("with Source::tiles, got {}x{} results of a warp and {} rows of warps, expected 16x64, "
+                       "16x128, 16x192 or 16x256, and a multiple of 4 rows of warps",
                        rows, columns, tiles.warps[0]));
   if (tiles.in_flight > 0 && tiles.stages < tiles.in_flight + 2)
-    refuse(fmt::format("got {} stages with the calls of {} iterations in flight, expected at least {} stages",
+    refuse(fmt::format("with Source::tiles, got {} stages with the calls of {} iterations in flight, expected "
+                       "at least {} stages",
                        tiles.stages, tiles.in_flight, tiles.in_flight + 2));
   for (const Operand &operand : c.operands) {
     const std::int64_t bytes = byte_size(operand.dtype), depth = tiles.steps * k;
     if ((bytes != 2 && operand.dtype != DType::u32) || operand.computed ||
         depth != columns_of_tile(operand.dtype) || !tiles.swizzled)
-      refuse(fmt::format(
-          "the matrix units read {}, got elements of {} bytes, {} steps of k{}, expected elements of "
-          "2 bytes that are copied, and swizzled tiles of 4 steps",
-          operand.buffer, bytes, tiles.steps, operand.computed ? ", computed from other operands" : ""));
+      refuse(fmt::format("with Source::tiles, the matrix units read {}, got elements of {} bytes, {} steps of "
+                         "k{}, expected elements of 2 bytes that are copied, and swizzled tiles of 4 steps",
+                         operand.buffer, bytes, tiles.steps,
+                         operand.computed ? ", computed from other operands" : ""));
   }
 }
 

@@ -1,6 +1,6 @@
 #include "dsl/schedule/primitives/in_flight.h"
 
-#include "dsl/ir/intrinsic.h"
+#include "dsl/hardware/intrinsics.h"
 #include "dsl/schedule/primitives/edit.h"
 
 #include <algorithm>
@@ -8,16 +8,6 @@
 #include <ranges>
 
 namespace nestsmith {
-
-namespace {
-
-bool reads_tiles(const For &loop) {
-  const auto *call = std::get_if<Tensorized>(&loop.form);
-  return call && std::ranges::any_of(call->intrinsic.get().operands,
-                                     [](const Operand &operand) { return operand.as<InTile>() != nullptr; });
-}
-
-} // namespace
 
 constinit const Primitive primitives::in_flight =
     primitive<&Schedule::in_flight>("in_flight", {block("block"), integer("iterations", 1)});
@@ -27,7 +17,10 @@ void Schedule::in_flight(BlockRef handle, std::int64_t iterations, Caller caller
   const Block &block = edit.block(handle);
   const std::string &name = block.id->name;
   const std::vector<const For *> loops = loops_of(path_to(edit.body(), block.id));
-  if (std::ranges::none_of(loops, [](const For *loop) { return reads_tiles(*loop); }))
+  if (std::ranges::none_of(loops, [](const For *loop) {
+        const auto *call = std::get_if<Tensorized>(&loop->form);
+        return call && reads_tiles(call->intrinsic);
+      }))
     edit.refuse(
         "in_flight.calls",
         fmt::format("block {} makes no calls of matrix units that read tiles themselves, and other calls "
