@@ -60,7 +60,7 @@ struct Barrier {
   std::vector<Hazard> hazards = {}; ///< certificate: exactly the hazards that this barrier prevents
 };
 
-/// What a thread starts and does not wait for: asynchronous copies to shared memory (`Store::async`), and calls
+/// A thread starts work and goes on: asynchronous copies to shared memory (`Store::async`), and calls
 /// of matrix units (`Intrinsic::asynchronous`). A thread has one queue of each. In a queue, groups complete in
 /// order.
 enum class Queue : std::uint8_t { copies, calls };
