@@ -74,6 +74,8 @@ private:
     if (marks_)
       marks_->origins.emplace_back(out_.size(), origin);
   }
+  void channels();
+  void change_registers(std::size_t role);
   void store(const kernel::Store &store, const std::string &note);
   void call(const kernel::Call &call);
 
@@ -82,6 +84,12 @@ private:
   Marks *marks_;
   NameTable names_;
   TextWriter out_;
+  std::string arena_; ///< name of the dynamic array of shared memory
+  struct NamesOfEvents {
+    std::string filled, freed;
+    const std::string &of(kernel::Event event) const { return event == kernel::Event::filled ? filled : freed; }
+  };
+  std::vector<NamesOfEvents> channels_;
 };
 
 std::string KernelWriter::access(const Buffer &buffer, const std::vector<Expr> &indices) const {
@@ -185,7 +193,7 @@ std::string KernelWriter::note_of_shared(const kernel::Allocation &allocation) c
 
 /// Declares shared arrays as parts of a dynamic array, whose size is a launch parameter.
 void KernelWriter::arena() {
-  std::string whole = names_.claim("shared_memory");
+  const std::string &whole = arena_ = names_.claim("shared_memory");
   std::int64_t alignment = shared_alignment;
   for (const kernel::Allocation &allocation : kernel_.shared)
     alignment = std::max(alignment, allocation.alignment);
@@ -234,6 +242,38 @@ void KernelWriter::allocations() {
     if (!defined)
       out_.line(fmt::format("{} {};", c_type(buffer->dtype), names_[buffer]), note_of(allocation));
   }
+}
+
+/// Declares the mbarriers of the channels after the arrays, and starts them.
+void KernelWriter::channels() {
+  for (const kernel::Channel &channel : kernel_.channels) {
+    const NamesOfEvents names = {names_.claim("filled"), names_.claim("freed")};
+    channels_.push_back(names);
+    mark(nullptr);
+    const std::string note = fmt::format("mbarriers of {} slots", channel.slots);
+    if (kernel_.dynamic_shared_bytes() == 0)
+      out_.line(fmt::format("__shared__ unsigned long long {}[{}], {}[{}];", names.filled, channel.slots,
+                            names.freed, channel.slots),
+                note);
+    else
+      out_.line(
+          fmt::format("unsigned long long *const {} = (unsigned long long *)({} + {}), *const {} = {} + {};",
+                      names.filled, arena_, channel.byte_offset, names.freed, names.filled, channel.slots),
+          note);
+  }
+  for (std::size_t n = 0; n < channels_.size(); ++n)
+    out_.line(fmt::format("start_channel({}, {}, {}, {}, {});", channels_[n].filled, channels_[n].freed,
+                          kernel_.channels[n].slots, kernel_.channels[n].filled, kernel_.channels[n].freed));
+  if (!channels_.empty())
+    out_.line("__syncthreads();", "the channels have started");
+}
+
+/// The first statement of a role: it takes or gives back registers.
+void KernelWriter::change_registers(std::size_t role) {
+  const std::int64_t at_launch = std::min<std::int64_t>(65536 / kernel_.threads() / 8 * 8, 248),
+                     registers = kernel_.roles[role].registers;
+  if (registers != 0 && registers != at_launch)
+    out_.line(fmt::format("{}_registers<{}>();", registers < at_launch ? "fewer" : "more", registers));
 }
 
 void KernelWriter::store(const kernel::Store &store, const std::string &note) {
@@ -304,11 +344,17 @@ void KernelWriter::statement(const kernel::Stmt &stmt) {
                            },
                            [&](const kernel::Loop &node) { loop(node); },
                            [&](const kernel::If &branch) {
+                             const bool roles = branch.purpose.kind == kernel::Purpose::Kind::role;
                              out_.open(fmt::format("if ({})", spell(branch.condition)), note_of(stmt));
+                             if (roles)
+                               change_registers(static_cast<std::size_t>(branch.purpose.iterations));
                              nested(branch.body);
                              if (branch.otherwise) {
                                mark(nullptr);
                                out_.otherwise();
+                               if (const auto *more = kernel::as<kernel::If>(branch.otherwise);
+                                   roles && !(more && more->purpose.kind == branch.purpose.kind))
+                                 change_registers(static_cast<std::size_t>(branch.purpose.iterations) + 1);
                                nested(branch.otherwise);
                              }
                              close();
@@ -342,6 +388,26 @@ std::string KernelWriter::sync_text(const kernel::Sync &sync) {
           },
           [](const kernel::Begin &) { return std::string("begin_calls();"); },
           [](const kernel::Fence &) { return std::string("fence_tiles();"); },
+          [&](const kernel::Await &await) {
+            return fmt::format("await_{}<{}>({}, {});", kernel::name(await.event),
+                               kernel_.channels[await.channel].slots, channels_[await.channel].of(await.event),
+                               spell(await.number));
+          },
+          [&](const kernel::Signal &signal) {
+            std::string signals;
+            auto add = [&](std::string_view what) {
+              signals += fmt::format("{}signal_{}<{}>({}, {});", signals.empty() ? "" : " ", what,
+                                     kernel_.channels[signal.channel].slots,
+                                     channels_[signal.channel].of(signal.event), spell(signal.number));
+            };
+            if (signal.event == kernel::Event::freed)
+              add("freed");
+            if (signal.stores)
+              add("filled");
+            if (signal.copies)
+              add("copies");
+            return signals;
+          },
           [&](const kernel::Arrive &arrive) {
             std::string counter = access(arrive.counters, {arrive.index});
             std::string arrivals = spell(arrive.arrivals);
@@ -358,6 +424,7 @@ std::string KernelWriter::write() {
   thread_indices();
   allocations();
   mark(nullptr);
+  channels();
   out_.blank();
   statement(kernel_.body);
   close();

@@ -128,6 +128,87 @@ template <int pending> static __device__ __forceinline__ void wait_calls(float (
       registers, updated_registers("sums", registers));
 }
 
+/// Source: PTX ISA, "Parallel Synchronization and Communication Instructions: mbarrier". The warps that await a
+/// slot for the first time pass: the phase before the first one has odd parity. Waits with a time limit need
+/// sm_90.
+constexpr std::string_view channel_of_tiles =
+    R"(static __device__ __forceinline__ unsigned int shared_address(const void *p) {
+  return (unsigned int)__cvta_generic_to_shared(p);
+}
+static __device__ __forceinline__ void start_event(unsigned long long *event, int arrivals) {
+  asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(shared_address(event)), "r"(arrivals)
+               : "memory");
+}
+/// Starts the events of a channel: the numbers of arrivals that fill a slot, and that free it.
+static __device__ __forceinline__ void start_channel(unsigned long long *filled, unsigned long long *freed,
+                                                     int slots, int fill, int free) {
+  if (threadIdx.x == 0)
+    for (int slot = 0; slot < slots; ++slot) {
+      start_event(filled + slot, fill);
+      start_event(freed + slot, free);
+    }
+}
+/// Waits until the phase of this parity has ended.
+static __device__ __forceinline__ void await_phase(unsigned long long *event, unsigned int parity) {
+  unsigned int ended;
+  do {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
+#else
+    asm volatile("{ .reg .pred p; mbarrier.test_wait.parity.shared.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
+#endif
+                 : "=r"(ended)
+                 : "r"(shared_address(event)), "r"(parity)
+                 : "memory");
+  } while (ended == 0);
+}
+static __device__ __forceinline__ void arrive(unsigned long long *event) {
+  asm volatile("{ .reg .b64 state; mbarrier.arrive.shared.b64 state, [%0]; }" ::"r"(
+                   shared_address(event))
+               : "memory");
+}
+/// Waits until fill `number` is in its slot.
+template <int slots>
+static __device__ __forceinline__ void await_filled(unsigned long long *filled, unsigned int number) {
+  await_phase(filled + number % slots, number / slots % 2);
+}
+/// Waits until the slot for fill `number` is free.
+template <int slots>
+static __device__ __forceinline__ void await_freed(unsigned long long *freed, unsigned int number) {
+  await_phase(freed + number % slots, number / slots % 2 ^ 1);
+}
+/// This thread has stored its part of fill `number`.
+template <int slots>
+static __device__ __forceinline__ void signal_filled(unsigned long long *filled, unsigned int number) {
+  arrive(filled + number % slots);
+}
+/// The same, when the copies have arrived that this thread has started.
+template <int slots>
+static __device__ __forceinline__ void signal_copies(unsigned long long *filled, unsigned int number) {
+  asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(
+                   shared_address(filled + number % slots))
+               : "memory");
+}
+/// This warp no longer reads fill `number`.
+template <int slots>
+static __device__ __forceinline__ void signal_freed(unsigned long long *freed, unsigned int number) {
+  __syncwarp();
+  if (threadIdx.x % 32 == 0)
+    arrive(freed + number % slots);
+}
+)";
+
+/// Source: PTX ISA, "Miscellaneous Instructions: setmaxnreg". It needs a launch bound of one block.
+constexpr std::string_view moved_registers =
+    R"(/// Gives registers of this warp to others of the block, or takes some from them.
+template <int registers> static __device__ __forceinline__ void fewer_registers() {
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(registers));
+}
+template <int registers> static __device__ __forceinline__ void more_registers() {
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(registers));
+}
+)";
+
 /// The code that precedes kernels: includes for narrow types, helpers, and functions that kernels call.
 class Prelude {
 public:
@@ -148,6 +229,9 @@ public:
           note(*sync);
       });
       arrives_ |= !kernel::counters_of(kernel).empty();
+      channels_ |= !kernel.channels.empty();
+      for (const kernel::RoleOfWarps &role : kernel.roles)
+        registers_ |= role.registers != 0;
     }
   }
 
@@ -181,6 +265,10 @@ public:
       helpers += wait_for_calls(registers);
     if (fences_)
       helpers += fence_of_tiles;
+    if (channels_)
+      helpers += channel_of_tiles;
+    if (registers_)
+      helpers += moved_registers;
     return includes + (includes.empty() ? "" : "\n") + helpers + (helpers.empty() ? "" : "\n");
   }
 
@@ -236,6 +324,7 @@ private:
   std::set<std::string> functions_;                ///< a set, for a deterministic order
   std::set<std::pair<int, bool>> copies_; ///< bytes of asynchronous copies, and whether they have a mask
   bool rounds_ = false, packs_ = false, arrives_ = false, groups_ = false, calls_ = false, fences_ = false;
+  bool channels_ = false, registers_ = false;
   std::set<std::int64_t> sums_; ///< registers of the arrays that are operands of waits for calls
 };
 

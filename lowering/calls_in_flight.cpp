@@ -100,6 +100,11 @@ private:
       return order_seq(*seq, state, out);
     if (!starts_calls(stmt)) {
       settle_for(stmt, state, out);
+      if (const auto *signal = signal_in(stmt); signal && signal->event == Event::freed) {
+        if (!state.in_flight.empty())
+          settle_before(*signal, state, out);
+        return out.push_back(stmt);
+      }
       const auto *sync = as<Sync>(stmt);
       if (sync && sync->orders() && !state.in_flight.empty())
         settle_at_barrier(stmt, *sync, state, out);
@@ -226,6 +231,18 @@ private:
     out.push_back(wait(pending, std::move(overwritten), state));
   }
 
+  /// The statement, or what it guards, if it is a signal.
+  static const Signal *signal_in(const Stmt &stmt) {
+    const auto *branch = as<If>(stmt);
+    return as<Signal>(branch && !branch->otherwise ? branch->body : stmt);
+  }
+
+  /// Waits before a slot is freed: after it, the warps of a role may overwrite the tiles that calls read.
+  void settle_before(const Signal &signal, State &state, std::vector<Stmt> &out) {
+    const std::int64_t newer = steady_ ? signal.newer_groups : 0;
+    out.push_back(wait(newer, {signal.hazards.begin(), signal.hazards.end()}, state));
+  }
+
   /// The number of the latest groups whose tiles nothing overwrites before the next iteration reaches the
   /// barrier. 0 if the loop is not steady, or if the certificate does not have all tiles.
   /// Calls of iteration i read a copy that is overwritten in iteration i + d. The last barrier before this
@@ -290,7 +307,8 @@ private:
   std::optional<SteadyLoop> steady_;         ///< the innermost loop around the statement, if it is steady
 };
 
-/// Inserts a fence before each barrier that orders writes before reads of matrix units.
+/// Inserts a fence before each barrier that orders writes before reads of matrix units, and after each await of
+/// such writes by another role: the warps that fill a tile do not know when their copies arrive.
 void add_fences(Kernel &kernel) {
   OfProgram of_program(kernel);
   std::set<Buffer> tiles;
@@ -300,13 +318,18 @@ void add_fences(Kernel &kernel) {
     return;
   std::function<Stmt(const Stmt &)> rewrite = [&](const Stmt &stmt) {
     const auto *sync = as<Sync>(stmt);
-    if (!sync || !sync->orders())
+    const auto *await = as<Await>(stmt);
+    if (!sync || (!sync->orders() && !await))
       return map_children(stmt, rewrite);
     std::vector<Hazard> reads(sync->hazards().begin(), sync->hazards().end());
     std::erase_if(reads, [&](const Hazard &hazard) {
       return hazard.kind != Hazard::Kind::read_after_write || !tiles.contains(hazard.buffer);
     });
-    return reads.empty() ? stmt : make_seq({make(Fence{std::move(reads)}), stmt});
+    if (reads.empty())
+      return stmt;
+    Stmt fence = make(Fence{std::move(reads)});
+    return await ? make_seq({stmt, fence})
+                 : make_seq({fence, stmt}); // the readers of a tile of a role execute the fence
   };
   kernel.body = rewrite(kernel.body);
 }

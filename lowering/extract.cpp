@@ -3,6 +3,7 @@
 #include "dsl/hardware/shared_plan.h"
 #include "dsl/ir/allocation.h"
 #include "dsl/ir/last_block.h"
+#include "dsl/ir/roles.h"
 #include "dsl/ir/skip_tiles.h"
 #include "lowering/copies_in_flight.h"
 #include "lowering/launch_axes.h"
@@ -42,8 +43,9 @@ public:
       index.origin = in_schedule(index.origin);
       set_range(bounds_, index);
     }
-    walk(program_.body, [&](const Stmt &stmt) {
-      if (const auto *loop = as<For>(stmt); loop && loop->axis())
+    walk(program_.body, [&](const Stmt &stmt) { // those of threads again for each role, if there are roles
+      if (const auto *loop = as<For>(stmt);
+          loop && loop->axis() && (program_.roles.empty() || !is_thread(*loop->axis())))
         loops_[loop->var] = index_of(*loop);
       return true;
     });
@@ -51,16 +53,173 @@ public:
     for (const Buffer &buffer : temporaries(program_))
       if (buffer->scope != Scope::global) // global temporaries are parameters
         allocate(placements.of(buffer));
-    const auto *seq = as<Seq>(program_.body);
-    kernel::Stmt body = seq ? emit_all(seq->stmts) : emit_all({&program_.body, 1});
-    declared_.push_back(std::move(body));
-    kernel_.body = kernel::make_seq(std::move(declared_));
+    kernel_.body = program_.roles.empty() ? emit_whole(program_.body) : emit_roles();
     share_memory();
     return std::move(kernel_);
   }
 
 private:
   using Values = std::map<Var, Expr>;
+
+  kernel::Stmt emit_whole(const Stmt &nest) {
+    const auto *seq = as<Seq>(nest);
+    kernel::Stmt body = seq ? emit_all(seq->stmts) : emit_all({&nest, 1});
+    declared_.push_back(std::move(body));
+    return kernel::make_seq(std::exchange(declared_, {}));
+  }
+
+  /// One branch for each role. The warps of the main role are the first ones.
+  kernel::Stmt emit_roles() {
+    auto tid = std::ranges::find(kernel_.indices, Axis::thread_x, &kernel::ThreadIndex::axis);
+    if (tid == kernel_.indices.end())
+      tid = kernel_.indices.insert(kernel_.indices.begin(), {Axis::thread_x, make_var("tid"), Expr(1), 1});
+    const Expr thread = tid->var;
+    const std::int64_t main = threads_of_role(program_, program_.body, std::nullopt),
+                       all = threads_of(program_);
+    tid->extent = Expr(all);
+    tid->most = all;
+    set_range(bounds_, *tid);
+    for (const WarpRole &role : program_.roles)
+      plan_channel(role, main);
+    state_roles(main, all);
+    kernel::Stmt others;
+    std::int64_t first = all;
+    for (std::size_t role = program_.roles.size(); role-- > 0;) {
+      const std::int64_t threads = program_.roles[role].warps * lanes_per_warp;
+      first -= threads;
+      others = with_role(first, emit_role(role, first, threads, thread), others);
+    }
+    return with_role(0, emit_role(std::nullopt, 0, main, thread), others);
+  }
+
+  /// The branch of the warps from `first` to those that `others` is for.
+  kernel::Stmt with_role(std::int64_t first, kernel::Stmt body, kernel::Stmt others) {
+    if (!others)
+      return body;
+    const auto next =
+        std::ranges::upper_bound(kernel_.roles, first / lanes_per_warp, {}, &kernel::RoleOfWarps::first_warp);
+    Expr warp = floordiv(index_on(Axis::thread_x), Expr(lanes_per_warp));
+    return kernel::make(kernel::If{warp < Expr(next->first_warp),
+                                   std::move(body),
+                                   std::move(others),
+                                   {kernel::Purpose::Kind::role, {}, next - kernel_.roles.begin() - 1}},
+                        origin_of(blocks_of(program_.body)));
+  }
+
+  kernel::Stmt emit_role(std::optional<std::size_t> role, std::int64_t first, std::int64_t threads,
+                         const Expr &tid) {
+    role_ = role;
+    threads_ = threads;
+    thread_ = tid;
+    parts_.clear();
+    if (first > 0) {
+      Var own = make_var("thread");
+      Expr value = floormod(tid - Expr(first), Expr(threads));
+      bounds_.set_extent(own, Expr(threads));
+      declared_.push_back(kernel::make(kernel::Declare{own, simplify(value, bounds_)},
+                                       origin_of(blocks_of(only_role(program_, program_.body, role)))));
+      thread_ = own;
+    } else {
+      bounds_.set_extent(*tid.as<Var>(), Expr(threads));
+    }
+    walk(program_.body, [&](const Stmt &stmt) {
+      if (const auto *loop = as<For>(stmt);
+          loop && loop->axis() && is_thread(*loop->axis()) && role_of(program_, *loop) == role)
+        loops_[loop->var] = as_int(loop->extent) == 1 ? Expr(0) : index_of(*loop);
+      return true;
+    });
+    issues_ = role.has_value(); // the events of its channel count its copies, and it has no groups
+    kernel::Stmt body = emit_whole(only_role(program_, program_.body, role));
+    issues_ = false;
+    return body;
+  }
+
+  void plan_channel(const WarpRole &role, std::int64_t main) {
+    RoleChannel plan = channel_of(program_, role);
+    kernel::Channel channel{.tiles = plan.tiles, .slots = plan.slots, .freed = main / lanes_per_warp};
+    ChannelSide side{.channel = kernel_.channels.size(),
+                     .fills = false,
+                     .slots = plan.slots,
+                     .in_flight = plan.in_flight,
+                     .filled = {},
+                     .freed = {},
+                     .reused = is_reused(plan),
+                     .copies = false,
+                     .stores = false};
+    for (const Block *block : blocks_of(program_.body)) {
+      const bool fills = std::ranges::find(plan.tiles, block->body.buffer) != plan.tiles.end();
+      side.copies = side.copies || (fills && block->async);
+      side.stores = side.stores || (fills && !block->async);
+      for (const Buffer &tile : plan.tiles)
+        if (!fills && reads(*block, tile)) {
+          using Kind = kernel::Hazard::Kind;
+          kernel::add_hazards(side.filled, {{Kind::read_after_write, tile, block->body.buffer}});
+          kernel::add_hazards(side.freed,
+                              {{Kind::write_after_read, tile, block->body.buffer, plan.loop->var, plan.slots}});
+        }
+    }
+    channel.filled = role.warps * lanes_per_warp * (side.copies + side.stores);
+    kernel_.channels.push_back(std::move(channel));
+    sides_.emplace_back(plan.loop->var, std::move(side));
+  }
+
+  /// Whether the loops around a pipelined loop, and the loop itself, may fill more tiles than there are slots.
+  bool is_reused(const RoleChannel &plan) const {
+    std::int64_t fills = 1;
+    for (const For *around : loops_of(path_to(program_.body, plan.loop->var)))
+      if (!around->axis()) {
+        const auto extent = as_int(around->extent);
+        if (!extent || __builtin_mul_overflow(fills, *extent, &fills))
+          return true;
+      }
+    return fills > plan.slots;
+  }
+
+  /// The registers of each role: the main role gets what the others leave of those that the kernel has at
+  /// launch, a multiple of 8 for each thread.
+  void state_roles(std::int64_t main, std::int64_t all) {
+    constexpr std::int64_t registers_of_sm = 65536, unit = 8, most = 240;
+    const std::int64_t at_launch = std::min(registers_of_sm / all / unit * unit, most + unit);
+    std::int64_t left = at_launch * all, first = main;
+    const bool stated =
+        std::ranges::any_of(program_.roles, [](const WarpRole &role) { return role.registers != 0; });
+    std::vector<kernel::RoleOfWarps> others;
+    for (const WarpRole &role : program_.roles) {
+      const std::int64_t registers = role.registers == 0 && stated ? at_launch : role.registers;
+      others.push_back({first / lanes_per_warp, role.warps, registers});
+      left -= registers * role.warps * lanes_per_warp;
+      first += role.warps * lanes_per_warp;
+    }
+    kernel_.roles = {{0, main / lanes_per_warp, stated ? std::min(left / main / unit * unit, most) : 0}};
+    kernel_.roles.insert(kernel_.roles.end(), others.begin(), others.end());
+    if (stated)
+      kernel_.min_blocks = std::max<std::int64_t>(kernel_.min_blocks, 1);
+  }
+
+  /// The sides of the role that is emitted, of the channels of a pipelined loop.
+  std::vector<ChannelSide> sides_of(const For &loop) const {
+    std::vector<ChannelSide> sides;
+    for (const auto &[pipelined, side] : sides_)
+      if (pipelined == loop.var && (!role_ || *role_ == side.channel)) {
+        sides.push_back(side);
+        sides.back().fills = role_.has_value();
+      }
+    return sides;
+  }
+
+  bool has_channel(const Var &loop) const {
+    return std::ranges::any_of(sides_, [&](const auto &side) { return side.first == loop; });
+  }
+
+  /// The number of the fill in an iteration of a pipelined loop: the iterations of the serial loops around it
+  /// that are complete count too.
+  Expr number_of_fill(const Var &loop, const Expr &iteration) const {
+    Expr number = 0;
+    for (const For *around : loops_of(path_to(program_.body, loop)))
+      if (!around->axis() && as_int(around->extent) != 1)
+        number = number * around->extent + (around->var == loop ? iteration : loops_.at(around->var));
+    return simplify(number, bounds_);
+  }
 
   void allocate(const Placement &placement) {
     const Buffer &buffer = placement.buffer;
@@ -204,9 +363,12 @@ private:
   }
 
   kernel::Stmt emit_loop(const For &loop) {
-    Expr skipped_unless = loop.skipping() ? condition_of_iteration(program_, loop) : Expr();
+    // The condition of an iteration is that of all roles.
+    const For &whole = role_ || !program_.roles.empty() ? *find_loop(program_.body, loop.var) : loop;
+    Expr skipped_unless = loop.skipping() ? condition_of_iteration(program_, whole) : Expr();
     auto emit_nest = [&](const Stmt &nest) { return emit_iteration(nest, loop, skipped_unless); };
-    if (as_int(loop.extent) == 1) {
+    const bool passes = has_channel(loop.var);
+    if (as_int(loop.extent) == 1 && !passes) {
       loops_[loop.var] = Expr(0);
       return emit_nest(loop.body);
     }
@@ -215,9 +377,11 @@ private:
     Var var = make_var(name_in_kernel(*loop.var));
     bounds_.set_extent(var, loop.extent);
     kernel::Loop made{var, loop.extent, form_of(loop), nullptr};
+    auto number = [&](const Expr &iteration) { return number_of_fill(loop.var, iteration); };
     if (!loop.pipeline().empty())
-      return emit_pipeline(loop, std::move(made),
-                           {program_, emit_nest, loops_, bounds_, issues_, loops_around_ == 0});
+      return emit_pipeline(
+          loop, std::move(made),
+          {program_, emit_nest, loops_, bounds_, issues_, loops_around_ == 0, number, sides_of(loop)});
     loops_[loop.var] = var;
     ++loops_around_;
     made.body = loop.reversed_by() ? emit_reversed(loop, var) : emit_nest(loop.body);
@@ -231,7 +395,8 @@ private:
       return emit(nest);
     kernel::Purpose purpose{kernel::Purpose::Kind::with_terms, {loop.var}};
     Origin origin = in_schedule(origin_of(std::vector{&loop}));
-    if (auto tail = loop.pipeline().empty() ? skipped_tail(program_, loop, condition) : std::nullopt)
+    const For &whole = *find_loop(program_.body, loop.var);
+    if (auto tail = loop.pipeline().empty() ? skipped_tail(program_, whole, condition) : std::nullopt)
       return kernel::make(emit_tile(nest, loop, *tail, std::move(purpose)), origin);
     Expr needed = simplify(substitute(condition, loops_), bounds_);
     kernel::Stmt made = emit(nest);
@@ -290,6 +455,8 @@ private:
   Expr index_of(const For &loop) {
     if (is_part_of_warps(*loop.axis()))
       return part_of_warps(*loop.axis());
+    if (*loop.axis() == Axis::thread_x && thread_.exists())
+      return thread_;
     return index_on(*loop.axis());
   }
 
@@ -305,10 +472,11 @@ private:
   Expr part_of_warps(Axis axis) {
     if (auto known = parts_.find(axis); known != parts_.end())
       return known->second;
-    std::int64_t warps = kernel_.extent(Axis::thread_x) / lanes_per_warp;
+    std::int64_t threads = threads_ ? *threads_ : kernel_.extent(Axis::thread_x),
+                 warps = threads / lanes_per_warp;
     if (axis == Axis::warp && warps == 1)
       return 0;
-    Expr thread = index_on(Axis::thread_x);
+    Expr thread = thread_.exists() ? thread_ : index_on(Axis::thread_x);
     Var part = make_var(axis == Axis::warp ? "warp" : "lane");
     bounds_.set_extent(part, Expr(axis == Axis::warp ? warps : lanes_per_warp));
     Expr value =
@@ -406,7 +574,10 @@ private:
     auto placement = placements_.find(buffer);
     if (placement != placements_.end() && placement->second.slots.count > 1) {
       const Slots &slots = placement->second.slots;
-      Expr slot = floormod(loops_.at(slots.loop), Expr(slots.count));
+      Expr number = loops_.at(slots.loop);
+      if (has_channel(slots.loop))
+        number = number_of_fill(slots.loop, number);
+      Expr slot = floormod(number, Expr(slots.count));
       result.push_back(as_int(simplify(slot)) ? simplify(slot) : slot);
     }
     if (placement == placements_.end()) {
@@ -455,7 +626,13 @@ private:
   const Schedule &schedule_;
   const std::map<Var, Var> &copied_from_;
   Kernel kernel_;
-  bool issues_ = false; ///< inside of a nest that only issues asynchronous copies
+  /// Of the role that is emitted: its position, its number of threads, and the index of a thread among them.
+  /// All of them are empty in a nest without roles.
+  std::optional<std::size_t> role_;
+  std::optional<std::int64_t> threads_;
+  Expr thread_;
+  std::vector<std::pair<Var, ChannelSide>> sides_; ///< of the channels, with their pipelined loops
+  bool issues_ = false;                            ///< inside of a nest that only issues asynchronous copies
   int loops_around_ = 0;
   /// The marked loops around this place whose last block is one of the last blocks of a marked loop below, and
   /// the statements after each.

@@ -163,6 +163,10 @@ static void place_shared(Kernel &kernel) {
         allocation.byte_offset = rounded_up(kernel.shared_bytes, alignment);
         kernel.shared_bytes = allocation.byte_offset + bytes_of(allocation);
       }
+  for (Channel &channel : kernel.channels) {
+    channel.byte_offset = rounded_up(kernel.shared_bytes, std::int64_t{8});
+    kernel.shared_bytes = channel.byte_offset + channel.bytes();
+  }
   for (Allocation &allocation : kernel.shared)
     if (const auto &tenancy = allocation.tenancy) {
       internal_check(tenancy->bytes == bytes_of(allocation), "the size of a shared array is that of the plan");

@@ -2,7 +2,7 @@
 /// The kernel: the code of one thread. Codegen prints it and the simulator executes it.
 ///
 ///   stmt := declare | loop | if | seq | store | call | sync
-///   sync := barrier | commit | wait | begin | arrive | fence    (lowering/sync.h)
+///   sync := barrier | commit | wait | begin | arrive | fence | await | signal    (lowering/sync.h)
 ///
 /// Expressions are defined in dsl/expr/expr.h. After lowering, every Load and every Store has exactly one
 /// index: an offset in elements from the start of its buffer. Index arithmetic is i32 or i64. logical_and and
@@ -80,6 +80,7 @@ struct Purpose {
     no_edge,    ///< selects the blocks in which no tile is at an edge
     first_nest, ///< selects the thread blocks of the first of the nests that share a launch
     divergent,  ///< selects one side of a branch for each lane
+    role,       ///< selects the warps of role number `iterations`; the warps after them take the else side
   };
   Kind kind = Kind::none;
   std::vector<Var> of = {};
@@ -213,6 +214,24 @@ struct ThreadIndex {
 /// Adds the range of the index to `bounds`.
 void set_range(Bounds &bounds, const ThreadIndex &index);
 
+/// The events by which the warps of a role and those of the main role pass tiles to each other: one mbarrier in
+/// shared memory for each slot and event. A phase of a mbarrier ends after a fixed number of arrivals, and a
+/// warp awaits the phase of a fill by its parity.
+struct Channel {
+  std::vector<Buffer> tiles;          ///< of the program
+  std::int64_t slots = 1;             ///< fills that no reader has released
+  std::int64_t filled = 0, freed = 0; ///< arrivals of a phase: of threads that fill; of warps that read
+  std::int64_t byte_offset = 0;       ///< of the first mbarrier in shared memory, after all arrays
+
+  std::int64_t bytes() const { return 16 * slots; }
+};
+
+/// A role of warps (dsl/ir/roles.h). The first is the main role.
+struct RoleOfWarps {
+  std::int64_t first_warp = 0, warps = 0;
+  std::int64_t registers = 0; ///< of each thread, after the warps have moved them; 0: as many as at launch
+};
+
 /// A size that the caller passes.
 struct SizeParameter {
   Var size; ///< the symbol in the shapes of parameters, the extents of the grid and the assumptions
@@ -236,8 +255,10 @@ struct Kernel {
   std::vector<Assumption> assumptions;
   std::vector<ThreadIndex> indices; ///< the axes that the kernel uses; any other axis has extent 1
   std::vector<Allocation> shared, local;
-  std::int64_t shared_bytes = 0; ///< shared memory per block, in bytes
-  std::int64_t min_blocks = 0;   ///< requested resident blocks per SM; 0: no request
+  std::int64_t shared_bytes = 0;  ///< shared memory per block, in bytes
+  std::vector<Channel> channels;  ///< one for each role but the main one
+  std::vector<RoleOfWarps> roles; ///< in the order of their warps; empty: all warps have one role
+  std::int64_t min_blocks = 0;    ///< requested resident blocks per SM; 0: no request
   /// For each parameter with vector accesses: the alignment of its address that these accesses need, in bytes.
   std::map<Buffer, std::int64_t> aligned;
   Stmt body;

@@ -109,6 +109,26 @@ std::string describe(std::span<const Hazard> hazards, std::string_view written) 
   return text + (text.empty() || tenants.empty() ? "" : "; ") + tenants;
 }
 
+/// "A_shared, B_shared: filled by other warps, read below by AB", or "A_shared, B_shared: read by AB, 4
+/// iterations of k_outer ago".
+std::string describe_await(const Await &await) {
+  std::vector<std::string> tiles, readers;
+  std::string iterations;
+  for (const Hazard &hazard : await.hazards) {
+    if (std::ranges::find(tiles, hazard.buffer->name) == tiles.end())
+      tiles.push_back(hazard.buffer->name);
+    if (hazard.reader && !hazard.reader->name.starts_with(hazard.buffer->name) &&
+        std::ranges::find(readers, hazard.reader->name) == readers.end())
+      readers.push_back(hazard.reader->name);
+    if (hazard.loop)
+      iterations = fmt::format("{} iterations of {} ago", hazard.distance, hazard.loop->name);
+  }
+  const std::string by = readers.empty() ? "" : fmt::format(" by {}", fmt::join(readers, ", "));
+  if (await.event == Event::filled)
+    return fmt::format("{}: filled by other warps, read below{}", fmt::join(tiles, ", "), by);
+  return fmt::format("{}: read{}, {}", fmt::join(tiles, ", "), by.empty() ? " by other warps" : by, iterations);
+}
+
 std::string note_on(const Purpose &purpose) {
   std::vector<std::string> names;
   for (const Var &var : purpose.of)
@@ -136,6 +156,8 @@ std::string note_on(const Purpose &purpose) {
     return "no tile is at an edge";
   case Purpose::Kind::first_nest:
     return "the other blocks execute the next nest";
+  case Purpose::Kind::role:
+    return "the other warps fill the tiles";
   case Purpose::Kind::divergent:
     return "a warp whose lanes differ runs both sides";
   }
@@ -161,6 +183,12 @@ std::string note_of(const Stmt &stmt) {
                                 [](const Sync &sync) {
                                   if (const auto *commit = std::get_if<Commit>(&sync.kind))
                                     return names_of(commit->targets);
+                                  if (const auto *await = std::get_if<Await>(&sync.kind))
+                                    return describe_await(*await);
+                                  if (const auto *signal = std::get_if<Signal>(&sync.kind))
+                                    return signal->event == Event::filled
+                                               ? std::string("when the copies have arrived")
+                                               : std::string();
                                   return describe(sync.hazards(), sync.completes(Queue::copies)  ? "copied"
                                                                   : sync.completes(Queue::calls) ? "computed"
                                                                                                  : "written");

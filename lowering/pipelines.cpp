@@ -19,26 +19,107 @@ public:
   PipelineEmitter(const For &loop, NestEmitter &nests)
       : program_(nests.program), loop_(loop), nests_(staged_nests(loop)), step_(pipeline_step(loop)),
         emit_(nests.emit), loops_(nests.loops), bounds_(nests.bounds), issues_(nests.issues),
+        number_(nests.number), sides_(std::move(nests.sides)),
         runs_past_(nests.once && !as_int(loop.extent) && tiles_are_alone()) {}
 
   /// A nest of stage s executes iteration t - s in step t. The steps before the last stage's first iteration
   /// are the prologue. In the loop (the steady state) earlier stages run ahead while iterations remain.
   kernel::Stmt run(kernel::Loop made) {
+    if (!sides_.empty() && sides_.front().fills)
+      return fill(std::move(made));
     std::vector<kernel::Stmt> stmts, steady;
     for (std::int64_t number = 0; number < step_.last_stage; ++number)
       emit_step(nullptr, number, stmts);
     if (step_.joined) { // its prologue for the first iteration of the loop around it
       wait_for_stages(step_.last_stage, true, stmts);
+      await_tiles(Expr(0), stmts);
       emit_inner_steps(0, step_.last_inner, nullptr, stmts);
     }
     emit_step(&made.var, step_.last_stage, steady);
     made.body = kernel::make_seq(std::move(steady));
     stmts.push_back(kernel::make(std::move(made), origin_of(std::vector{&loop_})));
     wait_for_fills(stmts);
+    for (std::int64_t back = in_flight(); back > 0; --back) // the last groups of calls
+      free_slot(loop_.extent, back, 0, stmts);
     return kernel::make_seq(std::move(stmts));
   }
 
 private:
+  /// The loop of a role that fills tiles. Each iteration waits for a free slot and fills it. The copies of
+  /// several iterations are in flight; the last ones arrive while the other role awaits them.
+  kernel::Stmt fill(kernel::Loop made) {
+    const ChannelSide &side = sides_.front();
+    loops_[loop_.var] = made.var;
+    const Expr number = number_(made.var);
+    const Origin origin = origin_of(blocks_of(loop_.body));
+    std::vector<kernel::Stmt> body;
+    if (side.reused)
+      body.push_back(
+          kernel::make(kernel::Await{side.channel, kernel::Event::freed, number, side.freed}, origin));
+    const bool outside = std::exchange(issues_, true); // the signal ends the group
+    for (const StagedNest &nest : nests_)
+      body.push_back(emit_(nest.stmt));
+    issues_ = outside;
+    body.push_back(kernel::make(
+        kernel::Signal{side.channel, kernel::Event::filled, number, side.copies, side.stores}, origin));
+    made.body = kernel::make_seq(std::move(body));
+    return kernel::make(std::move(made), origin_of(std::vector{&loop_}));
+  }
+
+  /// Waits until the tiles of this iteration are filled by the other roles.
+  void await_tiles(const Expr &iteration, std::vector<kernel::Stmt> &stmts) {
+    std::vector<kernel::Stmt> awaits;
+    for (const ChannelSide &side : sides_)
+      awaits.push_back(
+          kernel::make(kernel::Await{side.channel, kernel::Event::filled, number_(iteration), side.filled},
+                       origin_of(blocks_of(loop_.body))));
+    guard(iteration < loop_.extent, std::move(awaits), stmts);
+  }
+
+  /// Frees the slots of the iteration `end` - `back`, if there is one. `newer` groups of calls read other
+  /// tiles.
+  void free_slot(const Expr &end, std::int64_t back, std::int64_t newer, std::vector<kernel::Stmt> &stmts) {
+    std::vector<kernel::Stmt> signals;
+    for (const ChannelSide &side : sides_)
+      if (side.reused)
+        signals.push_back(kernel::make(kernel::Signal{.channel = side.channel,
+                                                      .event = kernel::Event::freed,
+                                                      .number = number_(end - Expr(back)),
+                                                      .newer_groups = newer,
+                                                      .hazards = side.freed},
+                                       origin_of(blocks_of(loop_.body))));
+    guard(Expr(back - 1) < end, std::move(signals), stmts);
+  }
+
+  /// Appends the statements, below the condition unless it provably holds.
+  void guard(const Expr &condition, std::vector<kernel::Stmt> of, std::vector<kernel::Stmt> &stmts) {
+    if (of.empty() || proves(logical_not(condition), bounds_))
+      return;
+    kernel::Stmt all = kernel::make_seq(std::move(of));
+    stmts.push_back(proves(condition, bounds_)
+                        ? all
+                        : kernel::make(kernel::If{condition, all}, origin_of(blocks_of(loop_.body))));
+  }
+
+  std::int64_t in_flight() const {
+    std::int64_t most = 0;
+    for (const ChannelSide &side : sides_)
+      most = std::max(most, side.in_flight);
+    return most;
+  }
+
+  /// Whether the last steps of the joined loop only compute with registers, so that the whole steps have read
+  /// the tiles.
+  bool reads_first() const {
+    return std::ranges::none_of(of_joined(), [&](const StepNest &x) {
+      return x.inner_stage.value_or(0) > 0 &&
+             std::ranges::any_of(blocks_of(x.nest.stmt), [&](const Block *block) {
+               return std::ranges::any_of(
+                   loads_of(*block), [](const Load *load) { return load->buffer->scope == Scope::shared; });
+             });
+    });
+  }
+
   /// Step `number` of the prologue, or step `*var + number` of the steady state. A step with asynchronous
   /// copies first waits for the tiles that it reads. It ends one group, which is empty if there is no iteration
   /// left to copy for: so the waits can count groups. The nests of the joined loop come last. Its last steps
@@ -53,20 +134,30 @@ private:
       }
     auto commit = [&] { stmts.push_back(kernel::make(kernel::Commit{tiles_of(copies)}, origin_of(copies))); };
     wait_for_stages(number, false, stmts);
+    if (var && !step_.joined)
+      await_tiles(*var, stmts);
     for (const StepNest &x : var ? before_joined() : std::span<const StepNest>(step_.nests)) {
       if (!x.inner_stage && x.nest.stage <= number)
         stmts.push_back(emit_staged(x.nest, x.nest.stmt, var, number));
       if (&x == last)
         commit();
     }
+    if (var && !step_.joined)
+      free_slot(*var, in_flight(), in_flight(), stmts);
     if (!step_.joined || !var)
       return;
     emit_whole_steps(*var, number, stmts);
     if (last && last >= of_joined().data())
       commit();
     wait_for_stages(step_.last_stage, true, stmts);
+    const bool early = reads_first();
+    if (early)
+      free_slot(*var, 0, 0, stmts);
+    await_tiles(*var + Expr(1), stmts);
     std::int64_t extent = as_int(step_.joined->extent).value();
     emit_inner_steps(extent, extent + step_.last_inner, var, stmts);
+    if (!early)
+      free_slot(*var, 0, 0, stmts);
   }
 
   std::span<const StepNest> before_joined() const {
@@ -262,6 +353,8 @@ private:
   std::map<Var, Expr> &loops_;
   Bounds &bounds_;
   bool &issues_;
+  FunctionRef<Expr(const Expr &)> number_;
+  std::vector<ChannelSide> sides_;     ///< of the roles of the loop; empty: one role executes all nests
   std::vector<const Block *> filling_; ///< their copies of iterations past the end execute, and only fill
   bool runs_past_;                     ///< copies of iterations past the end may execute
 };

@@ -8,10 +8,11 @@ namespace nestsmith::kernel {
 
 namespace {
 
-/// A scope for declarations: the body of the kernel or of a loop.
+/// A scope for declarations: the body of the kernel, of a loop, or of a role.
 struct Level {
   std::set<Var> vars; ///< variables that become known in this scope
   std::vector<Stmt> declares;
+  bool of_role = false; ///< nothing moves out of it: the warps of the other roles do not need the values
 };
 
 class Placer {
@@ -42,6 +43,17 @@ private:
           stmts.push_back(result);
       return stmts.empty() ? nullptr : make_seq(std::move(stmts));
     }
+    if (const auto *branch = as<If>(stmt); branch && branch->purpose.kind == Purpose::Kind::role) {
+      auto side = [&](const Stmt &body) {
+        levels_.push_back({{}, {}, true});
+        return close(rewrite(body));
+      };
+      If copy = *branch;
+      copy.condition = rename(branch->condition);
+      copy.body = side(branch->body);
+      copy.otherwise = side(branch->otherwise);
+      return make(std::move(copy), stmt->origin);
+    }
     Stmt renamed = map_exprs(stmt, [&](const Expr &e) { return rename(e); });
     return map_children(renamed, [&](const Stmt &child) { return rewrite(child); });
   }
@@ -65,8 +77,9 @@ private:
       return make(Declare{declare.var, value}, origin);
     }
     auto level = levels_.rbegin();
-    while (std::next(level) != levels_.rend() && std::none_of(level->vars.begin(), level->vars.end(),
-                                                              [&](const Var &var) { return uses(value, var); }))
+    while (
+        std::next(level) != levels_.rend() && !level->of_role &&
+        std::none_of(level->vars.begin(), level->vars.end(), [&](const Var &var) { return uses(value, var); }))
       ++level;
     for (const Stmt &stmt : level->declares)
       if (const Declare &earlier = *as<Declare>(stmt); same(earlier.value, value)) {

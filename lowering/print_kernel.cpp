@@ -148,6 +148,8 @@ std::string Printer::text(const Sync &sync) {
                 [](const Wait &x) { return fmt::format("wait for {}, {} pending", name(x.queue), x.pending); },
                 [](const Begin &) { return std::string("begin calls"); },
                 [](const Fence &) { return std::string("fence for matrix units"); },
+                [&](const Await &x) { return fmt::format("await {} {}", name(x.event), text(x.number)); },
+                [&](const Signal &x) { return fmt::format("signal {} {}", name(x.event), text(x.number)); },
                 [&](const Arrive &x) {
                   std::string last = distinct(x.last)->name, arrivals = text(x.arrivals);
                   return fmt::format("let {}: bool = arrives as number {} at {}", last, arrivals,
@@ -165,6 +167,11 @@ TracedText Printer::kernel(const Kernel &k) {
          index.origin);
   for (const Allocation &a : k.shared)
     allocation("shared", a, k);
+  for (const Channel &channel : k.channels)
+    line(1,
+         fmt::format("channel of {} slots at byte {}: {} arrivals fill, {} free", channel.slots,
+                     channel.byte_offset, channel.filled, channel.freed),
+         nullptr);
   for (const Allocation &a : k.local)
     allocation("local", a, k);
   stmt(k.body, 1);

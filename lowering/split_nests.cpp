@@ -89,6 +89,9 @@ std::vector<Program> split_nests(const Program &program) {
     nest.sizes = program.sizes;
     nest.body = stmt;
     nest.min_blocks = program.min_blocks;
+    for (const WarpRole &role : program.roles)
+      if (std::ranges::any_of(role.blocks, [&](const BlockId &id) { return find_block(stmt, id) != nullptr; }))
+        nest.roles.push_back(role);
     nests.push_back(std::move(nest));
   }
   return nests;

@@ -4,16 +4,26 @@
 
 namespace nestsmith::kernel {
 
+/// T, or const T if `Of` is constant.
+template <class Of, class T> using ConstAs = std::conditional_t<std::is_const_v<Of>, const T, T>;
+
 std::optional<SyncScope> Sync::orders() const {
   using Threads = std::optional<SyncScope>;
   return visit(*this,
                Overloaded{[](const Barrier &barrier) { return Threads(barrier.scope); },
                           [](const Arrive &) { return Threads(SyncScope::block); },
                           [](const Commit &) { return Threads(); }, [](const Wait &) { return Threads(); },
-                          [](const Begin &) { return Threads(); }, [](const Fence &) { return Threads(); }});
+                          [](const Begin &) { return Threads(); }, [](const Fence &) { return Threads(); },
+                          [](const Await &) { return Threads(); }, [](const Signal &) { return Threads(); }});
 }
 
 std::string_view name(Queue queue) { return queue == Queue::copies ? "copies" : "calls"; }
+
+std::string_view name(Event event) { return event == Event::filled ? "filled" : "freed"; }
+
+bool Sync::passes_tiles() const {
+  return std::holds_alternative<Await>(kind) || std::holds_alternative<Signal>(kind);
+}
 
 std::optional<std::int64_t> Sync::completes(Queue queue) const {
   const auto *wait = std::get_if<Wait>(&kind);
@@ -37,18 +47,30 @@ std::span<const Hazard> Sync::hazards() const {
                           [](const Wait &wait) { return Hazards(wait.hazards); },
                           [](const Begin &begin) { return Hazards(begin.hazards); },
                           [](const Fence &fence) { return Hazards(fence.hazards); },
-                          [](const Commit &) { return Hazards(); }, [](const Arrive &) { return Hazards(); }});
+                          [](const Await &await) { return Hazards(await.hazards); },
+                          [](const Signal &) { return Hazards(); }, [](const Commit &) { return Hazards(); },
+                          [](const Arrive &) { return Hazards(); }});
 }
 
-std::vector<Expr *> Sync::uses() {
-  auto *arrive = std::get_if<Arrive>(&kind);
-  return arrive ? std::vector{&arrive->index, &arrive->arrivals} : std::vector<Expr *>{};
+namespace {
+
+/// The operands of a statement, constant or not.
+template <class Pointer, class Kind> std::vector<Pointer> operands_of(Kind &kind) {
+  using Operands = std::vector<Pointer>;
+  return std::visit(Overloaded{[](auto &) { return Operands(); },
+                               [](ConstAs<Kind, Arrive> &x) {
+                                 return Operands{&x.index, &x.arrivals};
+                               },
+                               [](ConstAs<Kind, Await> &x) { return Operands{&x.number}; },
+                               [](ConstAs<Kind, Signal> &x) { return Operands{&x.number}; }},
+                    kind);
 }
 
-std::vector<const Expr *> Sync::uses() const {
-  const auto *arrive = std::get_if<Arrive>(&kind);
-  return arrive ? std::vector{&arrive->index, &arrive->arrivals} : std::vector<const Expr *>{};
-}
+} // namespace
+
+std::vector<Expr *> Sync::uses() { return operands_of<Expr *>(kind); }
+
+std::vector<const Expr *> Sync::uses() const { return operands_of<const Expr *>(kind); }
 
 Buffer Sync::updates() const {
   const auto *arrive = std::get_if<Arrive>(&kind);
@@ -70,7 +92,8 @@ std::string_view Sync::name() const {
       *this,
       Overloaded{[](const Barrier &) { return Name("barrier"); }, [](const Commit &) { return Name("commit"); },
                  [](const Wait &) { return Name("wait"); }, [](const Begin &) { return Name("begin"); },
-                 [](const Arrive &) { return Name("arrival"); }, [](const Fence &) { return Name("fence"); }});
+                 [](const Arrive &) { return Name("arrival"); }, [](const Fence &) { return Name("fence"); },
+                 [](const Await &) { return Name("await"); }, [](const Signal &) { return Name("signal"); }});
 }
 
 } // namespace nestsmith::kernel

@@ -110,12 +110,41 @@ struct Fence {
   std::vector<Hazard> hazards = {}; ///< certificate: exactly the reads of matrix units that need it
 };
 
+/// A channel has two events for each of its slots (`Channel` of lowering/kernel.h): a tile is filled, or free.
+enum class Event : std::uint8_t { filled, freed };
+std::string_view name(Event event); ///< "filled"
+
+/// Waits until the tiles of fill `number` are filled, or until the slot in which it goes is free. The slot of a
+/// fill is `number % slots`, and fills are numbered from 0 in the order in which the role executes them. What
+/// the other role did before it signalled the event happens before all accesses of the warp after the
+/// statement.
+struct Await {
+  std::size_t channel; ///< position in `Kernel::channels`
+  Event event;
+  Expr number;                      ///< uniform over the role
+  std::vector<Hazard> hazards = {}; ///< certificate: exactly the hazards that the statement prevents
+};
+
+/// The threads of a warp have filled their parts of the tiles of fill `number`, or the warp no longer reads
+/// them.
+struct Signal {
+  std::size_t channel;
+  Event event;
+  Expr number;         ///< uniform over the role
+  bool copies = false; ///< the asynchronous copies of the thread count when they have arrived
+  bool stores = false; ///< the ordinary stores of the thread count
+  /// Freed: the number of the latest groups of calls that read other tiles.
+  std::int64_t newer_groups = 0;
+  std::vector<Hazard> hazards = {}; ///< freed: the overwrites that it permits, for a wait for calls before it
+};
+
 template <class T>
-concept SyncKind = std::same_as<T, Barrier> || std::same_as<T, Commit> || std::same_as<T, Wait> ||
-    std::same_as<T, Begin> || std::same_as<T, Arrive> || std::same_as<T, Fence>;
+concept SyncKind =
+    std::same_as<T, Barrier> || std::same_as<T, Commit> || std::same_as<T, Wait> || std::same_as<T, Begin> ||
+    std::same_as<T, Arrive> || std::same_as<T, Fence> || std::same_as<T, Await> || std::same_as<T, Signal>;
 
 struct Sync {
-  std::variant<Barrier, Commit, Wait, Begin, Arrive, Fence> kind;
+  std::variant<Barrier, Commit, Wait, Begin, Arrive, Fence, Await, Signal> kind;
 
   /// The threads for which the statement is a barrier: all accesses of one before it happen before all accesses
   /// of the others after it. None: it orders the accesses of no other thread.
@@ -126,13 +155,16 @@ struct Sync {
   /// Whether the statement ends groups of the queue or waits for them, so that its place among the copies or
   /// calls counts.
   bool counts_groups(Queue queue) const;
+  /// Whether the statement is one of a channel, which passes tiles from the warps of one role to those of
+  /// another.
+  bool passes_tiles() const;
   /// The arrays in registers, of the kernel, that are an operand of the statement.
   std::span<const Buffer> registers() const;
   /// The certificate: exactly the hazards that the statement prevents.
   std::span<const Hazard> hazards() const;
 
   /// The operands: the expressions that the statement evaluates, in order. They are uniform over the thread
-  /// block.
+  /// block, or over the role whose warps execute the statement.
   std::vector<const Expr *> uses() const;
   std::vector<Expr *> uses();
   /// The array in global memory that the statement updates, as a store does, or null.

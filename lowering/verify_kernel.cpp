@@ -365,6 +365,8 @@ private:
 
   void check_branch(const If &x, Divergence divergent) {
     check(x.condition);
+    if (x.purpose.kind == Purpose::Kind::role)
+      return check_roles(x, divergent);
     Divergence inside = std::max(divergent, uniform_.uniform(x.condition)           ? Divergence::none
                                             : uniform_in_warp_.uniform(x.condition) ? Divergence::warps
                                                                                     : Divergence::lanes);
@@ -373,6 +375,20 @@ private:
     scoped([&] { check(x.body, inside); });
     if (x.otherwise)
       scoped([&] { check(x.otherwise, inside); });
+  }
+
+  /// Checks that whole warps take each side. Below it, statements that all threads must reach are those of a
+  /// role.
+  void check_roles(const If &x, Divergence divergent) {
+    if (divergent != Divergence::none || in_role_ || !x.otherwise || !uniform_in_warp_.uniform(x.condition))
+      return fail("the roles stand below a guard or select no whole warps: {}", to_string(x.condition));
+    const auto *more = as<If>(x.otherwise);
+    const bool others = more && more->purpose.kind == Purpose::Kind::role;
+    in_role_ = true;
+    scoped([&] { check(x.body, Divergence::none); });
+    in_role_ = !others;
+    scoped([&] { check(x.otherwise, Divergence::none); });
+    in_role_ = false;
   }
 
   void check_store(const Store &x) {
@@ -396,6 +412,10 @@ private:
 
   void check_sync(const Sync &x, Divergence divergent) {
     check_reached(fmt::format("{} {}", x.name().starts_with('a') ? "an" : "a", x.name()), divergent);
+    if (x.passes_tiles() && !in_role_)
+      fail("a {} stands outside of a role", x.name());
+    if (in_role_ && x.orders() == SyncScope::block)
+      fail("a {} of the block stands in a role, whose warps are not all threads", x.name());
     for (Queue queue : {Queue::copies, Queue::calls})
       if (x.completes(queue).value_or(0) < 0)
         fail("a {} leaves {} groups of {} pending", x.name(), *x.completes(queue), name(queue));
@@ -432,6 +452,7 @@ private:
   }
 
   bool finished_;
+  bool in_role_ = false; ///< on a side of the branch that selects a role
   UniformValues uniform_, uniform_in_warp_;
   llvm::DenseSet<const Symbol *> visible_;
   std::vector<const Symbol *> declared_; ///< in order

@@ -637,6 +637,17 @@ const std::vector<Rung> &builtin_rungs() {
        .tuned = "fast/gemm",
        .kernel_tables = kernel_tables()},
       {.tutorial = "hopper",
+       .name = "roles",
+       .summary =
+           "four warps fill the tiles, and the others multiply: no barrier of the block is left in the loop",
+       .build = fast::roles,
+       .tile = {64, 128, 16},
+       .default_shape = {256, 256, 256},
+       .variant = fast::variant,
+       .dtypes = {DType::f32, DType::f64, DType::u32},
+       .needs = Feature::cp_async,
+       .against = "fast/gemm"},
+      {.tutorial = "hopper",
        .name = "wgmma",
        .summary = "four warps multiply together, and matrix units read the tiles themselves; on other GPUs, as "
                   "tensor/nt",
@@ -647,6 +658,16 @@ const std::vector<Rung> &builtin_rungs() {
        .dtypes = {DType::bf16, DType::f16, DType::u32},
        .needs = Feature::cp_async,
        .against = "tensor/nt"},
+      {.tutorial = "hopper",
+       .name = "bf16",
+       .summary = "the same tiles, which four warps fill, while the calls of the other warps are in flight",
+       .build = tensor::roles,
+       .tile = {64, 64, 64},
+       .default_shape = {256, 256, 256},
+       .variant = tensor::variant_nt,
+       .dtypes = {DType::bf16, DType::f16, DType::u32},
+       .needs = Feature::cp_async,
+       .against = "hopper/wgmma"},
   });
   return rungs;
 }

@@ -81,7 +81,7 @@ const std::vector<Tutorial> &builtin_tutorials() {
        "tune fast/gemm, which searches them; tensor, where matrix units compute the products"},
       {"hopper", "the units of Hopper", "nestsmith",
        "a grid of as many blocks as the GPU holds, each of which computes tiles in waves; the last wave is "
-       "partial; matrix units that read their tiles in shared memory themselves",
+       "partial; warps of their own that fill the tiles; matrix units that read their tiles themselves",
        "fast/best, the same tiles with one block for each"},
   };
   return tutorials;

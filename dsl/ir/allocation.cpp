@@ -2,6 +2,7 @@
 
 #include "dsl/expr/error.h"
 #include "dsl/ir/layout.h"
+#include "dsl/ir/roles.h"
 
 #include <algorithm>
 #include <map>
@@ -315,9 +316,13 @@ std::vector<Stmt> nests_of(const Stmt &root) {
 }
 
 std::map<Axis, std::int64_t> axis_extents(const Stmt &nest) {
+  return axis_extents(nest, [](const For &) { return true; });
+}
+
+std::map<Axis, std::int64_t> axis_extents(const Stmt &nest, FunctionRef<bool(const For &)> counts) {
   std::map<Axis, std::int64_t> extents;
   walk(nest, [&](const Stmt &stmt) {
-    if (const auto *loop = as<For>(stmt); loop && loop->axis()) {
+    if (const auto *loop = as<For>(stmt); loop && loop->axis() && counts(*loop)) {
       auto range = range_of(loop->extent, {});
       std::int64_t &most = extents[*loop->axis()];
       most = std::max(most, range ? range->high : std::int64_t{1} << 31);
@@ -338,13 +343,8 @@ std::map<Axis, std::int64_t> axis_extents(const Stmt &nest) {
 
 std::int64_t threads_of(const Program &program) {
   std::int64_t most = 1;
-  for (const Stmt &nest : nests_of(program.body)) {
-    std::int64_t threads = 1;
-    for (auto [axis, extent] : axis_extents(nest))
-      if (is_thread(axis))
-        threads *= extent;
-    most = std::max(most, threads);
-  }
+  for (const Stmt &nest : nests_of(program.body))
+    most = std::max(most, threads_of_roles(program, nest));
   return most;
 }
 

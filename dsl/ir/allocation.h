@@ -73,9 +73,11 @@ std::vector<Stmt> nests_of(const Stmt &root);
 /// bound to a warp or a lane, the map has these two axes in place of threadIdx.x, also if no loop is bound to
 /// the other one.
 std::map<Axis, std::int64_t> axis_extents(const Stmt &nest);
+/// The same of the loops for which `counts` is true.
+std::map<Axis, std::int64_t> axis_extents(const Stmt &nest, FunctionRef<bool(const For &)> counts);
 
-/// Threads per thread block: the product of the extents of the loops on thread axes. If the nests differ, the
-/// largest product. The extents on thread axes must be constant.
+/// Threads per thread block: the product of the extents of the loops on thread axes, and the threads of all
+/// roles. If the nests differ, the largest number. The extents on thread axes must be constant.
 std::int64_t threads_of(const Program &program);
 
 } // namespace nestsmith

@@ -149,6 +149,16 @@ std::vector<Line> lines_of(const Program &program, int depth) {
                        {buffer}});
   if (program.min_blocks != 0)
     lines.push_back({fmt::format("at least {} blocks on an SM", program.min_blocks), "", {}});
+  for (const WarpRole &role : program.roles) {
+    std::string list;
+    for (const BlockId &block : role.blocks)
+      list += (list.empty() ? "" : ", ") + block->name;
+    lines.push_back(
+        {fmt::format("{} warps{} for {}", role.warps,
+                     role.registers == 0 ? "" : fmt::format(" of {} registers", role.registers), list),
+         "",
+         {}});
+  }
   Bounds bounds;
   emit(program.body, depth, bounds, lines);
   return lines;

@@ -194,14 +194,23 @@ template <class Cases> decltype(auto) visit(const Stmt &stmt, Cases &&cases) {
   return std::visit(std::forward<Cases>(cases), stmt->kind);
 }
 
+/// Blocks that warps of their own execute (dsl/ir/roles.h). This requests a form of the kernel, and does not
+/// affect the meaning.
+struct WarpRole {
+  std::vector<BlockId> blocks;
+  std::int64_t warps;
+  std::int64_t registers = 0; ///< of each of its threads; 0: as many as any other thread
+};
+
 /// A computation. `params` is in the order in which a caller passes the arguments.
 struct Program {
   std::string name;
   std::vector<Buffer> params; ///< the input parameters, followed by the output parameters
   std::vector<Var> scalars;   ///< scalar parameters, such as alpha and beta
   Stmt body;
-  std::int64_t min_blocks = 0; ///< requested resident thread blocks per SM; 0: no request
-  std::vector<Var> sizes = {}; ///< extents and leading dimensions that the caller passes
+  std::int64_t min_blocks = 0;      ///< requested resident thread blocks per SM; 0: no request
+  std::vector<Var> sizes = {};      ///< extents and leading dimensions that the caller passes
+  std::vector<WarpRole> roles = {}; ///< all other blocks have the *main* role
 };
 
 /// Rebuilds `stmt` with `f` applied to direct sub-statements. If `f` returns null, the sub-statement is

@@ -32,7 +32,7 @@ struct StageName { ///< a block of a pipelined loop with its stage and order
   bool operator==(const StageName &) const = default;
 };
 using Argument = std::variant<LoopName, BlockName, Word, std::int64_t, std::vector<LoopName>,
-                              std::vector<std::int64_t>, std::vector<StageName>>;
+                              std::vector<BlockName>, std::vector<std::int64_t>, std::vector<StageName>>;
 
 struct Directive {
   std::string op;

@@ -21,7 +21,8 @@ constexpr std::vector<Obligation> (*rules_of_nests[])(NestFacts &) = {atomics_in
                                                                       vectors,
                                                                       async_copies,
                                                                       shared_memory,
-                                                                      launch_bounds};
+                                                                      launch_bounds,
+                                                                      warp_roles};
 
 void append(std::vector<Obligation> &found, std::vector<Obligation> more) {
   std::move(more.begin(), more.end(), std::back_inserter(found));

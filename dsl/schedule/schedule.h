@@ -135,6 +135,8 @@ public:
   void double_buffer(Loop loop, Caller caller = Where::current());
   void join_pipelines(Loop inner, Caller caller = Where::current());
   void spread(Loop loop, Caller caller = Where::current());
+  void role(std::vector<BlockRef> blocks, std::int64_t warps, std::int64_t registers,
+            Caller caller = Where::current());
 
   // Reductions.
   BlockRef decompose_reduction(BlockRef block, Loop loop, Caller caller = Where::current());

@@ -53,6 +53,12 @@ json::Value to_json(const Argument &argument) {
               names.push_back(loop.name);
             return json::Object{{"loops", std::move(names)}};
           },
+          [](const std::vector<BlockName> &x) -> json::Value {
+            json::Array names;
+            for (const BlockName &block : x)
+              names.push_back(block.name);
+            return json::Object{{"blocks", std::move(names)}};
+          },
           [](const std::vector<std::int64_t> &x) -> json::Value { return json::Array(x); },
           [](const std::vector<StageName> &x) -> json::Value {
             json::Array stages;
@@ -122,11 +128,18 @@ Argument parse_argument(const json::Value &value, const std::string &where) {
         loops.push_back({text});
       return loops;
     }
+    if (const json::Array *names = object->getArray("blocks")) {
+      std::vector<BlockName> blocks;
+      for (const std::string &text : strings(names, where, "blocks"))
+        blocks.push_back({text});
+      return blocks;
+    }
     if (const json::Array *stages = object->getArray("stages"))
       return parse_stages(*stages, where);
   }
   refuse_trace(where,
-               "an argument is neither a number, a word, a list of numbers, a loop, a block, loops nor stages");
+               "an argument is neither a number, a word, a list of numbers, a loop, a block, loops, blocks "
+               "nor stages");
 }
 
 Directive parse_directive(const json::Value &value, const std::string &where) {
@@ -153,6 +166,9 @@ void for_each_handle(const Directive &directive, const std::function<void(const 
     if (const auto *loops = std::get_if<std::vector<LoopName>>(&argument))
       for (const LoopName &loop : *loops)
         f(loop.name, true);
+    if (const auto *blocks = std::get_if<std::vector<BlockName>>(&argument))
+      for (const BlockName &block : *blocks)
+        f(block.name, false);
     if (const auto *stages = std::get_if<std::vector<StageName>>(&argument))
       for (const StageName &stage : *stages)
         f(stage.block, false);

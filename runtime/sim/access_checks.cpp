@@ -10,7 +10,7 @@ void check_shared(const LaneAccess &s) {
   const SharedStorage &shared = s.access.storage.shared();
   std::size_t first = shared.unit(s.at);
   for (std::size_t unit = first; unit < first + static_cast<std::size_t>(shared.units); ++unit) {
-    std::uint32_t &write = m.writes[unit], &read = m.reads[unit];
+    std::uint32_t &write = m.writes[unit], &read = m.read_by(s.w.index, unit);
     if (write == in_flight) {
       meet_copy(s, unit);
       continue;
@@ -19,7 +19,7 @@ void check_shared(const LaneAccess &s) {
       s.report(ErrorKind::unwritten_read);
     else if (!s.access.is_store && shared.overlaps && m.owners[unit] != s.access.storage.slot)
       m.report_overwritten(s.w, s.access, s.lane, s.at, m.owners[unit]);
-    if (now.conflicts(write) || (s.access.is_store && now.conflicts(read)))
+    if (now.conflicts(write) || (s.access.is_store && m.read_conflicts(now, unit)))
       s.report(ErrorKind::race, m.block);
     if (s.access.is_store) {
       write = now.entry();

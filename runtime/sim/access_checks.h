@@ -14,7 +14,7 @@ struct LaneAccess {
   std::int64_t at;
 
   Machine &machine() const { return *w.machine; }
-  Now now() const { return {machine().clock, w.index, w.entry >> stamp_shift, lane}; }
+  Now now() const { return {machine().clock, w.index, w.entry >> stamp_shift, lane, w.seen}; }
   void report(ErrorKind kind, std::uint64_t other_block = 0) const {
     machine().report(w, kind, access.site, lane, at, other_block);
   }

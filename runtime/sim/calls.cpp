@@ -33,7 +33,8 @@ void settle(Warp &w, const CallInFlight &call, const TileReads &reads) {
     m.forget_rows(static_cast<std::int64_t>(first), static_cast<std::int64_t>(first + units - 1));
     for (std::size_t n = 0; n < units; ++n) {
       const std::uint32_t write = m.writes[first + n];
-      m.reads[first + n] = now.after_read(m.reads[first + n]);
+      std::uint32_t &last = m.read_by(w.index, first + n);
+      last = now.after_read(last);
       if (write == reads.writes[lane * units + n])
         continue;
       if (write != in_flight && now.conflicts(write)) {

@@ -25,7 +25,7 @@ void start(const LaneAccess &s) {
        s.access.checked && unit < end; ++unit) {
     if (m.writes[unit] == in_flight)
       meet_copy(s, unit);
-    else if (now.conflicts(m.writes[unit]) || now.conflicts(m.reads[unit]))
+    else if (now.conflicts(m.writes[unit]) || m.read_conflicts(now, unit))
       s.report(ErrorKind::race, m.block);
     m.writes[unit] = in_flight;
     if (shared.overlaps)
@@ -111,21 +111,33 @@ const Instr *commit_copies(const Instr *ip, Warp &w) {
   return ip + 1;
 }
 
-const Instr *wait_copies(const Instr *ip, Warp &w) {
+/// The copies of the active lanes arrive, but for those of their latest groups.
+static void land_groups(Warp &w, std::int64_t site, std::uint32_t pending) {
   Machine &m = *w.machine;
-  if (m.flights.empty())
-    return ip + 1;
   Flights &flights = m.flights[w.index];
   for (Flight &flight : flights.list) {
-    const Access *landing = m.tracer ? landing_access(m.decoded, *flight.access, ip->imm) : nullptr;
+    const Access *landing = m.tracer ? landing_access(m.decoded, *flight.access, site) : nullptr;
     for (std::uint32_t lane = 0; lane < warp_size; ++lane)
-      if ((flight.lanes & w.active) >> lane & 1 && flight.group[lane] + ip->c < flights.commits[lane]) {
+      if ((flight.lanes & w.active) >> lane & 1 && flight.group[lane] + pending < flights.commits[lane]) {
         land(w, flight, lane, landing);
         flight.lanes &= ~(Mask{1} << lane);
       }
   }
   std::erase_if(flights.list, [](const Flight &flight) { return flight.lanes == 0; });
+}
+
+const Instr *wait_copies(const Instr *ip, Warp &w) {
+  if (!w.machine->flights.empty())
+    land_groups(w, ip->imm, ip->c);
   return ip + 1;
+}
+
+void land_copies(Warp &w, std::int64_t site) {
+  if (w.machine->flights.empty())
+    return;
+  for (std::uint32_t lane = 0; lane < warp_size; ++lane)
+    w.machine->flights[w.index].commits[lane] += w.active >> lane & 1;
+  land_groups(w, site, 0);
 }
 
 } // namespace nestsmith::sim

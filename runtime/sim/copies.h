@@ -10,5 +10,7 @@ namespace nestsmith::sim {
 const Instr *issue_copy(const Instr *ip, Warp &w);
 const Instr *commit_copies(const Instr *ip, Warp &w);
 const Instr *wait_copies(const Instr *ip, Warp &w);
+/// All copies of the active lanes arrive. `site` is that of the statement that waits for them.
+void land_copies(Warp &w, std::int64_t site);
 
 } // namespace nestsmith::sim

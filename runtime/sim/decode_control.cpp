@@ -55,6 +55,8 @@ bool selects_registers(const kernel::Stmt &stmt) {
 
 } // namespace
 
+Var Decoder::common_loop(const Var &loop) const { return of_program_ ? (*of_program_)(loop) : Var(); }
+
 void Decoder::loop(const kernel::Loop &node) {
   ValueId extent = value(node.extent);
   internal_check(values_[extent].uniform, "a loop whose extent differs between the threads of a warp");
@@ -100,7 +102,7 @@ void Decoder::rolled(const kernel::Loop &node, ValueId extent) {
   for (std::int64_t n = 0; n < step; ++n) {
     variables_[node.var] = values_.binary(BinaryOp::add, first, values_.constant(v.dtype, n));
     decoded_.regions[region_].branches += !node.is<kernel::Unrolled>();
-    loops_.push_back({node.var, variable, n});
+    loops_.push_back({node.var, variable, n, common_loop(node.var)});
     stmt(node.body);
     loops_.pop_back();
   }
@@ -130,7 +132,7 @@ void Decoder::unrolled(const kernel::Loop &node, std::int64_t extent) {
   for (std::int64_t n = 0; n < extent; ++n) {
     variables_[node.var] = values_.constant(node.var->dtype, n);
     decoded_.regions[region_].branches += !node.is<kernel::Unrolled>();
-    loops_.push_back({node.var, zero_register, n});
+    loops_.push_back({node.var, zero_register, n, common_loop(node.var)});
     stmt(node.body);
     loops_.pop_back();
   }
@@ -194,6 +196,8 @@ void Decoder::sync(const kernel::Sync &node) {
                             if (!decoded_.sums.empty())
                               values_.emit({.run = begin_calls});
                           },
+                          [&](const kernel::Await &x) { await(x); },
+                          [&](const kernel::Signal &x) { signal(x); },
                           [&](const kernel::Arrive &x) { arrive(x); },
                           [&](const kernel::Fence &) {
                             if (computes())
@@ -208,6 +212,31 @@ void Decoder::barrier(const kernel::Barrier &node) {
   ++epoch_;
   if (options_.barriers)
     values_.emit({.run = node.scope == kernel::SyncScope::block ? block_barrier : warp_barrier,
+                  .imm = static_cast<std::int64_t>(site(nullptr))});
+}
+
+void Decoder::await(const kernel::Await &node) {
+  const ValueId number = value(node.number);
+  needs(number);
+  ++epoch_;
+  if (options_.barriers)
+    values_.emit({.run = await_event,
+                  .a = values_.reg(number),
+                  .b = node.event == kernel::Event::freed,
+                  .c = static_cast<std::uint32_t>(node.channel),
+                  .imm = static_cast<std::int64_t>(site(nullptr))});
+}
+
+void Decoder::signal(const kernel::Signal &node) {
+  const ValueId number = value(node.number);
+  needs(number);
+  ++epoch_;
+  if (options_.barriers)
+    values_.emit({.run = node.event == kernel::Event::freed ? signal_freed : signal_filled,
+                  .dst = node.copies,
+                  .a = values_.reg(number),
+                  .b = static_cast<std::uint32_t>(node.copies + node.stores),
+                  .c = static_cast<std::uint32_t>(node.channel),
                   .imm = static_cast<std::int64_t>(site(nullptr))});
 }
 

@@ -71,6 +71,9 @@ struct Site {
     Var loop;
     std::uint32_t reg; ///< uniform register
     std::int64_t plus; ///< the loop variable is the value of `reg` plus this constant
+    Var of_program =
+        {}; ///< with roles: the loop of the program, which is the same in all roles; otherwise null
+    const Var &common() const { return of_program ? of_program : loop; }
   };
   std::vector<Iteration> loops; ///< outermost first
   Expr made = {};               ///< `load`, if the decoder made it and the kernel does not contain it
@@ -228,6 +231,7 @@ struct DecodedKernel {
   std::vector<Buffer> shared, local;
   std::vector<std::uint32_t> sums; ///< indices of the local buffers to which asynchronous calls add
   std::vector<Arrival> arrivals;
+  std::vector<kernel::Channel> channels;
   /// For each asynchronous copy: the access to its source, or null if the kernel does not store to the source.
   std::vector<const Access *> copies;
 

@@ -55,6 +55,9 @@ void Decoder::place_shared() {
   // Buffers may overlap in the arena, so the shadow covers the arena, in units of the smallest element.
   std::int64_t unit = 0;
   decoded_.shared_bytes = kernel_.shared_bytes;
+  decoded_.channels = kernel_.channels;
+  if (!kernel_.channels.empty())
+    of_program_.emplace(kernel_);
   for (const kernel::Allocation &a : kernel_.shared) {
     unit = std::gcd(unit, std::gcd(std::int64_t{byte_size(a.buffer->dtype)}, a.byte_offset));
     decoded_.shared_bytes = std::max(decoded_.shared_bytes, end_of(a));

@@ -3,6 +3,7 @@
 /// decode_*.cpp the parts of its code.
 
 #include "dsl/hardware/intrinsics.h"
+#include "lowering/hazards.h"
 #include "runtime/sim/decode.h"
 #include "runtime/sim/machine.h"
 #include "runtime/sim/observer.h"
@@ -52,6 +53,9 @@ private:
   void sync(const kernel::Sync &node);
   void barrier(const kernel::Barrier &node);
   void arrive(const kernel::Arrive &node);
+  Var common_loop(const Var &loop) const;
+  void await(const kernel::Await &node);
+  void signal(const kernel::Signal &node);
 
   // decode_stores.cpp
   void store(const kernel::Store &node);
@@ -134,8 +138,9 @@ private:
   kernel::Stmt stmt_;                ///< the statement being decoded
   std::uint32_t hint_ = no_register; ///< preferred destination for the value of a store
   std::uint32_t region_ = 0;
-  std::vector<Buffer> copied_; ///< destinations of asynchronous copies
-  std::uint32_t epoch_ = 0;    ///< number of stores to shared memory and barriers that are decoded so far
+  std::vector<Buffer> copied_;                  ///< destinations of asynchronous copies
+  std::optional<kernel::OfProgram> of_program_; ///< if the kernel has roles
+  std::uint32_t epoch_ = 0; ///< number of stores to shared memory and barriers that are decoded so far
   const Pattern *one_address_ = nullptr;
 };
 

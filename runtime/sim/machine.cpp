@@ -1,5 +1,6 @@
 #include "runtime/sim/machine.h"
 
+#include "runtime/sim/copies.h"
 #include "runtime/sim/report.h"
 
 #include <fmt/format.h>
@@ -7,6 +8,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <limits>
 
 namespace nestsmith::sim {
 
@@ -23,8 +25,9 @@ void set_clock(Warp &w, const Clock &clock, std::uint32_t stamp) {
   w.floor_entry = clock.floor() << stamp_shift;
 }
 
-/// Whether some live lanes of the warp did not reach the barrier. Reports this as an error.
-bool diverged(const Instr *ip, Warp &w) {
+} // namespace
+
+bool stops_part_of_warp(const Instr *ip, Warp &w) {
   if (w.active == w.live)
     return false;
   Machine &m = *w.machine;
@@ -42,8 +45,6 @@ bool diverged(const Instr *ip, Warp &w) {
   return true;
 }
 
-} // namespace
-
 const Instr *check_whole_warp(const Instr *ip, Warp &w) {
   if (w.active == ~std::uint32_t{0})
     return ip + 1;
@@ -60,7 +61,7 @@ const Instr *check_whole_warp(const Instr *ip, Warp &w) {
 }
 
 const Instr *block_barrier(const Instr *ip, Warp &w) {
-  if (diverged(ip, w))
+  if (stops_part_of_warp(ip, w))
     return nullptr;
   w.state = Warp::State::waiting;
   w.pc = ip;
@@ -70,10 +71,9 @@ const Instr *block_barrier(const Instr *ip, Warp &w) {
 const Instr *block_arrival(const Instr *ip, Warp &w) { return block_barrier(ip, w); }
 
 const Instr *warp_barrier(const Instr *ip, Warp &w) {
-  if (diverged(ip, w))
+  if (stops_part_of_warp(ip, w))
     return nullptr;
-  Clock &clock = w.machine->clock;
-  set_clock(w, clock, clock.advance(w.index));
+  w.entry = w.machine->clock.advance(w.index) << stamp_shift;
   w.unfenced_at_barrier = w.unfenced;
   return ip + 1;
 }
@@ -84,7 +84,7 @@ const Instr *note_tile(const Instr *ip, Warp &w) {
 }
 
 const Instr *fence_tiles(const Instr *ip, Warp &w) {
-  w.unfenced = 0;
+  w.unfenced = w.unfenced_by_others = 0;
   return ip + 1;
 }
 
@@ -94,6 +94,19 @@ const Instr *check_fenced(const Instr *ip, Warp &w) {
 }
 
 void Machine::check_fenced(const Warp &warp, std::uint32_t site, std::uint32_t buffer) {
+  if ((warp.unfenced_by_others & bit_of(buffer)) != 0) {
+    const Buffer &tile = decoded.shared[buffer];
+    report_units(
+        ErrorKind::unfenced, site,
+        fmt::format("the matrix units read {} for {} of {} in {}, but the warps of another role have written "
+                    "to it, and no fence lies between the await of their writes and this call",
+                    tile->name, warp_text(decoded, warp.index), block_text(decoded, block),
+                    barrier_text(decoded.sites[site], iteration(warp, site))),
+        {.kind = kernel::Hazard::Kind::read_after_write,
+         .buffer = tile,
+         .reader = kernel::written_by(decoded.sites[site].stmt)});
+    return;
+  }
   for (const Warp &writer : warps_)
     if ((writer.unfenced_at_barrier & bit_of(buffer)) != 0) {
       const Buffer &tile = decoded.shared[buffer];
@@ -116,11 +129,20 @@ void Machine::report_units(ErrorKind kind, std::uint32_t site, std::string messa
     events.push_back({kind, site, 0, block, 0, {}, 0, std::move(message), std::move(hazard)});
 }
 
+void Machine::report_lapped(const Warp &warp, std::uint32_t site) {
+  report_barrier(
+      ErrorKind::deadlock, site,
+      fmt::format("{} of {} waits at {} for a phase that has ended, and another phase has ended since: the "
+                  "parity of the phase would make it wait for a later one",
+                  warp_text(decoded, warp.index), block_text(decoded, block),
+                  barrier_text(decoded.sites[site], iteration(warp, site))));
+}
+
 Machine::Machine(const DecodedKernel &p, std::vector<GlobalBuffer> &g, Tracer *t, Observation *o)
     : decoded(p), globals(g), tracer(t), shared(static_cast<std::size_t>(p.shared_bytes) + 8 * warp_size),
       writes(static_cast<std::size_t>(p.shadow_units) + warp_size),
-      reads(static_cast<std::size_t>(p.shadow_units) + warp_size), owners(p.shares_memory ? reads.size() : 0),
-      rows(reads.size() / warp_size + 1), flights(p.copies.empty() ? 0 : p.warps),
+      reads(writes.size() * (p.channels.empty() ? 1 : p.warps)), owners(p.shares_memory ? writes.size() : 0),
+      rows(writes.size() / warp_size + 1), channels(p), flights(p.copies.empty() ? 0 : p.warps),
       calls(p.sums.empty() ? 0 : p.warps), executions(p), observation(o),
       frames_(frame_stride(p) * p.warps + frame_alignment), warps_(p.warps) {
   set_frames();
@@ -136,6 +158,7 @@ void Machine::set_frames() {
     w.index = index;
     w.live = live_lanes(decoded, index);
     w.full = tracer ? 0 : w.live;
+    w.seen = channels.exist() ? channels.seen_by(index) : nullptr;
     for (const FrameInit &init : decoded.inits) {
       std::size_t at = init.content.size() == init.bytes ? 0 : std::size_t{index} * init.bytes;
       std::memcpy(frame + init.reg, init.content.data() + at, init.bytes);
@@ -155,13 +178,14 @@ void Machine::reset_block() {
   std::ranges::fill(flights, Flights{});
   std::ranges::fill(calls, CallQueue{});
   clock.start(decoded.warps);
+  channels.start_block();
   acquired_.clear();
   for (Warp &w : warps_) {
     std::memset(w.frame + decoded.locals_begin, poison, decoded.locals_end - decoded.locals_begin);
     std::memset(w.frame + decoded.written_begin, 0, decoded.written_end - decoded.written_begin);
     w.active = w.live;
     w.state = Warp::State::ready;
-    w.unfenced = w.unfenced_at_barrier = 0;
+    w.unfenced = w.unfenced_at_barrier = w.unfenced_by_others = 0;
     w.pc = decoded.code.data();
     executions.add(0, w, 1);
   }
@@ -182,7 +206,10 @@ void Machine::start_block(std::uint64_t number) {
 
 bool Machine::round() {
   bool stopped_between = false;
-  for (Warp &w : warps_) {
+  // The roles that fill tiles have the last warps. They run first, so that a read without an await meets a
+  // tile.
+  for (std::size_t n = 0; n < warps_.size(); ++n) {
+    Warp &w = warps_[channels.exist() ? warps_.size() - 1 - n : n];
     if (w.state != Warp::State::ready)
       continue;
     for (const Instr *ip = w.pc; ip;)
@@ -200,7 +227,52 @@ void Machine::run_block(std::uint64_t number) {
   }
 }
 
+bool Machine::read_conflicts(const Now &now, std::size_t unit) {
+  if (!channels.exist())
+    return now.conflicts(reads[unit]);
+  for (std::uint32_t warp = 0; warp < decoded.warps; ++warp)
+    if (now.conflicts(read_by(warp, unit)))
+      return true;
+  return false;
+}
+
+bool Machine::pass_events(bool &waits) {
+  bool any = false;
+  for (Warp &w : warps_)
+    if (w.state == Warp::State::waiting && w.pc->run == await_event) {
+      waits = true;
+      if (may_go_on(w)) {
+        w.state = Warp::State::ready;
+        any = true;
+      }
+    }
+  return any;
+}
+
+void Machine::report_deadlock() {
+  std::string waits;
+  std::uint32_t at = 0;
+  for (const Warp &w : warps_) {
+    if (w.state != Warp::State::waiting)
+      continue;
+    const auto site = static_cast<std::uint32_t>(w.pc->imm);
+    waits += (waits.empty() ? "" : "; ") + fmt::format("{} waits at {}", warp_text(decoded, w.index),
+                                                       barrier_text(decoded.sites[site], iteration(w, site)));
+    at = site;
+  }
+  report_barrier(ErrorKind::deadlock, at,
+                 fmt::format("{} is deadlocked: {}; no warp that could go on signals these events",
+                             block_text(decoded, block), waits));
+}
+
 bool Machine::release() {
+  bool awaits = false;
+  if (pass_events(awaits))
+    return true;
+  if (awaits) {
+    report_deadlock();
+    return false;
+  }
   const Warp *first = nullptr, *other = nullptr, *finished = nullptr;
   std::string waits;
   for (const Warp &w : warps_) {
@@ -378,6 +450,100 @@ void Machine::report_barrier(ErrorKind kind, std::uint32_t site, std::string mes
     return;
   if (seen_.insert({kind, decoded.sites[site].source, false}).second)
     events.push_back({kind, site, 0, block, 0, {}, 0, std::move(message)});
+}
+
+namespace {
+
+/// The number of phases after which the warp may go on: a slot is free before its first fill.
+std::int64_t phases_before(const Instr &instr, const Warp &w) {
+  const std::int64_t number = reg<std::int64_t>(w, instr.a);
+  return number / w.machine->channels.slots(instr.c) + (instr.b != 0 ? 0 : 1);
+}
+
+/// Accesses with stamps below the least one that the warp has seen of all others need no further check.
+void set_stamps(Warp &w) {
+  Machine &m = *w.machine;
+  std::uint32_t least = std::numeric_limits<std::uint32_t>::max();
+  for (std::uint32_t other = 0; other < m.decoded.warps; ++other)
+    if (other != w.index)
+      least = std::min(least, w.seen[other]);
+  w.floor_entry = std::max(least, m.clock.floor()) << stamp_shift;
+}
+
+/// The warp arrives `arrivals` times at the event.
+void arrive(const Instr &instr, Warp &w, SlotEvent &event, std::int64_t arrivals, std::int64_t needed) {
+  Machine &m = *w.machine;
+  if (event.arrived + arrivals > needed) {
+    const auto site = static_cast<std::uint32_t>(instr.imm);
+    m.report_barrier(
+        ErrorKind::deadlock, site,
+        fmt::format("{} of {} arrives {} times in {}, but the phase needs {} more arrivals: the others "
+                    "would count for the next phase",
+                    warp_text(m.decoded, w.index), block_text(m.decoded, m.block), arrivals,
+                    barrier_text(m.decoded.sites[site], m.iteration(w, site)), needed - event.arrived));
+  }
+  for (std::uint32_t other = 0; other < m.decoded.warps; ++other)
+    event.seen[other] =
+        std::max(event.seen[other], other == w.index ? (w.entry >> stamp_shift) + 1 : w.seen[other]);
+  event.unfenced |= w.unfenced;
+  w.entry = m.clock.advance(w.index) << stamp_shift;
+  event.arrived += arrivals;
+  if (event.arrived < needed)
+    return;
+  event.arrived = 0;
+  event.ended.push_back({event.seen, event.unfenced});
+  event.unfenced = 0;
+}
+
+} // namespace
+
+bool may_go_on(const Warp &w) {
+  const Instr &instr = *w.pc;
+  const SlotEvent &event = w.machine->channels.event(instr.c, instr.b != 0, reg<std::int64_t>(w, instr.a));
+  return std::ssize(event.ended) >= phases_before(instr, w);
+}
+
+const Instr *await_event(const Instr *ip, Warp &w) {
+  w.pc = ip;
+  if (stops_part_of_warp(ip, w))
+    return nullptr;
+  if (!may_go_on(w)) {
+    w.state = Warp::State::waiting;
+    return nullptr;
+  }
+  Machine &m = *w.machine;
+  const SlotEvent &event = m.channels.event(ip->c, ip->b != 0, reg<std::int64_t>(w, ip->a));
+  const std::int64_t phases = phases_before(*ip, w);
+  if (std::ssize(event.ended) > phases)
+    m.report_lapped(w, static_cast<std::uint32_t>(ip->imm));
+  if (phases > 0) {
+    const SlotEvent::Phase &phase = event.ended[static_cast<std::size_t>(phases - 1)];
+    for (std::uint32_t other = 0; other < m.decoded.warps; ++other)
+      w.seen[other] = std::max(w.seen[other], phase.seen[other]);
+    w.unfenced_by_others |= phase.unfenced;
+  }
+  set_stamps(w);
+  return ip + 1;
+}
+
+const Instr *signal_filled(const Instr *ip, Warp &w) {
+  if (stops_part_of_warp(ip, w))
+    return nullptr;
+  Machine &m = *w.machine;
+  if (ip->dst != 0)
+    land_copies(w, ip->imm);
+  arrive(*ip, w, m.channels.event(ip->c, false, reg<std::int64_t>(w, ip->a)),
+         std::int64_t{ip->b} * std::popcount(w.active), m.decoded.channels[ip->c].filled);
+  return ip + 1;
+}
+
+const Instr *signal_freed(const Instr *ip, Warp &w) {
+  if (stops_part_of_warp(ip, w))
+    return nullptr;
+  Machine &m = *w.machine;
+  arrive(*ip, w, m.channels.event(ip->c, true, reg<std::int64_t>(w, ip->a)), 1,
+         m.decoded.channels[ip->c].freed);
+  return ip + 1;
 }
 
 } // namespace nestsmith::sim

@@ -2,6 +2,7 @@
 /// The simulator for one host thread: executes blocks one after the other.
 
 #include "runtime/sim/calls.h"
+#include "runtime/sim/channels.h"
 #include "runtime/sim/event.h"
 #include "runtime/sim/executions.h"
 #include "runtime/sim/flights.h"
@@ -49,6 +50,8 @@ public:
   void check_fenced(const Warp &warp, std::uint32_t site, std::uint32_t buffer);
   /// An error of matrix units.
   void report_units(ErrorKind kind, std::uint32_t site, std::string message, kernel::Hazard hazard);
+  /// A warp awaits a phase of an event, but another phase has ended since.
+  void report_lapped(const Warp &warp, std::uint32_t site);
   /// A load of an element whose memory another buffer has overwritten.
   void report_overwritten(const Warp &warp, const Access &access, std::uint32_t lane, std::int64_t element,
                           std::uint32_t owner);
@@ -70,7 +73,14 @@ public:
   std::uint64_t block = 0;
   std::array<std::int64_t, 3> block_index{};
   std::vector<std::byte> shared;
-  std::vector<std::uint32_t> writes, reads; ///< shadow of shared memory
+  /// Shadow of shared memory. With roles, `reads` has the entries of each warp, one warp after the other.
+  std::vector<std::uint32_t> writes, reads;
+  /// The read entry of the warp for a shadow unit.
+  std::uint32_t &read_by(std::uint32_t warp, std::size_t unit) {
+    return reads[(channels.exist() ? warp * writes.size() : 0) + unit];
+  }
+  /// Whether a read of the unit is not ordered before a store now.
+  bool read_conflicts(const Now &now, std::size_t unit);
   /// For each shadow unit, `Storage::slot` of the buffer that was written there last; empty if no two shared
   /// buffers have bytes in common.
   std::vector<std::uint32_t> owners;
@@ -85,6 +95,7 @@ public:
       rows[static_cast<std::size_t>(row)] = 0;
   }
   Clock clock;
+  Channels channels;
   std::vector<Flights> flights; ///< for each warp, if the kernel has asynchronous copies
   std::vector<CallQueue> calls; ///< for each warp, if the kernel has asynchronous calls
 
@@ -105,6 +116,10 @@ private:
   void arrive(const Instr &instr, std::uint32_t ordered);
   bool same_iteration(const Warp &a, const Warp &b, std::uint32_t site) const;
   void stamp_all();
+  /// Lets the warps go on that await an event which has come. Returns false if there is none. `waits` is true
+  /// if a warp awaits an event.
+  bool pass_events(bool &waits);
+  void report_deadlock();
   void report_calls_at_exit();
 
   std::vector<std::byte> frames_;
@@ -125,11 +140,21 @@ const Instr *block_barrier(const Instr *ip, Warp &w);
 /// the index of the counter, `b` the number of arrivals, and `c` the index in `DecodedKernel::arrivals`.
 const Instr *block_arrival(const Instr *ip, Warp &w);
 const Instr *warp_barrier(const Instr *ip, Warp &w);
+/// The instructions for the events of channels. `a` is the register with the number of the fill, `c` the
+/// channel, and `imm` the site. Of `await_event`, `b` is 1 if it awaits a free slot. Of `signal_filled`, `b` is
+/// the number of arrivals of each thread, and `dst` is 1 if its copies have arrived.
+const Instr *await_event(const Instr *ip, Warp &w);
+const Instr *signal_filled(const Instr *ip, Warp &w);
+const Instr *signal_freed(const Instr *ip, Warp &w);
+/// Whether the warp, which waits at `await_event`, may go on.
+bool may_go_on(const Warp &w);
 /// The instructions for writes to tiles of matrix units. `c` is the number of the shared buffer; of
 /// `check_fenced`, `imm` is the index of the site.
 const Instr *note_tile(const Instr *ip, Warp &w);
 const Instr *fence_tiles(const Instr *ip, Warp &w);
 const Instr *check_fenced(const Instr *ip, Warp &w);
+/// Whether some live lanes of the warp do not reach the statement at the site `imm`. Reports this as an error.
+bool stops_part_of_warp(const Instr *ip, Warp &w);
 /// Reports lanes that do not take part in a call. `imm` is the index of its site.
 const Instr *check_whole_warp(const Instr *ip, Warp &w);
 

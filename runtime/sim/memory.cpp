@@ -94,7 +94,8 @@ const Instr *receive_rows(const Instr *ip, Warp &w) {
           continue;
         if (now.conflicts(write))
           s.report(ErrorKind::race, m.block);
-        m.reads[unit] = now.after_read(m.reads[unit]);
+        std::uint32_t &last = m.read_by(w.index, unit);
+        last = now.after_read(last);
       }
       if (m.tracer && m.writes[first] != 0 && m.writes[first] != in_flight)
         m.tracer->note(w, access, s.lane, at);

@@ -52,6 +52,13 @@ std::string sync_text(const kernel::Sync &sync, const std::string &note) {
                 },
                 [](const kernel::Begin &) { return std::string("begin calls"); },
                 [](const kernel::Fence &) { return std::string("fence for matrix units"); },
+                [&](const kernel::Await &s) {
+                  return fmt::format("await {} {}{}", kernel::name(s.event), to_string(s.number),
+                                     note.empty() ? "" : " (" + note + ")");
+                },
+                [](const kernel::Signal &s) {
+                  return fmt::format("signal {} {}", kernel::name(s.event), to_string(s.number));
+                },
                 [](const kernel::Arrive &s) {
                   return fmt::format("arrival at {}[{}]", s.counters->name, to_string(s.index));
                 },
@@ -116,13 +123,15 @@ std::optional<kernel::Hazard> hazard_of(const DecodedKernel &decoded, const Race
   return hazard_of(decoded, {first.access, first.iteration}, {second.access, second.iteration});
 }
 
-std::string why_unordered(const Trace &a, const Trace &b) {
+std::string why_unordered(const DecodedKernel &decoded, const Trace &a, const Trace &b) {
   if (a.block != b.block)
     return "nothing orders the blocks of a kernel";
   if (a.access == b.access && a.access->is_store && a.iteration == b.iteration)
     return "two threads must not store to one element without a barrier between them";
   if (a.thread / warp_size == b.thread / warp_size)
     return "no __syncwarp() or __syncthreads() lies between them: sharing a warp does not order them";
+  if (!decoded.channels.empty())
+    return "no event that one of the warps signals and the other awaits lies between them";
   return "no __syncthreads() lies between them";
 }
 
@@ -241,7 +250,7 @@ Diagnostic describe(const DecodedKernel &decoded, const RacePair &pair) {
   };
   std::string text =
       fmt::format("{}: {}, and {}; {}", element_text(pair.second.access->buffer, pair.second.element),
-                  side(pair.first), side(pair.second), why_unordered(pair.first, pair.second));
+                  side(pair.first), side(pair.second), why_unordered(decoded, pair.first, pair.second));
   return {ErrorKind::race, text, hazard_of(decoded, pair)};
 }
 

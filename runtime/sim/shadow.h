@@ -8,7 +8,12 @@
 /// the later access exactly if
 ///   - the same thread makes both, or
 ///   - the stamp of the earlier one is below `floor`: a block barrier is between them, or
-///   - the same warp makes them with different stamps: a warp barrier is between them.
+///   - the same warp makes them with different stamps: a warp barrier is between them, or
+///   - its warp has signalled an event after it, which the other warp has awaited (channels.h). The warp gets a
+///   new
+///     stamp with each signal, and each warp knows the stamps that it has seen of the others.
+///
+/// In a kernel with roles, an element has a read entry for each warp.
 ///
 /// A shadow entry packs a stamp, flags and a lane into 31 bits. The entry 0 means that no access has occurred.
 /// A read entry contains the last stamp of the first warp that read the element since the last block barrier,
@@ -63,6 +68,7 @@ private:
 struct Now {
   const Clock &clock;
   std::uint32_t warp, stamp, lane;
+  const std::uint32_t *seen = nullptr; ///< `Warp::seen`
 
   std::uint32_t entry() const { return stamp << stamp_shift | lane; }
   bool fresh(std::uint32_t old) const { return old >> stamp_shift >= clock.floor(); }
@@ -76,7 +82,8 @@ struct Now {
       return true;
     if (old >> stamp_shift == stamp)
       return (old & many_lanes) != 0 || (old & (many_lanes - 1)) != lane;
-    return clock.warp_of(old >> stamp_shift) != warp;
+    const std::uint32_t other = clock.warp_of(old >> stamp_shift);
+    return other != warp && !(seen && old >> stamp_shift < seen[other]);
   }
 
   /// The new read entry after the current thread reads. `old` is the entry before.

@@ -16,6 +16,9 @@ int distance(const Trace &a, const Trace &b) {
 /// Whether `b` would come first if one thread executed both accesses.
 bool swapped(const DecodedKernel &decoded, const Trace &a, const Trace &b) {
   Dependence apart = dependence(decoded, {a.access, a.iteration}, {b.access, b.iteration});
+  // Roles have no order in the text: in one iteration, a tile is filled before it is read.
+  if (apart.distance == 0 && !decoded.channels.empty() && a.access->is_store != b.access->is_store)
+    return b.access->is_store;
   return apart.distance != 0 ? apart.distance < 0
                              : decoded.sites[b.access->site].source < decoded.sites[a.access->site].source;
 }
@@ -36,7 +39,7 @@ Dependence dependence(const DecodedKernel &decoded, const Accessed &a, const Acc
   const Site &at_a = decoded.sites[a.access->site], &at_b = decoded.sites[b.access->site];
   std::size_t n = 0;
   for (; n < std::min(at_a.loops.size(), at_b.loops.size()); ++n) {
-    if (at_a.loops[n].loop != at_b.loops[n].loop)
+    if (at_a.loops[n].common() != at_b.loops[n].common())
       break;
     if (a.iteration[n] != b.iteration[n])
       return {n, b.iteration[n] - a.iteration[n]};
@@ -54,13 +57,13 @@ void Tracer::start_block(std::uint64_t block, const Clock &clock) {
       element.last.clear();
 }
 
-void Tracer::compare(const std::vector<Trace> &earlier, const Trace &now) {
+void Tracer::compare(const std::vector<Trace> &earlier, const Trace &now, const std::uint32_t *seen) {
   auto source = [&](const Trace &t) { return decoded_.sites[t.access->site].source; };
   for (const Trace &before : earlier) {
     if (before.block == now.block) {
       bool same_warp = before.thread / warp_size == now.thread / warp_size;
       if (before.thread == now.thread || before.stamp < clock_->floor() ||
-          (same_warp && before.stamp != now.stamp))
+          (same_warp && before.stamp != now.stamp) || (seen && before.stamp < seen[before.thread / warp_size]))
         continue;
     }
     bool turn = before.block == now.block && swapped(decoded_, before, now);
@@ -88,11 +91,11 @@ void Tracer::note(const Warp &w, const Access &access, std::uint32_t lane, std::
       continue;
     Trace now{&access, block_,  thread,
               stamp,   element, iteration ? *iteration : iteration_of(decoded_, w, access.site)};
-    compare(all.writes, now);
+    compare(all.writes, now, w.seen);
     if (access.is_store)
-      compare(all.reads, now);
+      compare(all.reads, now, w.seen);
     if (!access.atomic)
-      compare(all.updates, now);
+      compare(all.updates, now, w.seen);
     // Drop accesses to shared memory before the last block barrier, because they can no longer race. If enough
     // accesses of this thread at this source are kept, `now` replaces the previous one.
     std::vector<Trace> &own = all.same(access);

@@ -77,7 +77,7 @@ private:
       return access.atomic ? updates : access.is_store ? writes : reads;
     }
   };
-  void compare(const std::vector<Trace> &earlier, const Trace &now);
+  void compare(const std::vector<Trace> &earlier, const Trace &now, const std::uint32_t *seen);
 
   const DecodedKernel &decoded_;
   std::uint64_t block_ = 0;

@@ -25,14 +25,19 @@ struct Warp {
   /// An access uses the fast path if its mask of active lanes equals `full`. The value is `live`, or 0 to
   /// disable the fast path (if all accesses are traced).
   std::uint32_t full = 0;
-  std::uint32_t entry = 0;       ///< shadow entry that lane 0 would write now (shadow.h)
-  std::uint32_t floor_entry = 0; ///< smallest shadow entry since the last block barrier
+  std::uint32_t entry = 0; ///< shadow entry that lane 0 would write now (shadow.h)
+  std::uint32_t floor_entry =
+      0; ///< smaller shadow entries, of all warps, are ordered before the accesses of the warp
   std::uint32_t index = 0;
   State state = State::ready;
   /// A bit for each of the first 64 shared buffers: the warp has written to it since its last fence, and matrix
   /// units read it as a tile.
   std::uint64_t unfenced = 0;
   std::uint64_t unfenced_at_barrier = 0; ///< the same at its last barrier
+  std::uint64_t unfenced_by_others = 0;  ///< of warps of another role, before events that the warp has awaited
+  /// With roles, for each warp: its stamps below this one are ordered before the accesses of this warp.
+  /// Otherwise null.
+  std::uint32_t *seen = nullptr;
   /// The instruction at which the warp stopped: a barrier, or an instruction of an observer.
   const Instr *pc = nullptr;
 };

@@ -157,6 +157,43 @@ Schedule gemm(const Shape &shape, DType dtype, const Target &target, Knobs &knob
   return gemm_of_blocks(shape, dtype, target, knobs, false);
 }
 
+/// Four warps fill the tiles. Without registers of their own, the other warps have too few for 16x8 results.
+Schedule roles(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
+  Schedule s(nestsmith::gemm(shape, dtype), target);
+  const bool moves = target.arch.has(Feature::setmaxnreg);
+  library::RegisterTiles tiles = {
+      .warps = choose_grid(knobs, "warps", {"2x4", "4x2", "2x2"}),
+      .lanes = {4, 8},
+      .results = choose_grid(knobs, "results",
+                             first<std::string>(moves ? "16x8" : "8x8", {"16x8", "8x16", "8x8", "8x4", "4x4"})),
+      .zigzag = true,
+      .async = true,
+      .fragments = true,
+      .joined = true,
+      .columns = knobs.flag("columns"),
+      .snake = true,
+      .k = knobs.choose("bk", {16, 8, 32}),
+      .group = knobs.choose("group",
+                            shape.stated ? std::vector<std::int64_t>{1} : std::vector<std::int64_t>{8, 1, 4}),
+      .stages = 2,
+      .width = variant(shape, dtype) ? 1 : elements,
+      .load = {4, moves ? 40 : 0}};
+  const std::int64_t row = (tiles.tile(0) + 31) / 32 * 32 + 4 + tiles.tile(1),
+                     stage = row * tiles.k * byte_size(dtype) + 16; // and two events
+  std::vector<std::int64_t> stages = {3, 4, 2};
+  std::erase_if(stages, [&](std::int64_t n) { return n * stage > target.shared_bytes_per_block; });
+  if (stages.empty())
+    throw UserError(ExitCode::usage,
+                    fmt::format("hopper/roles: two copies of its tiles need {} bytes of shared memory, "
+                                "but {} has {}; choose smaller warps, results or bk",
+                                2 * stage, to_string(target.arch), target.shared_bytes_per_block));
+  tiles.stages = knobs.choose("stages", stages);
+  if (knobs.flag("persistent"))
+    tiles.persistent = multiprocessors(target);
+  library::product(s, s.block("AB"), tiles);
+  return s;
+}
+
 namespace {
 
 /// Points with tiles of all useful sizes. A tile that is small has many blocks on a multiprocessor, which hide

@@ -11,6 +11,8 @@ Schedule gemm(const Shape &shape, DType dtype, const Target &target, Knobs &knob
 Schedule best(const Shape &shape, DType dtype, const Target &target, Knobs &knobs);
 /// `best` with as many blocks as the GPU can hold at the same time: each computes tiles one after the other.
 Schedule persistent(const Shape &shape, DType dtype, const Target &target, Knobs &knobs);
+/// Register tiles that four warps fill, and the others multiply.
+Schedule roles(const Shape &shape, DType dtype, const Target &target, Knobs &knobs);
 /// The form of `best` and `persistent`, as `variant`.
 std::optional<Variant> best_variant(const Shape &shape, DType dtype);
 /// The points of `gemm` for a kernel table.

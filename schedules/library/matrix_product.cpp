@@ -232,17 +232,24 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
   auto grid = waves ? std::vector{waves->block} : bind_grid(s, c.batch, i_block, j_block, group, split ? 1 : 0);
   s.bind(warp, Axis::warp);
 
-  std::int64_t threads = tiles.threads(), bytes = byte_size(c.operands[0].dtype);
+  std::int64_t loading = tiles.load.warps > 0 ? tiles.load.threads() : tiles.threads(),
+               bytes = byte_size(c.operands[0].dtype);
   std::int64_t depth = tiles.steps * instruction.k();
   std::vector<TileCopy> copies;
   std::vector<BlockRef> fragments;
+  std::vector<TileCopy> of_role; // their loops are bound to the threads of the role
+  if (tiles.load.warps > 0) {
+    for (const Operand &operand : c.operands)
+      of_role.push_back(copy_tile(s, AB, operand, false));
+    s.role({of_role[0].tile, of_role[1].tile}, tiles.load.warps, tiles.load.registers);
+  }
   for (std::size_t n : {0, 1}) {
     const Operand &operand = c.operands[n];
     std::int64_t side = tiles.tile(n);
     std::int64_t columns = operand.k_last ? depth : side;
     std::optional<TileCopy> tile;
     BlockRef fragment;
-    const Sharing sharing{operand.along_k ? depth : side, side * depth, threads, bytes};
+    const Sharing sharing{operand.along_k ? depth : side, side * depth, loading, bytes};
     auto width_for = [&](std::int64_t allowed) {
       return sharing.width(std::min({tiles.width, allowed, 16 / bytes}));
     };
@@ -252,7 +259,8 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
     if (tiles.source == Source::global) {
       fragment = copy_operand(s, AB, operand, Scope::warp).block;
     } else {
-      tile = copy_tile(s, AB, operand, tiles.stages > 1 && !async && sharing.by_all());
+      tile = of_role.empty() ? copy_tile(s, AB, operand, tiles.stages > 1 && !async && sharing.by_all())
+                             : of_role[n];
       tile->async = async;
       if (!by_tiles)
         fragment = s.cache_read(AB, s.name(tile->tile), Scope::warp);
@@ -269,10 +277,10 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
     std::int64_t width = width_for(tile->width);
     if (tile->registers) { // which collect elements that are loaded one by one, so that stores are vectors
       std::int64_t stored = std::max(width, sharing.width(4 / bytes));
-      fetch(s, tile->tile, k_outer, operand, threads, stored, stored > 1 && !is_transposed(operand));
-      fetch(s, *tile->registers, k_outer, operand, threads, stored, width > 1);
+      fetch(s, tile->tile, k_outer, operand, loading, stored, stored > 1 && !is_transposed(operand));
+      fetch(s, *tile->registers, k_outer, operand, loading, stored, width > 1);
     } else {
-      fetch(s, tile->tile, k_outer, operand, threads, width, width > 1);
+      fetch(s, tile->tile, k_outer, operand, loading, width, width > 1);
     }
     if (by_tiles)
       lay_out_tile(s, tile->tile, operand, c.batch.has_value());
@@ -315,7 +323,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
   if (split && tiles.two_kernels)
     add_parts_apart(s, c, part, partial, stored);
   else if (split)
-    add_parts(s, c, grid.back(), part, threads, tiles.tile(1), partial, stored);
+    add_parts(s, c, grid.back(), part, tiles.threads(), tiles.tile(1), partial, stored);
   if (tiles.edges && !waves)
     partition_edges(s, grid, edges);
   if (waves && waves->partial)

@@ -31,6 +31,13 @@ struct Product {
   Loop k_outer, k_inner;       ///< over the tiles along k, and inside of a tile
 };
 
+/// Warps of their own that fill the tiles in shared memory (`role`), and the registers of each of their
+/// threads; 0: no such warps, or as many registers as all threads.
+struct LoadWarps {
+  std::int64_t warps = 0, registers = 0;
+  std::int64_t threads() const { return warps * 32; }
+};
+
 /// Results in the registers of threads. A thread has groups of 4 rows and groups of 4 columns. The tile of a
 /// block has warps * lanes * results rows, and columns. The lanes of a warp are a grid.
 struct RegisterTiles {
@@ -65,6 +72,7 @@ struct RegisterTiles {
   /// and it gains time, several blocks share each tile of the last rows: schedules/even_tail.h. 0: each tile
   /// has one block, or `split_k` blocks.
   std::int64_t even_places = 0;
+  LoadWarps load = {}; ///< with `async`: they fill the tiles
 
   std::int64_t threads() const { return warps[0] * warps[1] * lanes[0] * lanes[1]; }
   std::int64_t tile(std::size_t side) const { return warps[side] * lanes[side] * results[side]; }
@@ -110,6 +118,7 @@ struct MatrixTiles {
   std::int64_t width = 16;        ///< elements of one access, at most; 1: scalars
   std::int64_t persistent = 0;    ///< as in `RegisterTiles`
   std::int64_t even_places = 0;   ///< as in `RegisterTiles`
+  LoadWarps load = {};            ///< they fill the tiles
 
   std::int64_t threads() const { return warps[0] * warps[1] * 32; }
   std::int64_t tile(std::size_t side) const { return warps[side] * results[side]; }

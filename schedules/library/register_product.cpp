@@ -81,7 +81,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
   check(sum, tiles);
   const auto &[warps, lanes, results, zigzag, async_wanted, prefetch, fragments, joined, spread, columns, snake,
                last_k, bk, most_group, stages, split_k, tiles_of_part, two_kernels, groups_of_parts, blocks,
-               width, persistent, even_places] = tiles;
+               width, persistent, even_places, load] = tiles;
   const bool split = split_k > 1 || tiles_of_part > 0, in_groups = groups_of_parts > 1;
   // Vectors need whole tiles, and tiles with guards are not loaded ahead.
   auto is_vector_of = [&](DType dtype) { return !guarded && byte_size(dtype) * elements <= 16; };
@@ -157,17 +157,24 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
   s.bind(thread, Axis::thread_x);
   std::vector<BlockRef> copies, tiles_of_k;
   bool in_flight = async;
+  std::vector<Tile> of_role; // their loops are bound to the threads of the role
+  if (async && load.warps > 0) {
+    for (const Operand &operand : c.operands)
+      of_role.push_back(tile_of(s, product, operand, false));
+    s.role({of_role[0].shared, of_role[1].shared}, load.warps, load.registers);
+  }
+  const std::int64_t loading = of_role.empty() ? tiles.threads() : load.threads();
   for (std::size_t side : {0, 1}) {
     const Operand &operand = c.operands[side];
-    Tile tile = tile_of(s, product, operand, !async && !guarded);
+    Tile tile = of_role.empty() ? tile_of(s, product, operand, !async && !guarded) : of_role[side];
     auto fragment = s.cache_read(product, s.name(tile.shared), Scope::local);
     s.compute_at(fragment, k_inner);
     std::int64_t most = is_vector_of(operand.dtype) ? std::min(widest, tile.width) : 1;
-    if (most * byte_size(operand.dtype) < 4 || tiles.tile(side) * bk % (most * tiles.threads()) != 0)
+    if (most * byte_size(operand.dtype) < 4 || tiles.tile(side) * bk % (most * loading) != 0)
       most = 1; // no vector is shorter than 4 bytes
     TileFetch fetch{.by_k = operand.k_last, .across = operand.k_last != operand.along_k, .width = most};
     if (async) {
-      in_flight = fetch_async(s, tile.shared, k_outer, tiles.threads(), fetch) && in_flight;
+      in_flight = fetch_async(s, tile.shared, k_outer, loading, fetch) && in_flight;
     } else if (guarded) {
       fetch_tile(s, tile.shared, k_outer, tiles.threads(), fetch.across);
     } else {

@@ -166,6 +166,7 @@ Tiles choose_tiles_of_warps(const Shape &shape, DType dtype, const Target &targe
 struct Choice {
   bool persistent = false; ///< with as many blocks as the GPU executes at one time
   bool of_units = false;   ///< always with tiles that matrix units read themselves
+  bool roles = false;      ///< four warps fill the tiles; then nothing is split
 };
 
 Schedule chosen(const Shape &shape, DType dtype, const Target &target, Knobs &knobs,
@@ -177,6 +178,12 @@ Schedule chosen(const Shape &shape, DType dtype, const Target &target, Knobs &kn
   tiles.group = rows_of_tiles(shape, tiles, knobs.choose("group", {8, 1, 4, 16}));
   if (shape.size() == 3) // without an effect if all tiles are whole
     tiles.edges = knobs.flag("edges", narrow);
+  if (choice.roles) {
+    tiles.load = {4, target.arch.has(Feature::setmaxnreg) ? 40 : 0};
+    if (knobs.flag("persistent"))
+      tiles.persistent = multiprocessors(target);
+    return product(shape, dtype, target, tiles);
+  }
   tiles.blocks = knobs.choose("blocks", {0, 1, 2, 3});
   if (std::vector<std::int64_t> parts = parts_of_k(shape, tiles.steps * instruction_for(dtype).k());
       parts.size() > 1)
@@ -311,6 +318,11 @@ Schedule wgmma(const Shape &shape, DType dtype, const Target &target, Knobs &kno
   if (!target.arch.has(Feature::wgmma) && dtype != DType::u32)
     return nt(shape, dtype, target, knobs);
   return chosen(with_b_transposed(shape), dtype, target, knobs, {.of_units = true});
+}
+
+Schedule roles(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
+  const bool units = target.arch.has(Feature::wgmma) || dtype == DType::u32;
+  return chosen(with_b_transposed(shape), dtype, target, knobs, {.of_units = units, .roles = true});
 }
 
 } // namespace nestsmith::tensor

@@ -26,6 +26,8 @@ Schedule tuned(const Shape &shape, DType dtype, const Target &target, Knobs &kno
 /// Matrix units that read tiles in shared memory themselves (`wgmma`); the schedule of `nt` if the target has
 /// no such units. B is stored N x K.
 Schedule wgmma(const Shape &shape, DType dtype, const Target &target, Knobs &knobs);
+/// The same, or the tiles of `nt`, filled by four warps of their own.
+Schedule roles(const Shape &shape, DType dtype, const Target &target, Knobs &knobs);
 Schedule persistent(const Shape &shape, DType dtype, const Target &target, Knobs &knobs);
 /// The same with B stored transposed.
 Schedule nt(const Shape &shape, DType dtype, const Target &target, Knobs &knobs);

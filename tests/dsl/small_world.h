@@ -82,6 +82,10 @@ inline std::vector<Argument> choices_of(const Schedule &schedule, const primitiv
     for (const Block *block : blocks_of(schedule.program().body))
       choices.emplace_back(BlockName{block->id->name});
     return choices;
+  case ParameterKind::blocks:
+    for (const Block *block : blocks_of(schedule.program().body))
+      choices.emplace_back(std::vector{BlockName{block->id->name}});
+    return choices;
   case ParameterKind::stages:
     for (std::int64_t stages : {2, 3})
       if (auto list = stages_of(schedule, std::get<LoopName>(*of), stages); !list.empty())

@@ -226,8 +226,9 @@ TEST(ParseTrace, RefusesWhatIsNoTrace) {
   refused(directives(R"({"op": "fuse", "results": [1]})"), "expected strings in 'results'");
   refused(directives(R"({"op": "split", "args": [["x"]]})"), "expected whole numbers below 2^62 in 'args'");
   refused(directives(R"({"op": "split", "args": [{"loops": [1]}]})"), "expected strings in 'loops'");
-  refused(directives(R"({"op": "split", "args": [{"lop": "i"}]})"),
-          "an argument is neither a number, a word, a list of numbers, a loop, a block, loops nor stages");
+  refused(
+      directives(R"({"op": "split", "args": [{"lop": "i"}]})"),
+      "an argument is neither a number, a word, a list of numbers, a loop, a block, loops, blocks nor stages");
   refused(directives(R"({"op": "split", "args": [1.5]})"), "an argument is neither a number");
   refused(directives(R"({"op": "split", "args": [null]})"), "an argument is neither a number");
 }

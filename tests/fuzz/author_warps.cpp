@@ -105,6 +105,7 @@ void Author::product_of_units(const std::string &name, Names around) {
   std::string intrinsic = fmt::format("wgmma_m64n{}k{}", width, of_call);
   std::vector<StageName> stages;
   const std::int64_t distance = apart_.pick({1, 1, 2});
+  const bool roles = apart_.chance(40);       // one for each tile
   for (const std::string &operand : {i, j}) { // the operand with the rows, then that with the columns
     std::string tile;
     bool along_k = true;
@@ -123,9 +124,12 @@ void Author::product_of_units(const std::string &name, Names around) {
     const std::string copy = results().front();
     if (!go("compute_at", {BlockName{copy}, LoopName{sums[0]}}))
       return;
+    const std::int64_t filling = roles ? apart_.pick({1, 2, 4}) : warps;
+    if (roles && !go("role", {std::vector{BlockName{copy}}, filling, std::int64_t{0}}))
+      return;
     if (Names own = loops_inside(copy, sums[0]); own.size() >= 2)
       if (go("fuse", {LoopName{own[own.size() - 2]}, LoopName{own.back()}}))
-        if (Names parts = split(results().front(), {infer, 32 * warps}); !parts.empty())
+        if (Names parts = split(results().front(), {infer, 32 * filling}); !parts.empty())
           go("bind", {LoopName{parts[1]}, Word{"threadIdx.x"}});
     if (!along_k) {
       intrinsic += operand == i ? "_a_across" : "_b_across";
@@ -145,7 +149,7 @@ void Author::product_of_units(const std::string &name, Names around) {
   if (Names own = loops_inside(out, rows[1]); own.size() >= 2)
     to_lanes(own[own.size() - 2], own.back(), 2);
   stages.push_back({name, distance, 2});
-  if (apart_.chance(80) && go("pipeline", {LoopName{sums[0]}, stages}) && apart_.chance(85))
+  if (apart_.chance(roles ? 97 : 80) && go("pipeline", {LoopName{sums[0]}, stages}) && apart_.chance(85))
     go("in_flight", {BlockName{name}, apart_.pick({1, 1, 2})});
 }
 

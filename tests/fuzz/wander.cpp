@@ -139,6 +139,8 @@ public:
       return loops();
     case ParameterKind::block:
       return block();
+    case ParameterKind::blocks:
+      return std::vector{block()};
     case ParameterKind::stages:
       return any_pipeline(loop_named(*of), random_).arguments.back();
     case ParameterKind::integer:

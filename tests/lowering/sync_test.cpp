@@ -43,6 +43,19 @@ TEST_F(SyncProperties, StateTheGroupsInFlight) {
     EXPECT_FALSE(sync->completes(Queue::copies) || sync->counts_groups(Queue::copies));
 }
 
+TEST_F(SyncProperties, StateThatTheyPassTiles) {
+  const Sync await{Await{0, Event::filled, Expr(block), hazards}},
+      signal{Signal{.channel = 0, .event = Event::freed, .number = Expr(block), .hazards = hazards}};
+  for (const Sync *sync : {&await, &signal}) {
+    EXPECT_TRUE(sync->passes_tiles());
+    EXPECT_EQ(sync->orders(), std::nullopt) << "it orders the accesses of two roles, and not those of a block";
+    EXPECT_EQ(sync->uses().size(), 1u);
+  }
+  EXPECT_FALSE(of_block.passes_tiles());
+  EXPECT_TRUE(std::ranges::equal(await.hazards(), hazards));
+  EXPECT_TRUE(signal.hazards().empty()) << "the awaits prevent them";
+}
+
 TEST_F(SyncProperties, StateTheCertificate) {
   for (const Sync *sync : {&of_block, &wait})
     EXPECT_TRUE(std::ranges::equal(sync->hazards(), hazards)) << sync->name();

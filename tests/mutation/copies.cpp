@@ -2,6 +2,8 @@
 
 #include "tests/mutation/catalogue.h"
 
+#include <fmt/format.h>
+
 namespace nestsmith::mutation {
 
 using kernel::Commit;
@@ -37,6 +39,14 @@ template <class T> void move(Kernel &kernel, Chooser &chooser, int by) {
   });
 }
 
+/// Changes the number of arrivals that free a slot, or that fill it.
+template <int by> void change_arrivals(Kernel &kernel, Chooser &chooser) {
+  for (kernel::Channel &channel : kernel.channels)
+    for (std::int64_t *arrivals : {&channel.filled, &channel.freed})
+      if (chooser.take([&] { return fmt::format("{} arrivals for {}", *arrivals + by, *arrivals); }))
+        *arrivals += by;
+}
+
 /// Removes the mask of an asynchronous copy, so that it also reads elements past the end of the source.
 void without_mask(Kernel &kernel, Chooser &chooser) {
   on_stmts(kernel, chooser, [](const Stmt &stmt) {
@@ -68,6 +78,27 @@ std::vector<Kind> copy_kinds() {
        "matrix units read a tile that a thread has written without a fence",
        {unfenced},
        drop<Fence>},
+      {"copies",
+       "await_dropped",
+       "a role does not wait for a tile, or for a free slot",
+       {race, unwritten_read, errors::in_flight},
+       drop<kernel::Await>},
+      {"copies",
+       "signal_dropped",
+       "a role does not signal that a tile is filled, or that its slot is free",
+       {deadlock},
+       drop<kernel::Signal>},
+      {"copies",
+       "signal_earlier",
+       "a role signals before its last access",
+       {race, errors::in_flight, deadlock},
+       [](Kernel &k, Chooser &c) { move<kernel::Signal>(k, c, -1); }},
+      {"copies", "more_arrivals", "a slot waits for one arrival more", {deadlock}, change_arrivals<1>},
+      {"copies",
+       "fewer_arrivals",
+       "a slot waits for one arrival less",
+       {race, deadlock, unwritten_read, errors::in_flight},
+       change_arrivals<-1>},
       {"copies",
        "copy_without_mask",
        "the tail of a tile is not filled",

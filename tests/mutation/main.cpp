@@ -45,7 +45,7 @@ const std::vector<std::string> sample_rungs = {
     "tangled/stages",      "wrapping/masks",      "wrapping/divisions",
     "reduce/atomics",      "principles/swizzled", "transposed/prefetch",
     "tensor/mma",          "tensor/swizzled",     "tensor/joined",
-    "ladder/async",        "hopper/wgmma"};
+    "ladder/async",        "hopper/wgmma",        "hopper/roles"};
 constexpr int sample_places = 6; ///< places per kind
 
 /// The mutants of a kernel are divided into this many parts, so that the workers share the largest kernel.

@@ -116,6 +116,8 @@ private:
     switch (kind) {
     case ParameterKind::loops:
       return list([&] { return LoopName{word("a loop")}; });
+    case ParameterKind::blocks:
+      return list([&] { return BlockName{word("a block")}; });
     case ParameterKind::factors:
     case ParameterKind::points:
       return list([&] { return integer(); });

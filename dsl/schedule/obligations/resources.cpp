@@ -1,5 +1,6 @@
 #include "dsl/hardware/shared_plan.h"
 #include "dsl/ir/layout.h"
+#include "dsl/ir/roles.h"
 #include "dsl/schedule/makers.h"
 #include "dsl/schedule/obligations/rules.h"
 
@@ -31,7 +32,9 @@ SharedPlan plan_of(NestFacts &nest, bool padded) {
     }
     arrays.push_back({.buffer = buffer, .bytes = elements * byte_size(buffer->dtype)});
   }
-  return plan_shared(nest.program, std::move(arrays), nest.target);
+  SharedPlan plan = plan_shared(nest.program, std::move(arrays), nest.target);
+  plan.bytes += channel_bytes(nest.program);
+  return plan;
 }
 
 std::string list_of(NestFacts &nest, const SharedPlan &plan) {
@@ -61,6 +64,14 @@ Obligation about_padding(const NestFacts &nest, const SharedPlan &plan, std::str
 }
 
 } // namespace
+
+std::vector<Obligation> warp_roles(NestFacts &nest) {
+  auto breach = find_role_breach(nest.program);
+  if (!breach)
+    return {};
+  return {{std::move(breach->message),
+           last_change(nest.schedule, [](const Program &x) { return x.roles.size(); }), breach->culprit}};
+}
 
 std::vector<Obligation> shared_memory(NestFacts &nest) {
   const Target &target = nest.target;

@@ -77,6 +77,9 @@ std::vector<Obligation> shared_memory(NestFacts &nest);
 /// because the compiler limits their number.
 std::vector<Obligation> launch_bounds(NestFacts &nest);
 
+/// The roles of warps satisfy `find_role_breach` (dsl/ir/roles.h), and leave enough registers to the main role.
+std::vector<Obligation> warp_roles(NestFacts &nest);
+
 /// All of them, in the order in which users see them.
 std::vector<Obligation> obligations_of(const Schedule &schedule);
 

@@ -2,6 +2,7 @@
 
 #include "dsl/expr/expr_text.h"
 #include "dsl/ir/allocation.h"
+#include "dsl/ir/roles.h"
 #include "dsl/schedule/primitives/edit.h"
 
 #include <fmt/format.h>
@@ -73,8 +74,11 @@ void check_warps(const Schedule::Edit &edit, const For &loop, Axis axis,
   }
 }
 
-/// Whether a loop of one iteration may be bound to the axis where other loops on it have more.
-bool has_idle_threads(Axis axis) { return is_thread(axis) && !is_part_of_warps(axis); }
+/// Whether a loop of one iteration may be bound to the axis where other loops on it have more. With roles, the
+/// number of threads is that of a role.
+bool has_idle_threads(Axis axis, const Program &program) {
+  return is_thread(axis) && !is_part_of_warps(axis) && program.roles.empty();
+}
 
 /// The number of threads along the axis. Warps and lanes are digits of threadIdx.x.
 std::int64_t threads_along(const Stmt &nest, Axis axis) {
@@ -87,8 +91,8 @@ std::int64_t threads_along(const Stmt &nest, Axis axis) {
 /// Gives the loops of one iteration on the axis as many iterations as the other loops on it have. A guard of
 /// their blocks lets only the first thread execute them. Blocks below another loop on the axis execute in the
 /// threads of that loop.
-Stmt with_idle_threads(Stmt nest, Axis axis) {
-  if (!has_idle_threads(axis) || threads_along(nest, axis) == 1)
+Stmt with_idle_threads(const Program &program, Stmt nest, Axis axis) {
+  if (!has_idle_threads(axis, program) || threads_along(nest, axis) == 1)
     return nest;
   Expr threads(threads_along(nest, axis));
   std::vector<const For *> loops = bound_loops(nest);
@@ -122,7 +126,9 @@ void check_limits(const Schedule::Edit &edit, const For &loop, Axis axis,
                 fmt::format("the loop {} has {} iterations, but {} takes at most {}; split it and bind a part",
                             loop.var->name, to_string(loop.extent), name(axis), limit),
                 {loop.var->name});
-  auto idles = [&](const For &unit) { return has_idle_threads(axis) && as_int(unit.extent) == 1; };
+  auto idles = [&](const For &unit) {
+    return has_idle_threads(axis, edit.program()) && as_int(unit.extent) == 1;
+  };
   for (const For *other : bound)
     if (*other->axis() == axis && !same(simplify(other->extent), simplify(loop.extent)) && !idles(loop) &&
         !idles(*other))
@@ -188,6 +194,17 @@ void check_threads(const Schedule::Edit &edit, const For &loop, Stmt nest) {
         {loop.var->name});
 }
 
+/// The bound loops of the nest that number the same threads or blocks as the loop would: those of its role.
+std::vector<const For *> bound_loops_of_role(const Schedule::Edit &edit, const Stmt &nest, const For &loop,
+                                             Axis axis) {
+  std::vector<const For *> loops = bound_loops(nest);
+  if (is_thread(axis))
+    std::erase_if(loops, [&](const For *other) {
+      return is_thread(*other->axis()) && role_of(edit.program(), *other) != role_of(edit.program(), loop);
+    });
+  return loops;
+}
+
 /// The kernel merges loops on one axis, so no block below both may depend on both.
 void check_nested(const Schedule::Edit &edit, const For &outer, const For &inner, Axis axis) {
   if (!is_thread(axis))
@@ -225,10 +242,10 @@ void Schedule::bind(Loop handle, Axis axis, Caller caller) {
   For copy = loop;
   copy.form = BoundTo{axis};
   Stmt made = make_for(std::move(copy));
-  check_limits(edit, loop, axis, bound_loops(nest));
+  check_limits(edit, loop, axis, bound_loops_of_role(edit, nest, loop, axis));
   Stmt bound = replace(nest, old, made);
   check_idle_threads(edit, bound, axis);
-  bound = with_idle_threads(bound, axis);
+  bound = with_idle_threads(program(), bound, axis);
   if (is_thread(axis))
     check_threads(edit, loop, bound);
   const For &now = *find_loop(bound, loop.var);

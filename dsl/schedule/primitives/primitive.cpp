@@ -41,6 +41,9 @@ std::string argument_to_cpp(const Argument &argument, const primitives::Paramete
                         [](const std::vector<LoopName> &x) {
                           return list_to_cpp(x, [](const LoopName &loop) { return handle_name(loop.name); });
                         },
+                        [](const std::vector<BlockName> &x) {
+                          return list_to_cpp(x, [](const BlockName &block) { return handle_name(block.name); });
+                        },
                         [&](const std::vector<std::int64_t> &x) {
                           bool points = parameter && parameter->kind == ParameterKind::points;
                           return list_to_cpp(x, points ? number_to_cpp : factor_to_cpp);
@@ -90,6 +93,13 @@ Argument to_argument(const std::vector<Loop> &loops) {
   return names;
 }
 
+Argument to_argument(const std::vector<BlockRef> &blocks) {
+  std::vector<BlockName> names;
+  for (const BlockRef &block : blocks)
+    names.push_back({Schedule::name(block)});
+  return names;
+}
+
 Argument to_argument(const std::vector<Stage> &stages) {
   std::vector<StageName> names;
   for (const Stage &stage : stages)
@@ -125,6 +135,13 @@ template <> std::vector<Loop> ArgumentReader::read() {
   std::vector<Loop> handles;
   for (const LoopName &name : next<std::vector<LoopName>>("a list of loops"))
     handles.push_back(schedule_.loop(name.name));
+  return handles;
+}
+
+template <> std::vector<BlockRef> ArgumentReader::read() {
+  std::vector<BlockRef> handles;
+  for (const BlockName &name : next<std::vector<BlockName>>("a list of blocks"))
+    handles.push_back(schedule_.block(name.name));
   return handles;
 }
 

@@ -32,6 +32,7 @@ enum class ParameterKind {
   loop_of_nests, ///< contains several nests
   loops,         ///< of one nest
   block,
+  blocks,  ///< of one nest
   stages,  ///< of the nests of the loop `of`
   integer, ///< the usual value is `usual`
   factors, ///< `count` of them, or any number if it is 0
@@ -82,6 +83,7 @@ std::string to_cpp(const Primitive &primitive, const Directive &directive, const
 Argument to_argument(const Loop &loop);
 Argument to_argument(const BlockRef &block);
 Argument to_argument(const std::vector<Loop> &loops);
+Argument to_argument(const std::vector<BlockRef> &blocks);
 Argument to_argument(const std::vector<Stage> &stages);
 Argument to_argument(Axis axis);
 Argument to_argument(Scope scope);
@@ -114,6 +116,7 @@ template <> BlockRef ArgumentReader::read();
 template <> std::int64_t ArgumentReader::read();
 template <> std::string ArgumentReader::read();
 template <> std::vector<Loop> ArgumentReader::read();
+template <> std::vector<BlockRef> ArgumentReader::read();
 template <> std::vector<Stage> ArgumentReader::read();
 template <> std::vector<std::int64_t> ArgumentReader::read();
 template <> Axis ArgumentReader::read();
@@ -136,6 +139,7 @@ constexpr Parameter near_loop(std::string_view name, std::string_view of) {
 constexpr Parameter loop_of_nests(std::string_view name) { return {name, ParameterKind::loop_of_nests}; }
 constexpr Parameter loops(std::string_view name) { return {name, ParameterKind::loops}; }
 constexpr Parameter block(std::string_view name) { return {name, ParameterKind::block}; }
+constexpr Parameter blocks(std::string_view name) { return {name, ParameterKind::blocks}; }
 constexpr Parameter stages(std::string_view name, std::string_view of) {
   return {name, ParameterKind::stages, of};
 }
@@ -169,6 +173,8 @@ template <class T> consteval bool is_type_of(ParameterKind kind) {
     return std::is_same_v<T, std::vector<Loop>>;
   case ParameterKind::block:
     return std::is_same_v<T, BlockRef>;
+  case ParameterKind::blocks:
+    return std::is_same_v<T, std::vector<BlockRef>>;
   case ParameterKind::stages:
     return std::is_same_v<T, std::vector<Stage>>;
   case ParameterKind::integer:

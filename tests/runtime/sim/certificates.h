@@ -26,7 +26,7 @@ inline kernel::Stmt without_barrier(const kernel::Stmt &stmt, int &n, kernel::Ba
                               [&](const kernel::Stmt &child) { return without_barrier(child, n, removed); });
 }
 
-inline std::vector<Hazard> hazards_found(const Program &source, const kernel::Kernel &kernel) {
+inline std::vector<sim::Diagnostic> diagnostics_of(const Program &source, const kernel::Kernel &kernel) {
   Inputs inputs = make_inputs(source, CheckRun::ring, 1);
   std::vector<sim::Argument> arguments;
   for (Array &array : inputs.arrays)
@@ -36,9 +36,12 @@ inline std::vector<Hazard> hazards_found(const Program &source, const kernel::Ke
     arguments.push_back({&workspaces.emplace_back(kernel.params[n]->dtype,
                                                   std::vector{kernel::element_count(kernel.params[n])}),
                          false});
+  return sim::run(kernel, arguments, inputs.scalars, {.max_diagnostics = 100}).diagnostics;
+}
+
+inline std::vector<Hazard> hazards_found(const Program &source, const kernel::Kernel &kernel) {
   std::vector<Hazard> found;
-  for (const sim::Diagnostic &diagnostic :
-       sim::run(kernel, arguments, inputs.scalars, {.max_diagnostics = 100}).diagnostics)
+  for (const sim::Diagnostic &diagnostic : diagnostics_of(source, kernel))
     if (diagnostic.hazard)
       found.push_back(*diagnostic.hazard);
   return found;
@@ -73,6 +76,31 @@ inline int expect_certificates(const Program &source, const kernel::Kernel &kern
                               }))
           << note << "\n  promised: " << name(promised.kind) << " " << promised.buffer->name << " + "
           << promised.distance;
+  }
+}
+
+/// Removes the n-th statement of the kind. If it exists, n is negative afterwards.
+template <class T> kernel::Stmt without(const kernel::Stmt &stmt, int &n, T &removed) {
+  if (const auto *found = kernel::as<T>(stmt); found && n-- == 0) {
+    removed = *found;
+    return kernel::make_seq({});
+  }
+  return kernel::map_children(stmt, [&](const kernel::Stmt &child) { return without<T>(child, n, removed); });
+}
+
+/// Removes the awaits of a kernel with roles one at a time. The simulator must report the hazards that the
+/// await prevents. Others follow, because warps that do not wait signal too early. Returns the number of
+/// awaits.
+inline int expect_await_certificates(const Program &source, const kernel::Kernel &kernel) {
+  for (int n = 0;; ++n) {
+    kernel::Kernel changed = kernel;
+    kernel::Await removed{};
+    int left = n;
+    changed.body = without(changed.body, left, removed);
+    if (left >= 0)
+      return n;
+    const HazardKinds found = kinds_of(hazards_found(source, changed)), promised = kinds_of(removed.hazards);
+    EXPECT_TRUE(std::ranges::includes(found, promised)) << note_of(kernel::make(removed));
   }
 }
 

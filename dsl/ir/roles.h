@@ -1,0 +1,68 @@
+#pragma once
+/// Roles of warps. Blocks that copy tiles of a pipelined loop to shared memory may have warps of their own,
+/// which run ahead of the warps that read the tiles. All other blocks have the *main* role. A role does not
+/// affect the meaning of a program.
+///
+///     for k < n pipelined [A_shared: 0, AB: 2]:        warps of the role:       warps of the main role:
+///       A_shared: …                                    for k < n:               for k < n:
+///       AB: … A_shared …                         =>      await the slot           await the tile
+///                                                        A_shared of k            AB of k
+///                                                        the tile is filled       the slot is free
+///
+/// The tiles of a role have as many copies (slots) as the stages of the pipeline give them. Each role has a
+/// *channel*: the events by which its warps and those of the main role pass the slots to each other.
+
+#include "dsl/ir/pipeline.h"
+#include "dsl/ir/program.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace nestsmith {
+
+/// The position of the block's role in `program.roles`; none: the main role. A part of a block, or its init,
+/// has the role of the block.
+std::optional<std::size_t> role_of(const Program &program, const BlockId &block);
+/// The role that all blocks below the loop have; none: the main role.
+std::optional<std::size_t> role_of(const Program &program, const For &loop);
+/// The statement without the blocks of other roles; null if no block is left.
+Stmt only_role(const Program &program, const Stmt &stmt, std::optional<std::size_t> role);
+
+/// The extents on the thread axes (dsl/ir/allocation.h) of the loops that a role binds in the nest.
+std::map<Axis, std::int64_t> thread_extents(const Program &program, const Stmt &nest,
+                                            std::optional<std::size_t> role);
+/// Their product: the threads of the role in the nest.
+std::int64_t threads_of_role(const Program &program, const Stmt &nest, std::optional<std::size_t> role);
+/// The threads of the main role, and of all roles with a block in the nest, which have the warps that they
+/// state.
+std::int64_t threads_of_roles(const Program &program, const Stmt &nest);
+
+/// What passes from the warps of a role to those of the main role.
+struct RoleChannel {
+  const For *loop;           ///< the pipelined loop: one fill of the tiles in each iteration
+  std::vector<Buffer> tiles; ///< the shared arrays that the role writes
+  std::int64_t slots;        ///< fills that no reader has released
+  std::int64_t in_flight;    ///< iterations in which calls of matrix units of the readers run on
+};
+/// `program` is one nest that satisfies `find_role_breach`.
+RoleChannel channel_of(const Program &program, const WarpRole &role);
+/// The bytes of shared memory that the events of all channels need: two of 8 bytes for each slot.
+std::int64_t channel_bytes(const Program &program);
+
+/// A requirement of a complete schedule that a role violates.
+struct RoleBreach {
+  std::string message;
+  std::string culprit; ///< name of a block or a loop to underline
+};
+/// `program` is one nest. Checks that
+///   - a role only copies from global memory to shared arrays, which only it writes and only the main role
+///   reads;
+///   - all its tiles are those of one pipelined loop, whose readers have one stage;
+///   - no other array is in shared memory, and no loop has a last block or shares a launch;
+///   - the blocks of a role have as many threads on threadIdx.x as its warps, and those of the main role whole
+///     warps. Roles with registers have whole groups of four warps.
+std::optional<RoleBreach> find_role_breach(const Program &program);
+
+} // namespace nestsmith

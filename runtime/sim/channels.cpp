@@ -1,0 +1,28 @@
+#include "runtime/sim/channels.h"
+
+#include <algorithm>
+
+namespace nestsmith::sim {
+
+Channels::Channels(const DecodedKernel &decoded) : decoded_(decoded) {
+  for (const kernel::Channel &channel : decoded.channels)
+    events_.emplace_back(static_cast<std::size_t>(2 * channel.slots));
+  if (exist())
+    seen_.resize(std::size_t{decoded.warps} * decoded.warps);
+}
+
+void Channels::start_block() {
+  for (std::vector<SlotEvent> &events : events_)
+    for (SlotEvent &event : events) {
+      event = {};
+      event.seen.resize(decoded_.warps);
+    }
+  std::ranges::fill(seen_, 0);
+}
+
+SlotEvent &Channels::event(std::uint32_t channel, bool freed, std::int64_t number) {
+  const std::int64_t of = slots(channel);
+  return events_[channel][static_cast<std::size_t>((freed ? of : 0) + number % of)];
+}
+
+} // namespace nestsmith::sim

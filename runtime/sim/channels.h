@@ -1,0 +1,45 @@
+#pragma once
+/// The events of channels (lowering/kernel.h) between the warps of roles. An event of a slot has phases: a
+/// phase ends after a number of arrivals. What a warp has seen of the others passes with its arrival to each
+/// warp that awaits the phase: this is a vector clock. Accesses of two warps are ordered only by it, and not by
+/// the order in which the simulator executes them.
+
+#include "runtime/sim/decoded_kernel.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace nestsmith::sim {
+
+/// An event of one slot.
+struct SlotEvent {
+  std::int64_t arrived = 0;        ///< in the current phase
+  std::uint64_t unfenced = 0;      ///< tiles that those that arrived have written without a fence
+  std::vector<std::uint32_t> seen; ///< for each warp: stamps below are ordered, by those that arrived
+  /// What the phases that have ended pass to a warp that awaits them.
+  struct Phase {
+    std::vector<std::uint32_t> seen;
+    std::uint64_t unfenced;
+  };
+  std::vector<Phase> ended;
+};
+
+/// The state of the channels in one block.
+class Channels {
+public:
+  explicit Channels(const DecodedKernel &decoded);
+
+  bool exist() const { return !events_.empty(); }
+  void start_block();
+  SlotEvent &event(std::uint32_t channel, bool freed, std::int64_t number);
+  std::int64_t slots(std::uint32_t channel) const { return decoded_.channels[channel].slots; }
+  /// For each warp: the stamps below this one are ordered before the accesses of `warp`.
+  std::uint32_t *seen_by(std::uint32_t warp) { return seen_.data() + std::size_t{warp} * decoded_.warps; }
+
+private:
+  const DecodedKernel &decoded_;
+  std::vector<std::vector<SlotEvent>> events_; ///< of each channel: filled, then freed
+  std::vector<std::uint32_t> seen_;
+};
+
+} // namespace nestsmith::sim

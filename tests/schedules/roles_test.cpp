@@ -1,0 +1,193 @@
+/// Products whose tiles warps of their own fill (`role`).
+
+#include "codegen/cuda.h"
+#include "lowering/lower.h"
+#include "runtime/sim/simulate.h"
+#include "schedules/fast/rungs.h"
+#include "schedules/library/product.h"
+#include "schedules/workloads.h"
+#include "tests/dsl/support.h"
+#include "tests/runtime/check/right.h"
+#include "tests/runtime/sim/certificates.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+namespace nestsmith {
+namespace {
+
+using kernel::as;
+using test::contains;
+using test::expect_right;
+
+Target hopper() { return make_target("sm_90a"); }
+
+library::RegisterTiles register_tiles() {
+  return {.warps = {1, 2},
+          .lanes = {4, 8},
+          .results = {4, 4},
+          .async = true,
+          .fragments = true,
+          .k = 8,
+          .stages = 3,
+          .load = {2, 0}};
+}
+
+library::MatrixTiles unit_tiles() {
+  return {.warps = {4, 1},
+          .results = {16, 64},
+          .steps = 4,
+          .source = library::Source::tiles,
+          .stages = 4,
+          .in_flight = 1,
+          .load = {4, 40}};
+}
+
+template <class Tiles>
+Schedule product_of(const Shape &shape, DType dtype, const Tiles &tiles, const Target &target = hopper()) {
+  Shape transposed = shape;
+  transposed.transposed.b = std::is_same_v<Tiles, library::MatrixTiles>;
+  Schedule s(gemm(transposed, dtype), target);
+  library::product(s, s.block("AB"), tiles);
+  return s;
+}
+
+/// Numbers of tiles along k: 1, slots - 1, slots, slots + 1, and many.
+TEST(Roles, AreRightForEachNumberOfTiles) {
+  for (bool joined : {false, true})
+    for (std::int64_t k : {1, 8, 16, 24, 32, 33, 200}) {
+      SCOPED_TRACE(fmt::format("joined {}, k {}", joined, k));
+      library::RegisterTiles tiles = register_tiles();
+      tiles.joined = joined;
+      expect_right(product_of({17, 65, k}, DType::f32, tiles));
+      tiles.stages = 2;
+      expect_right(product_of({16, 64, k}, DType::f32, tiles, Target{}));
+    }
+}
+
+TEST(Roles, AreRightWithCallsInFlight) {
+  for (std::int64_t k : {1, 64, 192, 256, 320, 520}) {
+    SCOPED_TRACE(fmt::format("k {}", k));
+    library::MatrixTiles tiles = unit_tiles();
+    expect_right(product_of({67, 60, k}, DType::bf16, tiles));
+    tiles.in_flight = 0, tiles.stages = 2;
+    expect_right(product_of({64, 64, k}, DType::f16, tiles));
+    tiles.in_flight = 2, tiles.stages = 5;
+    expect_right(product_of({64, 64, k}, DType::bf16, tiles));
+  }
+}
+
+/// The numbers of fills go on from one tile of the result to the next.
+TEST(Roles, AreRightInWavesOfTiles) {
+  for (std::int64_t k : {8, 24, 40}) {
+    SCOPED_TRACE(fmt::format("k {}", k));
+    library::RegisterTiles tiles = register_tiles();
+    tiles.persistent = 2;
+    expect_right(product_of({16 * 5, 64, k}, DType::f32, tiles));
+    tiles.joined = true;
+    expect_right(product_of({16 * 3, 64 * 3, k}, DType::f32, tiles));
+    library::MatrixTiles units = unit_tiles();
+    units.persistent = 2;
+    expect_right(product_of({64 * 5, 64, 64 * k / 8}, DType::bf16, units));
+  }
+}
+
+/// The extents are known at launch.
+TEST(Roles, AreRightForSizes) {
+  Shape shape = {100, 200, 300};
+  shape.stated = Size{};
+  Schedule s(gemm(shape, DType::f32), hopper());
+  library::RegisterTiles tiles = register_tiles();
+  tiles.width = 1;
+  library::product(s, s.block("AB"), tiles);
+  const kernel::Plan plan = lower(s);
+  EXPECT_TRUE(contains(cuda_kernel(plan.only()), "await_filled<3>")) << cuda_kernel(plan.only());
+}
+
+/// "A_shared: write after read", for each of the hazards.
+std::set<std::string> texts_of(const std::vector<kernel::Hazard> &hazards) {
+  std::set<std::string> texts;
+  for (const kernel::Hazard &hazard : hazards)
+    texts.insert(fmt::format("{}: {}", hazard.buffer->name, kernel::name(hazard.kind)));
+  return texts;
+}
+
+/// Without an await, the simulator reports the hazards that it prevents; without a signal, a deadlock with the
+/// waits of all warps.
+TEST(Roles, NeedEachAwaitAndSignal) {
+  auto expect_needed = [](const Schedule &s, int awaits, int signals) {
+    const kernel::Kernel kernel = lower(s).only();
+    EXPECT_EQ(test::expect_await_certificates(s.source(), kernel), awaits);
+    int n = 0;
+    for (;; ++n) {
+      kernel::Kernel changed = kernel;
+      kernel::Signal removed{};
+      int left = n;
+      changed.body = test::without(changed.body, left, removed);
+      if (left >= 0)
+        break;
+      SCOPED_TRACE(fmt::format("signal {}: {}", n, kernel::name(removed.event)));
+      std::vector<sim::Diagnostic> found = test::diagnostics_of(s.source(), changed);
+      ASSERT_FALSE(found.empty());
+      EXPECT_EQ(found.front().kind, sim::ErrorKind::deadlock) << found.front().message;
+      EXPECT_TRUE(contains(found.front().message, "is deadlocked: warp 0")) << found.front().message;
+    }
+    EXPECT_EQ(n, signals);
+  };
+  expect_needed(product_of({16, 64, 8 * 8}, DType::u32, register_tiles()), 2, 2);
+  library::MatrixTiles units = unit_tiles();
+  units.in_flight = 0;
+  expect_needed(product_of({64, 64, 8 * 64}, DType::bf16, units), 2, 2);
+}
+
+/// A phase that takes one arrival more never ends, or one less ends too early.
+TEST(Roles, NeedExactNumbersOfArrivals) {
+  const Schedule s = product_of({16, 64, 8 * 8}, DType::u32, register_tiles());
+  const kernel::Kernel kernel = lower(s).only();
+  for (std::int64_t by : {-1, 1})
+    for (auto count : {&kernel::Channel::filled, &kernel::Channel::freed}) {
+      kernel::Kernel changed = kernel;
+      changed.channels[0].*count += by;
+      EXPECT_FALSE(test::diagnostics_of(s.source(), changed).empty()) << by;
+    }
+}
+
+/// The warps that multiply execute the fence, because those that fill a tile do not know when their copies
+/// arrive.
+TEST(Roles, NeedAFenceAfterTheAwait) {
+  Schedule s = product_of({64, 64, 8 * 64}, DType::u32, unit_tiles());
+  kernel::Kernel changed = lower(s).only();
+  kernel::Fence removed;
+  int left = 0;
+  changed.body = test::without(changed.body, left, removed);
+  ASSERT_EQ(left, -1);
+  EXPECT_EQ(texts_of(test::hazards_found(s.source(), changed)), texts_of(removed.hazards));
+}
+
+/// A slot is freed after the wait for the calls that read it.
+TEST(Roles, FreeASlotAfterTheCallsThatReadIt) {
+  Schedule s = product_of({64, 64, 8 * 64}, DType::bf16, unit_tiles());
+  const kernel::Kernel kernel = lower(s).only();
+  for (std::int64_t more : {0, 1}) {
+    kernel::Kernel changed = kernel;
+    kernel::Wait wait;
+    int left = 0;
+    changed.body = test::with_wait(changed.body, left, more == 0 ? -1 : more, wait);
+    ASSERT_LT(left, 0);
+    EXPECT_FALSE(test::hazards_found(s.source(), changed).empty()) << more;
+  }
+}
+
+/// The main role gets the registers that the others leave.
+TEST(Roles, MoveRegisters) {
+  library::MatrixTiles tiles = unit_tiles();
+  tiles.warps = {8, 1};
+  const std::string text = cuda_kernel(lower(product_of({128, 64, 256}, DType::bf16, tiles)).only());
+  EXPECT_TRUE(contains(text, "__launch_bounds__(384, 1)")) << text;
+  EXPECT_TRUE(contains(text, "more_registers<232>();")) << text;
+  EXPECT_TRUE(contains(text, "fewer_registers<40>();")) << text;
+}
+
+} // namespace
+} // namespace nestsmith
