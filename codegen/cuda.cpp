@@ -9,6 +9,7 @@
 #include "dsl/ir/atomics.h"
 #include "dsl/ir/intrinsic.h"
 #include "lowering/notes.h"
+#include "lowering/step_sources.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -41,7 +42,8 @@ class KernelWriter : ExprSpeller {
 public:
   /// `marks` may be null.
   explicit KernelWriter(const kernel::Kernel &kernel, Marks *marks = nullptr)
-      : kernel_(kernel), locals_(place_scalars(kernel)), marks_(marks) {}
+      : kernel_(kernel), locals_(place_scalars(kernel)), steps_sources_(kernel::steps_sources(kernel)),
+        marks_(marks) {}
   std::string write();
 
 private:
@@ -81,6 +83,7 @@ private:
 
   const kernel::Kernel &kernel_;
   LocalScalars locals_;
+  bool steps_sources_;
   Marks *marks_;
   NameTable names_;
   TextWriter out_;
@@ -281,8 +284,14 @@ void KernelWriter::store(const kernel::Store &store, const std::string &note) {
   if (store.async) {
     const auto &source = *store.value.as<Load>();
     std::string mask = is_true(source.mask) ? "" : ", " + spell(source.mask);
-    out_.line(fmt::format("copy_async_{}(&{}, &{}{});", store.lanes * byte_size(store.buffer->dtype), target,
-                          element(source), mask));
+    // `step_sources` has split the offset: each part is added to the pointer by itself.
+    const auto *sum = steps_sources_ ? source.indices.front().as<Binary>() : nullptr;
+    const std::string from =
+        sum && sum->op == BinaryOp::add
+            ? fmt::format("&({} + {})[{}]", names_[source.buffer], spell(sum->a), spell(sum->b))
+            : "&" + element(source);
+    out_.line(fmt::format("copy_async_{}(&{}, {}{});", store.lanes * byte_size(store.buffer->dtype), target,
+                          from, mask));
     return;
   }
   if (store.atomic) {
