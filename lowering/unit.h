@@ -80,10 +80,10 @@ void vectorize(Unit &unit);
 /// thread block may have.
 void share_launches(std::vector<Unit> &units);
 
-/// In a kernel with roles and matrix units, takes the offset of the source of each asynchronous copy apart: the part that grows
-/// with the innermost serial loop, and the rest, which is the same in each iteration. The text adds them to the
-/// pointer one after the other, so that the CUDA compiler keeps one pointer and offsets that the loop does not
-/// change.
+/// In a kernel with roles and matrix units, takes the offset of the source of each asynchronous copy apart: the
+/// part that grows with the innermost serial loop, and the rest, which is the same in each iteration. The text
+/// adds them to the pointer one after the other, so that the CUDA compiler keeps one pointer and offsets that
+/// the loop does not change.
 void step_sources(Unit &unit);
 
 /// Narrows index arithmetic from i64 to i32 if every value provably fits.

@@ -75,6 +75,8 @@ std::string arenas(const kernel::Plan &plan) {
       std::int64_t bytes = kernel::element_count(a.buffer) * byte_size(a.buffer->dtype);
       lengths[a.byte_offset] = std::max(lengths[a.byte_offset], bytes);
     }
+    for (const kernel::Channel &channel : kernel.channels)
+      lengths[channel.byte_offset] = channel.bytes();
     for (auto [begin, bytes] : lengths)
       if (kernel.dynamic_shared_bytes() != 0)
         text += fmt::format("  host::add_arena_array((const void *){}, {{{}, {}}});\n", entry_name(kernel),
@@ -237,11 +239,22 @@ std::string as_host_cpp(const std::string &cuda, bool shuffles) {
       masked(R"re(asm volatile\("cp\.async\.c[ag]\.shared\.global \[%0\], \[%1\], (\d+), %2;"[^;]*;)re"),
       commit(R"re(asm volatile\("cp\.async\.commit_group;"[^;]*;)re"),
       wait(R"re(asm volatile\("cp\.async\.wait_group %0;"[^;]*;)re");
+  // And these of the events of channels.
+  static const std::regex start(R"re(asm volatile\("mbarrier\.init[^;]*;"[^;]*;)re"),
+      await(R"re(unsigned int ended;[\s\S]*?while \(ended == 0\);)re"),
+      arrive(R"re(asm volatile\("\{ \.reg \.b64 state;[^"]*"[^;]*;)re"),
+      arrive_after(R"re(asm volatile\("cp\.async\.mbarrier\.arrive[^;]*;"[^;]*;)re"),
+      address(R"re(\(unsigned int\)__cvta_generic_to_shared\(p\))re");
   std::string text = std::regex_replace(without_launches(with_host_functions(cuda, shuffles)), arena,
                                         "const ::host::Arena $1;");
   text = std::regex_replace(text, copy, "::host::copy_async(to, from, $1, true);");
   text = std::regex_replace(text, masked, "::host::copy_async(to, from, $1, exists);");
   text = std::regex_replace(text, commit, "::host::commit_copies();");
+  text = std::regex_replace(text, start, "::host::start_event(event, arrivals);");
+  text = std::regex_replace(text, await, "::host::await_phase(event, parity, __LINE__);");
+  text = std::regex_replace(text, arrive, "::host::arrive(event);");
+  text = std::regex_replace(text, arrive_after, "::host::arrive_after_copies(filled + number % slots);");
+  text = std::regex_replace(text, address, "(unsigned int)(size_t)p");
   return std::regex_replace(text, wait, "::host::wait_copies(pending);");
 }
 

@@ -105,7 +105,7 @@ void Author::product_of_units(const std::string &name, Names around) {
   std::string intrinsic = fmt::format("wgmma_m64n{}k{}", width, of_call);
   std::vector<StageName> stages;
   const std::int64_t distance = apart_.pick({1, 1, 2});
-  const bool roles = apart_.chance(40);       // one for each tile
+  const bool roles = apart_.chance(92);       // one for each tile
   for (const std::string &operand : {i, j}) { // the operand with the rows, then that with the columns
     std::string tile;
     bool along_k = true;

@@ -195,19 +195,20 @@ bool touches_shared(const Stmt &stmt) {
 
 static std::string brief(const kernel::Sync &sync, const std::string &note) {
   return kernel::visit(
-      sync, Overloaded{
-                [&](const kernel::Barrier &) { return "barrier (" + note + ")"; },
-                [&](const kernel::Commit &) { return "commit (" + note + ")"; },
-                [&](const kernel::Wait &x) { return fmt::format("wait, {} pending ({})", x.pending, note); },
-                [&](const kernel::Begin &) { return "begin (" + note + ")"; },
-                [&](const kernel::Fence &) { return "fence (" + note + ")"; },
-                [&](const kernel::Await &x) { return fmt::format("await {} ({})", kernel::name(x.event), note); },
-                [](const kernel::Signal &x) { return fmt::format("signal {}", kernel::name(x.event)); },
-                [](const kernel::Arrive &x) {
-                  return fmt::format("arrival {} at {}[{}]", to_string(x.arrivals), x.counters->name,
-                                     to_string(x.index));
-                },
-            });
+      sync,
+      Overloaded{
+          [&](const kernel::Barrier &) { return "barrier (" + note + ")"; },
+          [&](const kernel::Commit &) { return "commit (" + note + ")"; },
+          [&](const kernel::Wait &x) { return fmt::format("wait, {} pending ({})", x.pending, note); },
+          [&](const kernel::Begin &) { return "begin (" + note + ")"; },
+          [&](const kernel::Fence &) { return "fence (" + note + ")"; },
+          [&](const kernel::Await &x) { return fmt::format("await {} ({})", kernel::name(x.event), note); },
+          [](const kernel::Signal &x) { return fmt::format("signal {}", kernel::name(x.event)); },
+          [](const kernel::Arrive &x) {
+            return fmt::format("arrival {} at {}[{}]", to_string(x.arrivals), x.counters->name,
+                               to_string(x.index));
+          },
+      });
 }
 
 std::string brief(const Stmt &stmt) {

@@ -179,6 +179,15 @@ TEST(Roles, FreeASlotAfterTheCallsThatReadIt) {
   }
 }
 
+/// What grows with the loop is added to the pointer by itself, if matrix units compute the sums.
+TEST(Roles, StepTheSourcesOfTheirCopies) {
+  const std::string units = cuda_kernel(lower(product_of({128, 64, 512}, DType::bf16, unit_tiles())).only()),
+                    registers =
+                        cuda_kernel(lower(product_of({64, 64, 512}, DType::f32, register_tiles())).only());
+  EXPECT_TRUE(contains(units, "&(A + k_0 * 64)[A_i * 512 + thread % 8 * 8]")) << units;
+  EXPECT_FALSE(contains(registers, "&(A + ")) << registers;
+}
+
 /// The main role gets the registers that the others leave.
 TEST(Roles, MoveRegisters) {
   library::MatrixTiles tiles = unit_tiles();

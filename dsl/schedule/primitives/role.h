@@ -26,8 +26,8 @@ namespace nestsmith::primitives {
 /// Requires [role.registers]: the registers are 0, or a multiple of 8 from 24 to 256, the target can move
 ///   registers from warp to warp, and the role has whole groups of 4 warps.
 /// Ensures: the sequential meaning and every result of the kernel are unchanged. With registers, an SM has one
-///   block. Obligations: the blocks only copy from global memory to tiles of one pipelined loop, which blocks of
-///   the main role of one stage read; no other array is in shared memory; their loops are bound to as many
+///   block. Obligations: the blocks only copy from global memory to tiles of one pipelined loop, which blocks
+///   of the main role of one stage read; no other array is in shared memory; their loops are bound to as many
 ///   threads as the warps have.
 extern const Primitive role;
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdarg>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -44,7 +45,7 @@ void switch_fiber(Fiber &from, Fiber &to, bool for_good = false) {
     __sanitizer_finish_switch_fiber(from.fake_stack, nullptr, nullptr);
 }
 
-enum class State { ready, at_block_barrier, at_warp_barrier, ended };
+enum class State { ready, at_block_barrier, at_warp_barrier, at_event, ended };
 
 /// An asynchronous copy in flight.
 struct Copy {
@@ -87,6 +88,7 @@ public:
     switch_fiber(self, scheduler_);
   }
   unsigned char *arena_array(std::size_t offset) const;
+  long arrivals = 0; ///< at all events
   Thread &running() { return *running_; }
   /// The thread of the same warp with this lane, or null.
   const Thread *in_warp(unsigned lane) const {
@@ -108,7 +110,10 @@ private:
   bool run_warp(std::size_t begin, std::size_t end);
   void release_warp(std::size_t begin, std::size_t end);
   void release_block(std::size_t threads);
+  /// Lets the threads look again that wait at events, if there are any.
+  bool retry_events(std::size_t threads);
 
+  long arrivals_before_ = -1; ///< when threads looked last
   Fiber scheduler_;
   std::vector<std::unique_ptr<Thread>> threads_;
   Thread *running_ = nullptr;
@@ -200,6 +205,22 @@ void Device::release_block(std::size_t threads) {
   any_before = std::exchange(any, false);
 }
 
+bool Device::retry_events(std::size_t threads) {
+  bool waits = false;
+  for (std::size_t n = 0; n < threads; ++n) {
+    Thread &thread = *threads_[n];
+    if (thread.state != State::at_event)
+      continue;
+    if (arrivals == arrivals_before_)
+      fail("deadlock: thread (%u, %u, %u) waits at the event of line %d", thread.index.x, thread.index.y,
+           thread.index.z, thread.line);
+    waits = true;
+    thread.state = State::ready;
+  }
+  arrivals_before_ = waits ? arrivals : -1;
+  return waits;
+}
+
 bool Device::run_warp(std::size_t begin, std::size_t end) {
   bool ran = false;
   for (std::size_t n = begin; n < end; ++n) {
@@ -233,6 +254,8 @@ void Device::run_block(dim3 block, std::size_t threads) {
     start(*threads_[n], block, n);
   for (;;) {
     run_ready(threads);
+    if (retry_events(threads))
+      continue;
     bool ended = true;
     for (std::size_t n = 0; n < threads; ++n)
       ended &= threads_[n]->state == State::ended;
@@ -328,6 +351,50 @@ void wait_copies(std::size_t pending) {
       std::copy_n(copy.data, copy.bytes, copy.to);
     return arrives;
   });
+}
+
+namespace {
+
+/// An event in the 8 bytes of a mbarrier.
+struct Event {
+  std::uint16_t needed, arrived;
+  std::uint32_t phases;
+};
+static_assert(sizeof(Event) == sizeof(unsigned long long));
+
+Event load_event(const unsigned long long *from) {
+  Event event{};
+  std::copy_n(reinterpret_cast<const unsigned char *>(from), sizeof(event),
+              reinterpret_cast<unsigned char *>(&event));
+  return event;
+}
+void store_event(unsigned long long *to, const Event &event) {
+  std::copy_n(reinterpret_cast<const unsigned char *>(&event), sizeof(event),
+              reinterpret_cast<unsigned char *>(to));
+}
+
+} // namespace
+
+void start_event(unsigned long long *event, int arrivals) {
+  store_event(event, {static_cast<std::uint16_t>(arrivals), 0, 0});
+}
+void arrive(unsigned long long *event) {
+  ++Device::get().arrivals;
+  Event now = load_event(event);
+  if (++now.arrived == now.needed) {
+    now.arrived = 0;
+    ++now.phases;
+  }
+  store_event(event, now);
+}
+void arrive_after_copies(unsigned long long *event) {
+  commit_copies();
+  wait_copies(0);
+  arrive(event);
+}
+void await_phase(const unsigned long long *event, unsigned parity, int line) {
+  while (load_event(event).phases % 2 == parity)
+    Device::get().wait(State::at_event, line);
 }
 
 void set_shared(unsigned char *begin, unsigned char *end) {

@@ -63,6 +63,14 @@ inline void copy_async(void *to, const void *from, size_t bytes, bool exists) {
   start_copy(to, data, bytes);
 }
 
+/// Events of channels: they take the place of mbarriers. A phase ends with its last arrival. A thread that
+/// waits for a phase goes on when it has ended; if no thread can go on, the program fails.
+void start_event(unsigned long long *event, int arrivals);
+void arrive(unsigned long long *event);
+/// The same, when the copies that the running thread has started have arrived.
+void arrive_after_copies(unsigned long long *event);
+void await_phase(const unsigned long long *event, unsigned parity, int line);
+
 /// Shared memory whose size is set at launch. It replaces `extern __shared__ unsigned char NAME[]`. Each of its
 /// arrays is a separate allocation of the exact size.
 struct Arena {
