@@ -1,4 +1,5 @@
 #include "dsl/ir/allocation.h"
+#include "dsl/ir/roles.h"
 #include "lowering/unit.h"
 
 #include <fmt/format.h>
@@ -66,6 +67,7 @@ std::vector<Program> split_nests(const Program &program) {
   if (stmts.size() == 1) {
     Program nest = program;
     nest.params = std::move(global);
+    std::erase_if(nest.roles, [&](const WarpRole &role) { return !has_block(nest.body, role); });
     return {nest};
   }
   std::vector<std::string> names = names_of(stmts);
@@ -90,7 +92,7 @@ std::vector<Program> split_nests(const Program &program) {
     nest.body = stmt;
     nest.min_blocks = program.min_blocks;
     for (const WarpRole &role : program.roles)
-      if (std::ranges::any_of(role.blocks, [&](const BlockId &id) { return find_block(stmt, id) != nullptr; }))
+      if (has_block(stmt, role))
         nest.roles.push_back(role);
     nests.push_back(std::move(nest));
   }

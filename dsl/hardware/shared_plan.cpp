@@ -273,7 +273,7 @@ SharedPlan plan_shared(const Program &nest, std::vector<SharedArray> arrays, con
   for (const std::set<Buffer> tiles = tiles_of_calls(nest); SharedArray & array : arrays)
     if (tiles.contains(array.buffer))
       array.alignment = tile_alignment;
-  if (arrays.size() < 2 || threads_of(nest) == 1)
+  if (arrays.size() < 2 || threads_of(nest) == 1 || !nest.roles.empty()) // roles run ahead, from loop to loop
     return placed(std::move(arrays), [](std::size_t, std::size_t) { return true; });
   using Meeting = SharedLifetimes::Meeting;
   SharedLifetimes lifetimes(nest, arrays);

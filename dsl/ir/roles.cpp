@@ -9,12 +9,21 @@
 
 namespace nestsmith {
 
+static bool has(const WarpRole &role, const BlockId &block) {
+  return std::ranges::any_of(role.blocks, [&](const BlockId &id) {
+    return id == block || id == block->part_of || id == block->init_of;
+  });
+}
+
 std::optional<std::size_t> role_of(const Program &program, const BlockId &block) {
   for (std::size_t n = 0; n < program.roles.size(); ++n)
-    for (const BlockId &id : program.roles[n].blocks)
-      if (id == block || id == block->part_of || id == block->init_of)
-        return n;
+    if (has(program.roles[n], block))
+      return n;
   return std::nullopt;
+}
+
+bool has_block(const Stmt &nest, const WarpRole &role) {
+  return std::ranges::any_of(blocks_of(nest), [&](const Block *block) { return has(role, block->id); });
 }
 
 std::optional<std::size_t> role_of(const Program &program, const For &loop) {
@@ -47,14 +56,10 @@ std::int64_t threads_of_role(const Program &program, const Stmt &nest, std::opti
   return threads;
 }
 
-static bool is_in(const Stmt &nest, const WarpRole &role) {
-  return std::ranges::any_of(role.blocks, [&](const BlockId &id) { return find_block(nest, id) != nullptr; });
-}
-
 std::int64_t threads_of_roles(const Program &program, const Stmt &nest) {
   std::int64_t threads = threads_of_role(program, nest, std::nullopt);
   for (const WarpRole &role : program.roles)
-    if (is_in(nest, role))
+    if (has_block(nest, role))
       threads += role.warps * lanes_per_warp;
   return threads;
 }
@@ -91,7 +96,7 @@ public:
   std::optional<RoleBreach> run() {
     std::set<Buffer> passed;
     for (std::size_t role = 0; role < program_.roles.size() && !breach_; ++role)
-      if (is_in(program_.body, program_.roles[role]))
+      if (has_block(program_.body, program_.roles[role]))
         check_role(role, passed);
     if (breach_ || passed.empty())
       return breach_;
@@ -230,6 +235,12 @@ private:
              "iterations to threadIdx.x",
              block->id->name, threads, describe(role, program_), stated.warps, stated.warps * lanes_per_warp);
     }
+    if (stated.registers != 0 && program_.min_blocks > 1)
+      fail(first,
+           "{} states {} registers, and launch_bounds {} blocks on an SM, expected 1 block: its threads start "
+           "with all "
+           "registers of the SM; leave out launch_bounds, or state 0 registers",
+           describe(role, program_), stated.registers, program_.min_blocks);
     const std::int64_t main = threads_of_role(program_, program_.body, std::nullopt);
     if (stated.registers != 0 && (stated.warps % 4 != 0 || main % (4 * lanes_per_warp) != 0))
       fail(first,
@@ -285,7 +296,7 @@ RoleChannel channel_of(const Program &program, const WarpRole &role) {
 std::int64_t channel_bytes(const Program &program) {
   std::int64_t bytes = 0;
   for (const WarpRole &role : program.roles)
-    if (is_in(program.body, role) && !find_role_breach(program))
+    if (has_block(program.body, role) && !find_role_breach(program))
       bytes += 16 * channel_of(program, role).slots;
   return bytes;
 }

@@ -27,6 +27,8 @@ namespace nestsmith {
 std::optional<std::size_t> role_of(const Program &program, const BlockId &block);
 /// The role that all blocks below the loop have; none: the main role.
 std::optional<std::size_t> role_of(const Program &program, const For &loop);
+/// Whether a block of the nest has the role.
+bool has_block(const Stmt &nest, const WarpRole &role);
 /// The statement without the blocks of other roles; null if no block is left.
 Stmt only_role(const Program &program, const Stmt &stmt, std::optional<std::size_t> role);
 
@@ -62,7 +64,7 @@ struct RoleBreach {
 ///   - all its tiles are those of one pipelined loop, whose readers have one stage;
 ///   - no other array is in shared memory, and no loop has a last block or shares a launch;
 ///   - the blocks of a role have as many threads on threadIdx.x as its warps, and those of the main role whole
-///     warps. Roles with registers have whole groups of four warps.
+///     warps. Roles with registers have whole groups of four warps, and an SM has one block.
 std::optional<RoleBreach> find_role_breach(const Program &program);
 
 } // namespace nestsmith

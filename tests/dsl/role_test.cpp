@@ -127,6 +127,24 @@ TEST(RoleOwes, WholeGroupsOfWarpsForRegisters) {
       << owed(t.s);
 }
 
+TEST(Role, EndsWithItsBlocks) {
+  Tiled t;
+  t.s.role({t.A_shared}, 4, 0);
+  t.s.compute_inline(t.A_shared);
+  EXPECT_TRUE(t.s.obligations().empty()) << owed(t.s);
+  EXPECT_EQ(threads_of_roles(t.s.program(), t.s.program().body), 64);
+}
+
+TEST(RoleOwes, OneBlockOnAnSmForRegisters) {
+  Tiled t(make_target("sm_90a"));
+  t.s.role({t.A_shared}, 4, 40);
+  t.bind(128);
+  t.pipeline();
+  t.s.launch_bounds(2);
+  EXPECT_TRUE(contains(owed(t.s), "states 40 registers, and launch_bounds 2 blocks on an SM, expected 1 block"))
+      << owed(t.s);
+}
+
 TEST(RoleOwes, TilesThatOnlyItFills) {
   Tiled t;
   BlockRef B_shared = t.s.cache_read(t.AB, "B", Scope::shared);
