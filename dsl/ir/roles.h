@@ -41,7 +41,7 @@ std::int64_t threads_of_role(const Program &program, const Stmt &nest, std::opti
 /// state.
 std::int64_t threads_of_roles(const Program &program, const Stmt &nest);
 
-/// What passes from the warps of a role to those of the main role.
+/// The tiles that the warps of a role fill for those of the main role.
 struct RoleChannel {
   const For *loop;           ///< the pipelined loop: one fill of the tiles in each iteration
   std::vector<Buffer> tiles; ///< the shared arrays that the role writes

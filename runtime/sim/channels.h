@@ -16,7 +16,7 @@ struct SlotEvent {
   std::int64_t arrived = 0;        ///< in the current phase
   std::uint64_t unfenced = 0;      ///< tiles that those that arrived have written without a fence
   std::vector<std::uint32_t> seen; ///< for each warp: stamps below are ordered, by those that arrived
-  /// What the phases that have ended pass to a warp that awaits them.
+  /// A phase that has ended, with the clock that a warp takes over when it awaits the phase.
   struct Phase {
     std::vector<std::uint32_t> seen;
     std::uint64_t unfenced;

@@ -179,7 +179,8 @@ TEST(Roles, FreeASlotAfterTheCallsThatReadIt) {
   }
 }
 
-/// What grows with the loop is added to the pointer by itself, if matrix units compute the sums.
+/// The part of an offset that grows with the loop is added to the pointer by itself, if matrix units compute
+/// the sums.
 TEST(Roles, StepTheSourcesOfTheirCopies) {
   const std::string units = cuda_kernel(lower(product_of({128, 64, 512}, DType::bf16, unit_tiles())).only()),
                     registers =
