@@ -4,6 +4,7 @@
 #include "codegen/launcher.h"
 #include "codegen/names.h"
 #include "codegen/requirements.h"
+#include "codegen/tensor_maps.h"
 #include "codegen/text.h"
 #include "dsl/expr/error.h"
 
@@ -39,6 +40,8 @@ public:
     if (!plan_.workspaces.empty())
       workspace_bytes();
     out_.verbatim(overlap_function);
+    if (has_tensor_maps(plan_))
+      out_.verbatim(tensor_map_function);
     for (const ChoicePlan &part : file_.plans)
       out_.verbatim(emit_launcher(part.info, part.plan) + "\n");
     requirement();
@@ -272,8 +275,9 @@ std::string emit(const ChoiceFile &file) {
   if (!file.info.target.empty())
     out.comment("Target: " + file.info.target);
   out.blank();
-  out.verbatim(fmt::format("#ifndef __CUDACC_RTC__\n{}#include <cuda_runtime.h>\n#include <math.h>\n#endif\n\n",
-                           file.info.header.empty() ? "" : fmt::format("#include \"{}\"\n", file.info.header)));
+  out.verbatim(fmt::format("#ifndef __CUDACC_RTC__\n{}{}#include <math.h>\n#endif\n\n",
+                           file.info.header.empty() ? "" : fmt::format("#include \"{}\"\n", file.info.header),
+                           runtime_includes(plan)));
   return out.take() + cuda_helpers(plan.kernels) + ChoiceWriter(file).write();
 }
 

@@ -80,6 +80,9 @@ private:
   void change_registers(std::size_t role);
   void store(const kernel::Store &store, const std::string &note);
   void call(const kernel::Call &call);
+  void bulk_copy(const kernel::BulkCopy &copy, const std::string &note);
+  void signal_bulk(const kernel::Signal &signal);
+  std::string issuer(std::size_t channel) const;
 
   const kernel::Kernel &kernel_;
   LocalScalars locals_;
@@ -93,6 +96,7 @@ private:
     const std::string &of(kernel::Event event) const { return event == kernel::Event::filled ? filled : freed; }
   };
   std::vector<NamesOfEvents> channels_;
+  std::vector<std::string> maps_;
 };
 
 std::string KernelWriter::access(const Buffer &buffer, const std::vector<Expr> &indices) const {
@@ -129,6 +133,10 @@ void KernelWriter::signature() {
     parameters.push_back(size.declaration());
   for (const Parameter &scalar : scalar_parameters(kernel_))
     parameters.push_back(scalar.declaration());
+  for (const kernel::TensorMap &map : kernel_.maps) {
+    maps_.push_back(names_.claim(names_[map.source] + "_map"));
+    parameters.push_back("const __grid_constant__ TensorMap " + maps_.back());
+  }
   std::string blocks = kernel_.min_blocks != 0 ? fmt::format(", {}", kernel_.min_blocks) : "";
   out_.line(fmt::format("extern \"C\" __global__ void __launch_bounds__({}{})", kernel_.threads(), blocks));
   out_.call(entry_name(kernel_), parameters, " {");
@@ -267,16 +275,17 @@ void KernelWriter::channels() {
   for (std::size_t n = 0; n < channels_.size(); ++n)
     out_.line(fmt::format("start_channel({}, {}, {}, {}, {});", channels_[n].filled, channels_[n].freed,
                           kernel_.channels[n].slots, kernel_.channels[n].filled, kernel_.channels[n].freed));
+  if (!kernel_.maps.empty())
+    out_.line("fence_tiles();", "bulk copies see the events");
   if (!channels_.empty())
     out_.line("__syncthreads();", "the channels have started");
 }
 
 /// The first statement of a role: it takes or gives back registers.
 void KernelWriter::change_registers(std::size_t role) {
-  const std::int64_t at_launch = std::min<std::int64_t>(65536 / kernel_.threads() / 8 * 8, 248),
-                     registers = kernel_.roles[role].registers;
-  if (registers != 0 && registers != at_launch)
-    out_.line(fmt::format("{}_registers<{}>();", registers < at_launch ? "fewer" : "more", registers));
+  using Change = kernel::RoleOfWarps::Change;
+  if (const auto &[first, warps, registers, change] = kernel_.roles[role]; change != Change::none)
+    out_.line(fmt::format("{}_registers<{}>();", change == Change::fewer ? "fewer" : "more", registers));
 }
 
 void KernelWriter::store(const kernel::Store &store, const std::string &note) {
@@ -323,6 +332,32 @@ void KernelWriter::call(const kernel::Call &call) {
   for (const kernel::OperandAddress &place : call.places)
     operands.push_back("&" + access(place.buffer, {place.offset}));
   out_.call(call.intrinsic.get().name, operands, ";");
+}
+
+/// The condition of the thread that issues the bulk copies of a channel: the first one of its role.
+std::string KernelWriter::issuer(std::size_t channel) const {
+  const auto tid = std::ranges::find(kernel_.indices, Axis::thread_x, &kernel::ThreadIndex::axis);
+  return fmt::format("if ({} == {})", names_[tid->var], kernel_.roles[channel + 1].first_warp * lanes_per_warp);
+}
+
+void KernelWriter::bulk_copy(const kernel::BulkCopy &copy, const std::string &note) {
+  std::string start; // the last dimension is the first coordinate of the instruction
+  for (auto index = copy.start.rbegin(); index != copy.start.rend(); ++index)
+    start += ", " + spell(*index);
+  out_.open(issuer(copy.channel), note);
+  out_.line(fmt::format("copy_box<{}>(&{}, &{}, {}, {}{});", kernel_.channels[copy.channel].slots,
+                        access(copy.tile, copy.indices), maps_[copy.map], channels_[copy.channel].filled,
+                        spell(copy.number), start));
+  out_.close();
+}
+
+/// Announces the bytes of bulk copies, if the signal counts any.
+void KernelWriter::signal_bulk(const kernel::Signal &signal) {
+  if (signal.bulk_bytes == 0)
+    return;
+  out_.line(issuer(signal.channel));
+  out_.line(fmt::format("  signal_bulk<{}>({}, {}, {});", kernel_.channels[signal.channel].slots,
+                        channels_[signal.channel].filled, spell(signal.number), signal.bulk_bytes));
 }
 
 void KernelWriter::loop(const kernel::Loop &loop) {
@@ -374,7 +409,13 @@ void KernelWriter::statement(const kernel::Stmt &stmt) {
                            },
                            [&](const kernel::Store &node) { store(node, note_of(stmt)); },
                            [&](const kernel::Call &node) { call(node); },
-                           [&](const kernel::Sync &sync) { out_.line(sync_text(sync), note_of(stmt)); }});
+                           [&](const kernel::BulkCopy &node) { bulk_copy(node, note_of(stmt)); },
+                           [&](const kernel::Sync &sync) {
+                             if (const auto *signal = std::get_if<kernel::Signal>(&sync.kind))
+                               signal_bulk(*signal);
+                             if (const std::string text = sync_text(sync); !text.empty())
+                               out_.line(text, note_of(stmt));
+                           }});
 }
 
 std::string KernelWriter::sync_text(const kernel::Sync &sync) {

@@ -4,6 +4,7 @@
 #include "codegen/launcher.h"
 #include "codegen/names.h"
 #include "codegen/requirements.h"
+#include "codegen/tensor_maps.h"
 #include "codegen/text.h"
 #include "dsl/ir/printer.h"
 
@@ -121,6 +122,8 @@ public:
   std::string write() {
     if (requirements_.check_overlaps() && !dispatched_)
       out_.verbatim(overlap_function);
+    if (has_tensor_maps(plan_) && !dispatched_)
+      out_.verbatim(tensor_map_function);
     if (!plan_.workspaces.empty() && !dispatched_)
       workspace_function();
     requirement_function();
@@ -229,6 +232,7 @@ private:
       out_.line(fmt::format("return {};", allowed));
       out_.close();
     }
+    make_tensor_maps(out_, launcher_, kernel);
     out_.line(fmt::format("{}<<<{}, {}, {}, stream>>>({});", entry_name(kernel),
                           dim3_text(kernel.grid_exprs(), launcher_.spell),
                           dim3_text(exprs(kernel.block()), launcher_.spell), kernel.dynamic_shared_bytes(),
@@ -250,9 +254,13 @@ std::string emit_launcher(const EmitInfo &info, const kernel::Plan &plan) {
   return LauncherWriter(info, plan).write();
 }
 
+std::string runtime_includes(const kernel::Plan &plan) {
+  return "#include <cuda_runtime.h>\n" + std::string(has_tensor_maps(plan) ? tensor_map_include : "");
+}
+
 std::string emit(const EmitInfo &info, const kernel::Plan &plan) {
   std::string header = info.header.empty() ? "" : fmt::format("#include \"{}\"\n\n", info.header);
-  return emit_header_comment(info, plan) + "\n" + header + "#include <cuda_runtime.h>\n\n" +
+  return emit_header_comment(info, plan) + "\n" + header + runtime_includes(plan) + "\n" +
          cuda_kernels(plan, info.source_lines) + "\n" + emit_launcher(info, plan);
 }
 

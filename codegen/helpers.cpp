@@ -93,8 +93,9 @@ template <int pending> static __device__ __forceinline__ void wait_copies() {
 }
 )";
 
+/// Source: PTX ISA, "Async proxy". Matrix units and bulk copies access shared memory by it.
 constexpr std::string_view fence_of_tiles =
-    R"(/// Makes this thread's writes to shared memory visible to matrix units.
+    R"(/// Orders this thread's accesses to shared memory before those of matrix units and bulk copies.
 static __device__ __forceinline__ void fence_tiles() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
@@ -198,6 +199,47 @@ static __device__ __forceinline__ void signal_freed(unsigned long long *freed, u
 }
 )";
 
+constexpr std::string_view tensor_map_type =
+    R"(/// Describes an array and the boxes that bulk copies take from it. The launcher makes it.
+struct __align__(64) TensorMap {
+  unsigned long long words[16];
+};
+)";
+
+/// Source: PTX ISA, "cp.async.bulk.tensor" and "mbarrier.arrive.expect_tx"; CUDA Driver API, CUtensorMap. The
+/// phase ends when its arrivals and its bytes are complete, in any order.
+constexpr std::string_view bulk_arrival =
+    R"(/// Fill `number` also has these bytes, which bulk copies bring.
+template <int slots>
+static __device__ __forceinline__ void signal_bulk(unsigned long long *filled, unsigned int number,
+                                                   unsigned int bytes) {
+  asm volatile("{ .reg .b64 state; mbarrier.arrive.expect_tx.shared.b64 state, [%0], %1; }" ::"r"(
+                   shared_address(filled + number % slots)),
+               "r"(bytes)
+               : "memory");
+}
+)";
+
+std::string copy_of_box(std::size_t rank) {
+  std::string parameters, places, operands;
+  for (std::size_t n = 0; n < rank; ++n) {
+    parameters += fmt::format(", int x{}", n);
+    places += fmt::format("{}%{}", n == 0 ? "" : ", ", n + 2);
+    operands += fmt::format(", \"r\"(x{})", n);
+  }
+  return fmt::format(R"(/// Starts to copy a box to shared memory. Its bytes count for fill `number`.
+template <int slots>
+static __device__ __forceinline__ void copy_box(void *to, const TensorMap *map, unsigned long long *filled,
+                                                unsigned int number{1}) {{
+  asm volatile("cp.async.bulk.tensor.{0}d.shared::cluster.global.mbarrier::complete_tx::bytes "
+               "[%0], [%1, {{{2}}}], [%{3}];" ::"r"(shared_address(to)),
+               "l"(map){4}, "r"(shared_address(filled + number % slots))
+               : "memory");
+}}
+)",
+                     rank, parameters, places, rank + 2, operands);
+}
+
 /// Source: PTX ISA, "Miscellaneous Instructions: setmaxnreg". It needs a launch bound of one block.
 constexpr std::string_view moved_registers =
     R"(/// Gives registers of this warp to others of the block, or takes some from them.
@@ -230,6 +272,9 @@ public:
       });
       arrives_ |= !kernel::counters_of(kernel).empty();
       channels_ |= !kernel.channels.empty();
+      fences_ |= !kernel.maps.empty();
+      for (const kernel::TensorMap &map : kernel.maps)
+        ranks_.insert(map.box.size());
       for (const kernel::RoleOfWarps &role : kernel.roles)
         registers_ |= role.registers != 0;
     }
@@ -265,8 +310,14 @@ public:
       helpers += wait_for_calls(registers);
     if (fences_)
       helpers += fence_of_tiles;
+    if (!ranks_.empty())
+      helpers += tensor_map_type;
     if (channels_)
       helpers += channel_of_tiles;
+    if (!ranks_.empty())
+      helpers += bulk_arrival;
+    for (std::size_t rank : ranks_)
+      helpers += copy_of_box(rank);
     if (registers_)
       helpers += moved_registers;
     return includes + (includes.empty() ? "" : "\n") + helpers + (helpers.empty() ? "" : "\n");
@@ -325,6 +376,7 @@ private:
   std::set<std::pair<int, bool>> copies_; ///< bytes of asynchronous copies, and whether they have a mask
   bool rounds_ = false, packs_ = false, arrives_ = false, groups_ = false, calls_ = false, fences_ = false;
   bool channels_ = false, registers_ = false;
+  std::set<std::size_t> ranks_; ///< of the sources of bulk copies
   std::set<std::int64_t> sums_; ///< registers of the arrays that are operands of waits for calls
 };
 

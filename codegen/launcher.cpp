@@ -1,6 +1,7 @@
 #include "codegen/launcher.h"
 
 #include "codegen/names.h"
+#include "codegen/tensor_maps.h"
 #include "dsl/expr/error.h"
 #include "dsl/ir/printer.h"
 
@@ -141,15 +142,23 @@ std::string Launcher::workspace_call() const {
   return fmt::format("{}({})", workspace_function, joined_names(of_workspace_bytes()));
 }
 
+const std::string &Launcher::array(const kernel::Kernel &kernel, const Buffer &buffer) const {
+  const auto at = std::ranges::find(kernel.params, buffer) - kernel.params.begin();
+  const std::size_t n = plan.arguments(kernel).at(static_cast<std::size_t>(at));
+  return (n < pointers.size() ? pointers[n] : workspaces[n - pointers.size()]).name;
+}
+
 std::string Launcher::arguments(const kernel::Kernel &kernel) const {
   std::vector<std::string> list;
-  for (std::size_t n : plan.arguments(kernel))
-    list.push_back((n < pointers.size() ? pointers[n] : workspaces[n - pointers.size()]).name);
+  for (const Buffer &buffer : kernel.params)
+    list.push_back(array(kernel, buffer));
   if (!plan.sizes.empty())
     for (const Parameter &size : sizes)
       list.push_back(size.name);
   for (std::size_t n : plan.scalar_arguments(kernel))
     list.push_back(scalars[n].name);
+  for (const std::string &map : tensor_map_names(kernel))
+    list.push_back(map);
   return fmt::format("{}", fmt::join(list, ", "));
 }
 

@@ -47,7 +47,9 @@ struct Launcher {
   std::vector<Parameter> of_workspace_bytes() const;
   /// The call `gemm_workspace_bytes(M, N, K)`.
   std::string workspace_call() const;
-  /// The arguments of a call of this kernel of the plan.
+  /// The name of a parameter or of a workspace that is an argument of the kernel.
+  const std::string &array(const kernel::Kernel &kernel, const Buffer &buffer) const;
+  /// The arguments of a call of this kernel of the plan, and the maps that `make_tensor_maps` declares.
   std::string arguments(const kernel::Kernel &kernel) const;
 
 private:

@@ -15,9 +15,8 @@ namespace {
 
 constexpr std::string_view build_comment =
     "//\n// Build and run: nvcc -O3 -arch=native FILE.cu -o a.out && ./a.out\n\n";
-constexpr std::string_view includes =
-    "#include <cuda_runtime.h>\n\n#include <algorithm>\n#include <cmath>\n#include <cstdio>\n"
-    "#include <cstdlib>\n#include <cstring>\n#include <vector>\n\n";
+constexpr std::string_view includes = "\n#include <algorithm>\n#include <cmath>\n#include <cstdio>\n"
+                                      "#include <cstdlib>\n#include <cstring>\n#include <vector>\n\n";
 
 void open_main(TextWriter &out, const std::string &name) {
   out.open("int main()");
@@ -52,9 +51,9 @@ std::string emit_standalone(const EmitInfo &info, const kernel::Plan &plan, cons
   open_main(main, calls.name);
   main.verbatim(check.body);
   main.close();
-  return emit_header_comment(info, plan) + std::string(build_comment) + std::string(includes) +
-         cuda_kernels(plan, info.source_lines) + "\n" + emit_launcher(info, plan) + "\n" + check.reference +
-         check_support(source) + "\n" + check.comparisons + "\n" + main.take();
+  return emit_header_comment(info, plan) + std::string(build_comment) + runtime_includes(plan) +
+         std::string(includes) + cuda_kernels(plan, info.source_lines) + "\n" + emit_launcher(info, plan) +
+         "\n" + check.reference + check_support(source) + "\n" + check.comparisons + "\n" + main.take();
 }
 
 } // namespace nestsmith

@@ -307,39 +307,11 @@ private:
   std::optional<SteadyLoop> steady_;         ///< the innermost loop around the statement, if it is steady
 };
 
-/// Inserts a fence before each barrier that orders writes before reads of matrix units, and after each await of
-/// such writes by another role: the warps that fill a tile do not know when their copies arrive.
-void add_fences(Kernel &kernel) {
-  OfProgram of_program(kernel);
-  std::set<Buffer> tiles;
-  for (const Buffer &tile : tiles_of_units(kernel))
-    tiles.insert(of_program(tile));
-  if (tiles.empty())
-    return;
-  std::function<Stmt(const Stmt &)> rewrite = [&](const Stmt &stmt) {
-    const auto *sync = as<Sync>(stmt);
-    const auto *await = as<Await>(stmt);
-    if (!sync || (!sync->orders() && !await))
-      return map_children(stmt, rewrite);
-    std::vector<Hazard> reads(sync->hazards().begin(), sync->hazards().end());
-    std::erase_if(reads, [&](const Hazard &hazard) {
-      return hazard.kind != Hazard::Kind::read_after_write || !tiles.contains(hazard.buffer);
-    });
-    if (reads.empty())
-      return stmt;
-    Stmt fence = make(Fence{std::move(reads)});
-    return await ? make_seq({stmt, fence})
-                 : make_seq({fence, stmt}); // the readers of a tile of a role execute the fence
-  };
-  kernel.body = rewrite(kernel.body);
-}
-
 } // namespace
 
 void order_calls(Kernel &kernel) {
   if (Orderer orderer(kernel); orderer.needed())
     kernel.body = orderer.run(kernel.body);
-  add_fences(kernel);
 }
 
 } // namespace nestsmith::kernel

@@ -7,7 +7,6 @@ namespace nestsmith::kernel {
 
 /// Orders the calls of matrix units and the accesses of threads. The kernel must have its calls
 /// (`make_warp_calls`) and its barriers.
-///   - A fence before each barrier that orders ordinary writes to a tile before the reads of the units.
 ///   - Calls without other statements between them are a group: a begin before it if the threads have accessed
 ///     its sums, and a commit after it.
 ///   - A wait for all calls before an access to their sums, and before the end.

@@ -1,10 +1,12 @@
 #include "dsl/expr/error.h"
 #include "dsl/hardware/async_copy.h"
+#include "dsl/hardware/bulk_copy.h"
 #include "dsl/hardware/shared_plan.h"
 #include "dsl/ir/allocation.h"
 #include "dsl/ir/last_block.h"
 #include "dsl/ir/roles.h"
 #include "dsl/ir/skip_tiles.h"
+#include "lowering/channels.h"
 #include "lowering/copies_in_flight.h"
 #include "lowering/launch_axes.h"
 #include "lowering/pipelines.h"
@@ -79,9 +81,15 @@ private:
     tid->extent = Expr(all);
     tid->most = all;
     set_range(bounds_, *tid);
-    for (const WarpRole &role : program_.roles)
-      plan_channel(role, main);
-    state_roles(main, all);
+    for (const WarpRole &role : program_.roles) {
+      channels_.push_back(plan_channel(program_, role, channels_.size(), main));
+      kernel_.channels.push_back(channels_.back().channel);
+    }
+    kernel_.roles = plan_roles(program_, main, all);
+    if (std::ranges::any_of(kernel_.roles, &kernel::RoleOfWarps::registers))
+      kernel_.min_blocks =
+          std::max<std::int64_t>(kernel_.min_blocks, 1); // its threads have all registers of the SM
+    find_boxes();
     kernel::Stmt others;
     std::int64_t first = all;
     for (std::size_t role = program_.roles.size(); role-- > 0;) {
@@ -134,81 +142,19 @@ private:
     return body;
   }
 
-  void plan_channel(const WarpRole &role, std::int64_t main) {
-    RoleChannel plan = channel_of(program_, role);
-    kernel::Channel channel{.tiles = plan.tiles, .slots = plan.slots, .freed = main / lanes_per_warp};
-    ChannelSide side{.channel = kernel_.channels.size(),
-                     .fills = false,
-                     .slots = plan.slots,
-                     .in_flight = plan.in_flight,
-                     .filled = {},
-                     .freed = {},
-                     .reused = is_reused(plan),
-                     .copies = false,
-                     .stores = false};
-    for (const Block *block : blocks_of(program_.body)) {
-      const bool fills = std::ranges::find(plan.tiles, block->body.buffer) != plan.tiles.end();
-      side.copies = side.copies || (fills && block->async);
-      side.stores = side.stores || (fills && !block->async);
-      for (const Buffer &tile : plan.tiles)
-        if (!fills && reads(*block, tile)) {
-          using Kind = kernel::Hazard::Kind;
-          kernel::add_hazards(side.filled, {{Kind::read_after_write, tile, block->body.buffer}});
-          kernel::add_hazards(side.freed,
-                              {{Kind::write_after_read, tile, block->body.buffer, plan.loop->var, plan.slots}});
-        }
-    }
-    channel.filled = role.warps * lanes_per_warp * (side.copies + side.stores);
-    kernel_.channels.push_back(std::move(channel));
-    sides_.emplace_back(plan.loop->var, std::move(side));
-  }
-
-  /// Whether the loops around a pipelined loop, and the loop itself, may fill more tiles than there are slots.
-  bool is_reused(const RoleChannel &plan) const {
-    std::int64_t fills = 1;
-    for (const For *around : loops_of(path_to(program_.body, plan.loop->var)))
-      if (!around->axis()) {
-        const auto extent = as_int(around->extent);
-        if (!extent || __builtin_mul_overflow(fills, *extent, &fills))
-          return true;
-      }
-    return fills > plan.slots;
-  }
-
-  /// The registers of each role: the main role gets what the others leave of those that the kernel has at
-  /// launch, a multiple of 8 for each thread.
-  void state_roles(std::int64_t main, std::int64_t all) {
-    constexpr std::int64_t registers_of_sm = 65536, unit = 8, most = 240;
-    const std::int64_t at_launch = std::min(registers_of_sm / all / unit * unit, most + unit);
-    std::int64_t left = at_launch * all, first = main;
-    const bool stated =
-        std::ranges::any_of(program_.roles, [](const WarpRole &role) { return role.registers != 0; });
-    std::vector<kernel::RoleOfWarps> others;
-    for (const WarpRole &role : program_.roles) {
-      const std::int64_t registers = role.registers == 0 && stated ? at_launch : role.registers;
-      others.push_back({first / lanes_per_warp, role.warps, registers});
-      left -= registers * role.warps * lanes_per_warp;
-      first += role.warps * lanes_per_warp;
-    }
-    kernel_.roles = {{0, main / lanes_per_warp, stated ? std::min(left / main / unit * unit, most) : 0}};
-    kernel_.roles.insert(kernel_.roles.end(), others.begin(), others.end());
-    if (stated)
-      kernel_.min_blocks = std::max<std::int64_t>(kernel_.min_blocks, 1);
-  }
-
   /// The sides of the role that is emitted, of the channels of a pipelined loop.
   std::vector<ChannelSide> sides_of(const For &loop) const {
     std::vector<ChannelSide> sides;
-    for (const auto &[pipelined, side] : sides_)
-      if (pipelined == loop.var && (!role_ || *role_ == side.channel)) {
-        sides.push_back(side);
+    for (const PlannedChannel &planned : channels_)
+      if (planned.loop == loop.var && (!role_ || *role_ == planned.side.channel)) {
+        sides.push_back(planned.side);
         sides.back().fills = role_.has_value();
       }
     return sides;
   }
 
   bool has_channel(const Var &loop) const {
-    return std::ranges::any_of(sides_, [&](const auto &side) { return side.first == loop; });
+    return std::ranges::any_of(channels_, [&](const PlannedChannel &planned) { return planned.loop == loop; });
   }
 
   /// The number of the fill in an iteration of a pipelined loop: the iterations of the serial loops around it
@@ -367,6 +313,8 @@ private:
     const For &whole = role_ || !program_.roles.empty() ? *find_loop(program_.body, loop.var) : loop;
     Expr skipped_unless = loop.skipping() ? condition_of_iteration(program_, whole) : Expr();
     auto emit_nest = [&](const Stmt &nest) { return emit_iteration(nest, loop, skipped_unless); };
+    if (auto box = boxes_.find(loop.var); box != boxes_.end())
+      return emit_bulk_copy(*box->second.block, box->second.box);
     const bool passes = has_channel(loop.var);
     if (as_int(loop.extent) == 1 && !passes) {
       loops_[loop.var] = Expr(0);
@@ -542,6 +490,51 @@ private:
     return kernel::make_seq(std::move(stmts));
   }
 
+  void find_boxes() {
+    Placements placements(program_);
+    for (const Block *block : blocks_of(program_.body))
+      if (block->bulk) {
+        auto found = copied_box(placements, *block);
+        internal_check(std::holds_alternative<CopiedBox>(found), "the nest of a bulk copy is a box");
+        CopiedBox &box = std::get<CopiedBox>(found);
+        const Var first = box.loops.front();
+        boxes_.emplace(first, Box{block, std::move(box)});
+      }
+  }
+
+  /// The copy of a box in place of its loops. What is outside of the source is filled with zeros, and nothing
+  /// reads it where the block has a guard, so the copy has no mask and no guard.
+  kernel::Stmt emit_bulk_copy(const Block &block, const CopiedBox &box) {
+    for (const Var &loop : box.loops)
+      loops_[loop] = Expr(0);
+    Values bindings;
+    for (const IterVar &iter : block.iters)
+      bindings[iter.var] = substitute(iter.binding, loops_);
+    const Buffer &source = block.body.value.as<Load>()->buffer;
+    kernel::BulkCopy copy{.map = map_of(source, box),
+                          .tile = storage(block.body.buffer),
+                          .indices = indices(block.body.buffer, block.body.indices, bindings, bindings),
+                          .start = {},
+                          .channel = *role_,
+                          .number = {}};
+    for (const Expr &index : block.body.value.as<Load>()->indices)
+      copy.start.push_back(simplify(substitute(index, bindings), bounds_));
+    const Var &pipelined = channels_[*role_].loop;
+    copy.number = number_of_fill(pipelined, loops_.at(pipelined));
+    return kernel::make(std::move(copy), origin_of(std::vector{&block}));
+  }
+
+  std::size_t map_of(const Buffer &source, const CopiedBox &box) {
+    for (std::size_t n = 0; n < kernel_.maps.size(); ++n)
+      if (const kernel::TensorMap &known = kernel_.maps[n];
+          known.source == source && known.box == box.extents && known.swizzle == box.swizzle)
+        return n;
+    kernel_.maps.push_back({source, box.extents, box.swizzle});
+    std::int64_t &aligned = kernel_.aligned[source];
+    aligned = std::max(aligned, bulk_alignment);
+    return kernel_.maps.size() - 1;
+  }
+
   /// An asynchronous copy computes its address also where its mask is false, so the loads in the address need
   /// the mask, too.
   static Expr with_masked_address(const Expr &copy) {
@@ -631,8 +624,13 @@ private:
   std::optional<std::size_t> role_;
   std::optional<std::int64_t> threads_;
   Expr thread_;
-  std::vector<std::pair<Var, ChannelSide>> sides_; ///< of the channels, with their pipelined loops
-  bool issues_ = false;                            ///< inside of a nest that only issues asynchronous copies
+  std::vector<PlannedChannel> channels_;
+  struct Box {
+    const Block *block;
+    CopiedBox box;
+  };
+  std::map<Var, Box> boxes_; ///< of bulk copies, by the outermost loop that each replaces
+  bool issues_ = false;      ///< inside of a nest that only issues asynchronous copies
   int loops_around_ = 0;
   /// The marked loops around this place whose last block is one of the last blocks of a marked loop below, and
   /// the statements after each.

@@ -1,10 +1,12 @@
 #include "dsl/expr/error.h"
 #include "dsl/expr/shared_results.h"
+#include "dsl/hardware/bulk_copy.h"
 #include "dsl/ir/allocation.h"
 #include "dsl/ir/layout.h"
 #include "lowering/arena.h"
 #include "lowering/calls_in_flight.h"
 #include "lowering/combine_lanes.h"
+#include "lowering/fences.h"
 #include "lowering/split_tuples.h"
 #include "lowering/unit.h"
 #include "lowering/warp_calls.h"
@@ -92,6 +94,12 @@ public:
       flat.value = rewrite(store->value);
       return make(std::move(flat), stmt->origin);
     }
+    if (const auto *bulk = as<BulkCopy>(stmt)) {
+      BulkCopy flat = *bulk;
+      flat.indices = {flat_offset(bulk->tile, bulk->indices)};
+      flat.tile = storage(bulk->tile);
+      return make(std::move(flat), stmt->origin);
+    }
     Stmt result = map_exprs(stmt, [&](const Expr &e) { return rewrite(e); });
     return map_children(result, [&](const Stmt &child) { return rewrite(child); });
   }
@@ -149,6 +157,18 @@ private:
 
 } // namespace
 
+/// The arrays that bulk copies fill get the alignment that these need.
+static void align_bulk_tiles(Kernel &kernel) {
+  walk(kernel.body, [&](const Stmt &stmt) {
+    if (const auto *copy = as<BulkCopy>(stmt))
+      for (Allocation &allocation : kernel.shared)
+        if (allocation.buffer == copy->tile)
+          allocation.alignment = std::max(
+              allocation.alignment,
+              CopiedBox{.loops = {}, .extents = {}, .swizzle = kernel.maps[copy->map].swizzle}.alignment());
+  });
+}
+
 /// Places the shared arrays, as `plan_shared` has planned them.
 static void place_shared(Kernel &kernel) {
   for (const Allocation &guest : kernel.shared)
@@ -184,6 +204,8 @@ void flatten(Unit &unit) {
   kernel.body = flattener.rewrite(kernel.body);
   make_warp_calls(kernel); // without the lane in their indices, nests over fragments have no meaning
   order_calls(kernel);
+  add_fences(kernel);
+  align_bulk_tiles(kernel);
   place_shared(kernel); // with the alignments that calls need
   combine_lanes(kernel);
   split_tuples(kernel);

@@ -86,6 +86,9 @@ private:
                        return Segment{stmt, all, all};
                      },
                      [&](const Call &) -> Segment { internal_error("a call before the pass flatten"); },
+                     [&](const BulkCopy &) { // its channel orders it
+                       return Segment{stmt, {}, {}};
+                     },
                      [&](const Sync &sync) {
                        if (sync.orders())
                          return barrier(stmt);

@@ -2,6 +2,7 @@
 
 #include "dsl/expr/error.h"
 #include "dsl/expr/expr_text.h"
+#include "dsl/hardware/bulk_copy.h"
 #include "dsl/ir/intrinsic.h"
 
 #include <algorithm>
@@ -66,7 +67,16 @@ Stmt map_children(const Stmt &stmt, FunctionRef<Stmt(const Stmt &)> f) {
                             return changed ? make_seq(std::move(stmts)) : stmt;
                           },
                           [&](const Store &) { return stmt; }, [&](const Call &) { return stmt; },
-                          [&](const Sync &) { return stmt; }});
+                          [&](const BulkCopy &) { return stmt; }, [&](const Sync &) { return stmt; }});
+}
+
+static std::vector<Expr *> operands(BulkCopy &copy) {
+  std::vector<Expr *> all;
+  for (auto *list : {&copy.indices, &copy.start})
+    for (Expr &e : *list)
+      all.push_back(&e);
+  all.push_back(&copy.number);
+  return all;
 }
 
 Stmt map_exprs(const Stmt &stmt, FunctionRef<Expr(const Expr &)> f) {
@@ -103,6 +113,16 @@ Stmt map_exprs(const Stmt &stmt, FunctionRef<Expr(const Expr &)> f) {
                                   }
                                   return changed ? make(std::move(copy), stmt->origin) : stmt;
                                 },
+                                [&](const BulkCopy &bulk) {
+                                  BulkCopy copy = bulk;
+                                  bool changed = false;
+                                  for (Expr *operand : operands(copy)) {
+                                    Expr old = *operand;
+                                    *operand = f(old);
+                                    changed |= operand->get() != old.get();
+                                  }
+                                  return changed ? make(std::move(copy), stmt->origin) : stmt;
+                                },
                                 [&](const Sync &sync) {
                                   Sync copy = sync;
                                   bool changed = false;
@@ -117,17 +137,18 @@ Stmt map_exprs(const Stmt &stmt, FunctionRef<Expr(const Expr &)> f) {
 
 void walk(const Stmt &stmt, FunctionRef<void(const Stmt &)> f) {
   f(stmt);
-  visit(stmt, Overloaded{[](const Declare &) {}, [&](const Loop &loop) { walk(loop.body, f); },
-                         [&](const If &branch) {
-                           walk(branch.body, f);
-                           if (branch.otherwise)
-                             walk(branch.otherwise, f);
-                         },
-                         [&](const Seq &seq) {
-                           for (const Stmt &child : seq.stmts)
-                             walk(child, f);
-                         },
-                         [](const Store &) {}, [](const Call &) {}, [](const Sync &) {}});
+  visit(stmt,
+        Overloaded{[](const Declare &) {}, [&](const Loop &loop) { walk(loop.body, f); },
+                   [&](const If &branch) {
+                     walk(branch.body, f);
+                     if (branch.otherwise)
+                       walk(branch.otherwise, f);
+                   },
+                   [&](const Seq &seq) {
+                     for (const Stmt &child : seq.stmts)
+                       walk(child, f);
+                   },
+                   [](const Store &) {}, [](const Call &) {}, [](const BulkCopy &) {}, [](const Sync &) {}});
 }
 
 void each_expr(const Stmt &stmt, FunctionRef<void(const Expr &)> f) {
@@ -142,6 +163,12 @@ void each_expr(const Stmt &stmt, FunctionRef<void(const Expr &)> f) {
                    [&](const Call &call) {
                      for (const OperandAddress &place : call.places)
                        f(place.offset);
+                   },
+                   [&](const BulkCopy &copy) {
+                     for (const auto *list : {&copy.indices, &copy.start})
+                       for (const Expr &e : *list)
+                         f(e);
+                     f(copy.number);
                    },
                    [&](const Sync &sync) {
                      for (const Expr *operand : sync.uses())
@@ -235,6 +262,8 @@ std::string atomic_text(Reducer reducer, const std::string &element, const std::
 Buffer written_by(const Stmt &stmt) {
   if (const auto *store = as<Store>(stmt))
     return store->buffer;
+  if (const auto *copy = as<BulkCopy>(stmt))
+    return copy->tile;
   const auto *call = as<Call>(stmt);
   return call ? call->result().buffer : nullptr;
 }
@@ -265,6 +294,34 @@ std::set<Buffer> tiles_of_units(const Kernel &kernel) {
         tiles.insert(call->places[n].buffer);
   });
   return tiles;
+}
+
+std::set<Buffer> bulk_tiles(const Kernel &kernel) {
+  std::set<Buffer> tiles;
+  walk(kernel.body, [&](const Stmt &stmt) {
+    if (const auto *copy = as<BulkCopy>(stmt))
+      tiles.insert(copy->tile);
+  });
+  return tiles;
+}
+
+std::int64_t TensorMap::elements() const {
+  std::int64_t product = 1;
+  for (std::int64_t extent : box)
+    product *= extent;
+  return product;
+}
+
+std::vector<Expr> TensorMap::strides() const { return strides_of(*source); }
+
+Expr TensorMap::place(const Expr &number) const {
+  if (swizzle == 0)
+    return number;
+  auto constant = [&](std::int64_t n) { return int_imm(n, number.dtype()); };
+  const std::int64_t piece = bulk_alignment / byte_size(source->dtype); // pieces of a row change their places
+  return binary(BinaryOp::bit_xor, number,
+                floormod(floordiv(number, constant(piece * 8)), constant(swizzle / bulk_alignment)) *
+                    constant(piece));
 }
 
 std::vector<Buffer> counters_of(const Kernel &kernel) {
@@ -330,6 +387,8 @@ Kernel specialise(const Kernel &kernel, std::span<const std::int64_t> sizes, Spe
   for (Buffer &param : result.params)
     param = specialiser(param);
   result.aligned.clear();
+  for (TensorMap &map : result.maps)
+    map.source = specialiser(map.source);
   for (const auto &[buffer, bytes] : kernel.aligned)
     result.aligned[specialiser(buffer)] = bytes;
   for (ThreadIndex &index : result.indices)

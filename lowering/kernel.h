@@ -1,7 +1,7 @@
 #pragma once
 /// The kernel: the code of one thread. Codegen prints it and the simulator executes it.
 ///
-///   stmt := declare | loop | if | seq | store | call | sync
+///   stmt := declare | loop | if | seq | store | call | bulk copy | sync
 ///   sync := barrier | commit | wait | begin | arrive | fence | await | signal    (lowering/sync.h)
 ///
 /// Expressions are defined in dsl/expr/expr.h. After lowering, every Load and every Store has exactly one
@@ -129,8 +129,19 @@ struct Call {
 
 std::string to_string(const Call &call); ///< "mma_m16n8k16(C[8], A[0], B[4])"
 
+/// The copy of a box to shared memory (dsl/hardware/bulk_copy.h), in a role. The first thread of the role
+/// issues it, and the bytes count for the event of the channel that the tile of fill `number` is filled.
+struct BulkCopy {
+  std::size_t map; ///< position in `Kernel::maps`
+  Buffer tile;
+  std::vector<Expr> indices; ///< of the first element in the tile
+  std::vector<Expr> start;   ///< index of the first element in the source; it may lie outside
+  std::size_t channel;       ///< position in `Kernel::channels`
+  Expr number;               ///< of the fill; uniform over the role
+};
+
 struct StmtNode {
-  std::variant<Declare, Loop, If, Seq, Store, Call, Sync> kind;
+  std::variant<Declare, Loop, If, Seq, Store, Call, BulkCopy, Sync> kind;
   /// Where the statement comes from: a loop from a loop, a store from a block, a guard and a declaration from
   /// the block that needs them. A pass that rewrites a statement keeps the origin. Barriers and sequences have
   /// none.
@@ -226,10 +237,26 @@ struct Channel {
   std::int64_t bytes() const { return 16 * slots; }
 };
 
+/// What the host tells bulk copies of a source: a parameter of the kernel.
+struct TensorMap {
+  Buffer source;                 ///< a parameter; its extents and strides are those of the map
+  std::vector<std::int64_t> box; ///< elements in each dimension
+  std::int64_t swizzle = 0;      ///< as in `CopiedBox` of dsl/hardware/bulk_copy.h
+
+  std::int64_t elements() const;
+  std::int64_t bytes() const { return elements() * byte_size(source->dtype); }
+  /// Elements from one index to the next, in each dimension.
+  std::vector<Expr> strides() const;
+  /// The position of element `number` of the box in memory, from its first one.
+  Expr place(const Expr &number) const;
+};
+
 /// A role of warps (dsl/ir/roles.h). The first is the main role.
 struct RoleOfWarps {
   std::int64_t first_warp = 0, warps = 0;
   std::int64_t registers = 0; ///< of each thread, after the warps have moved them; 0: as many as at launch
+  /// What the warps do first with the registers that they have at launch.
+  enum class Change : std::uint8_t { none, fewer, more } change = Change::none;
 };
 
 /// A size that the caller passes.
@@ -256,6 +283,7 @@ struct Kernel {
   std::vector<ThreadIndex> indices; ///< the axes that the kernel uses; any other axis has extent 1
   std::vector<Allocation> shared, local;
   std::int64_t shared_bytes = 0;  ///< shared memory per block, in bytes
+  std::vector<TensorMap> maps;    ///< parameters after all others, without duplicates
   std::vector<Channel> channels;  ///< one for each role but the main one
   std::vector<RoleOfWarps> roles; ///< in the order of their warps; empty: all warps have one role
   std::int64_t min_blocks = 0;    ///< requested resident blocks per SM; 0: no request
@@ -285,7 +313,8 @@ Kernel specialise(const Kernel &kernel, std::span<const std::int64_t> sizes, Spe
 /// Throws UserError (usage) that names the first assumption that these sizes violate.
 void check_assumptions(const Kernel &kernel, std::span<const std::int64_t> sizes);
 
-/// The buffer to which the statement itself writes results; null for other statements than stores and calls.
+/// The buffer to which the statement itself writes results; null for other statements than stores, calls and
+/// bulk copies.
 Buffer written_by(const Stmt &stmt);
 /// Calls `f` with each array that a statement itself accesses, and with the array that it computes from it. An
 /// asynchronous call does not count: it accesses its operands later.
@@ -296,6 +325,8 @@ std::string atomic_text(Reducer reducer, const std::string &element, const std::
 std::vector<Buffer> counters_of(const Kernel &kernel);
 /// The shared buffers that matrix units read as tiles (`InTile` of dsl/ir/intrinsic.h).
 std::set<Buffer> tiles_of_units(const Kernel &kernel);
+/// The shared buffers that bulk copies fill.
+std::set<Buffer> bulk_tiles(const Kernel &kernel);
 /// For each shared buffer, in order: the part of another one in which it lies.
 std::vector<std::optional<Tenancy>> tenancies_of(const Kernel &kernel);
 

@@ -193,6 +193,7 @@ std::string note_of(const Stmt &stmt) {
                                                                   : sync.completes(Queue::calls) ? "computed"
                                                                                                  : "written");
                                 },
+                                [](const BulkCopy &) { return std::string("one thread copies the box"); },
                                 [](const auto &) { return std::string(); }});
 }
 

@@ -62,48 +62,51 @@ public:
 private:
   static bool does_something(const Stmt &stmt) {
     bool found = false;
-    walk(stmt, [&](const Stmt &child) { found = found || as<Store>(child) || as<Sync>(child); });
+    walk(stmt, [&](const Stmt &child) {
+      found = found || as<Store>(child) || as<BulkCopy>(child) || as<Sync>(child);
+    });
     return found;
   }
 
   Stmt rewrite_parts(const Stmt &stmt) {
-    return visit(stmt,
-                 Overloaded{
-                     [&](const Declare &x) -> Stmt {
-                       Expr value = rewrite(x.value);
-                       Var var = fresh(x.var);
-                       definitions_[var] = expanded(value);
-                       if (auto range = range_of(value, bounds_))
-                         bounds_.set(var, *range);
-                       return make(Declare{var, value}, stmt->origin);
-                     },
-                     [&](const Loop &x) -> Stmt {
-                       Loop copy = x;
-                       copy.extent = rewrite(x.extent);
-                       copy.var = fresh(x.var);
-                       bounds_.set_extent(copy.var, copy.extent);
-                       copy.body = rewrite_body(x.body);
-                       return copy.body ? make(std::move(copy), stmt->origin) : nullptr;
-                     },
-                     [&](const If &x) { return rewrite_branch(x, stmt->origin); },
-                     [&](const Seq &x) -> Stmt {
-                       std::vector<Stmt> stmts;
-                       for (const Stmt &child : x.stmts)
-                         stmts.push_back(rewrite(child));
-                       std::erase(stmts, nullptr);
-                       return stmts.empty() ? nullptr : make_seq(std::move(stmts));
-                     },
-                     [&](const Store &) { return map_exprs(stmt, [&](const Expr &e) { return rewrite(e); }); },
-                     [&](const Call &) -> Stmt { internal_error("a call before the pass flatten"); },
-                     [&](const Sync &x) -> Stmt { // each part has statements of its own
-                       Sync copy = x;
-                       if (Var declared = x.declares())
-                         copy.set_declared(fresh(declared));
-                       for (Expr *operand : copy.uses())
-                         *operand = rewrite(*operand);
-                       return make(std::move(copy), stmt->origin);
-                     },
-                 });
+    return visit(
+        stmt, Overloaded{
+                  [&](const Declare &x) -> Stmt {
+                    Expr value = rewrite(x.value);
+                    Var var = fresh(x.var);
+                    definitions_[var] = expanded(value);
+                    if (auto range = range_of(value, bounds_))
+                      bounds_.set(var, *range);
+                    return make(Declare{var, value}, stmt->origin);
+                  },
+                  [&](const Loop &x) -> Stmt {
+                    Loop copy = x;
+                    copy.extent = rewrite(x.extent);
+                    copy.var = fresh(x.var);
+                    bounds_.set_extent(copy.var, copy.extent);
+                    copy.body = rewrite_body(x.body);
+                    return copy.body ? make(std::move(copy), stmt->origin) : nullptr;
+                  },
+                  [&](const If &x) { return rewrite_branch(x, stmt->origin); },
+                  [&](const Seq &x) -> Stmt {
+                    std::vector<Stmt> stmts;
+                    for (const Stmt &child : x.stmts)
+                      stmts.push_back(rewrite(child));
+                    std::erase(stmts, nullptr);
+                    return stmts.empty() ? nullptr : make_seq(std::move(stmts));
+                  },
+                  [&](const Store &) { return map_exprs(stmt, [&](const Expr &e) { return rewrite(e); }); },
+                  [&](const Call &) -> Stmt { internal_error("a call before the pass flatten"); },
+                  [&](const BulkCopy &) { return map_exprs(stmt, [&](const Expr &e) { return rewrite(e); }); },
+                  [&](const Sync &x) -> Stmt { // each part has statements of its own
+                    Sync copy = x;
+                    if (Var declared = x.declares())
+                      copy.set_declared(fresh(declared));
+                    for (Expr *operand : copy.uses())
+                      *operand = rewrite(*operand);
+                    return make(std::move(copy), stmt->origin);
+                  },
+              });
   }
 
   Var fresh(const Var &var) {

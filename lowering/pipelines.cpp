@@ -60,8 +60,13 @@ private:
     for (const StagedNest &nest : nests_)
       body.push_back(emit_(nest.stmt));
     issues_ = outside;
-    body.push_back(kernel::make(
-        kernel::Signal{side.channel, kernel::Event::filled, number, side.copies, side.stores}, origin));
+    body.push_back(kernel::make(kernel::Signal{.channel = side.channel,
+                                               .event = kernel::Event::filled,
+                                               .number = number,
+                                               .copies = side.copies,
+                                               .stores = side.stores,
+                                               .bulk_bytes = side.bulk_bytes},
+                                origin));
     made.body = kernel::make_seq(std::move(body));
     return kernel::make(std::move(made), origin_of(std::vector{&loop_}));
   }

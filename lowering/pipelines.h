@@ -17,9 +17,10 @@ struct ChannelSide {
   bool fills; ///< the role fills the tiles; otherwise it reads them
   std::int64_t slots, in_flight;
   std::vector<kernel::Hazard> filled,
-      freed;           ///< certificates: the reads of the tiles, and the refills after them
-  bool reused;         ///< a slot has more than one fill; otherwise nothing awaits that it is free
-  bool copies, stores; ///< of the role that fills: it has asynchronous copies, or others
+      freed;               ///< certificates: the reads of the tiles, and the refills after them
+  bool reused;             ///< a slot has more than one fill; otherwise nothing awaits that it is free
+  bool copies, stores;     ///< of the role that fills: its threads have asynchronous copies, or others
+  std::int64_t bulk_bytes; ///< and bulk copies bring these in each iteration
 };
 
 /// The pass `extract`, as far as a pipeline uses it to emit its nests.

@@ -34,6 +34,7 @@ private:
     return to_string(substitute(e, [this](const Var &var) { return Expr(distinct(var)); }));
   }
 
+  std::string text(const BulkCopy &copy);
   std::string text(const Sync &sync);
   static std::string text(const LoopForm &form) {
     return std::visit(Overloaded{
@@ -50,6 +51,7 @@ private:
   TracedText out_;
   std::map<Var, Var> symbols_;
   std::set<std::string> taken_;
+  std::vector<TensorMap> maps_;
 };
 
 void Printer::line(int depth, const std::string &text, const Origin &origin, const std::string &note) {
@@ -134,8 +136,19 @@ void Printer::stmt(const Stmt &s, int depth) {
                 list += (list.empty() ? "" : ", ") + access(place.buffer, {place.offset});
               line(depth, fmt::format("{}({})", call.intrinsic.get().name, list), s->origin);
             },
+            [&](const BulkCopy &copy) { line(depth, text(copy), s->origin, note_of(s)); },
             [&](const Sync &sync) { line(depth, text(sync), s->origin, note_of(s)); },
         });
+}
+
+std::string Printer::text(const BulkCopy &copy) {
+  const TensorMap &map = maps_[copy.map];
+  std::string box;
+  for (std::int64_t extent : map.box)
+    box += (box.empty() ? "" : " x ") + std::to_string(extent);
+  return fmt::format(
+      "{} = bulk {}, a box of {}{}, fill {}", access(copy.tile, copy.indices), access(map.source, copy.start),
+      box, map.swizzle != 0 ? fmt::format(" swizzled by {} bytes", map.swizzle) : "", text(copy.number));
 }
 
 std::string Printer::text(const Sync &sync) {
@@ -149,7 +162,10 @@ std::string Printer::text(const Sync &sync) {
                 [](const Begin &) { return std::string("begin calls"); },
                 [](const Fence &) { return std::string("fence for matrix units"); },
                 [&](const Await &x) { return fmt::format("await {} {}", name(x.event), text(x.number)); },
-                [&](const Signal &x) { return fmt::format("signal {} {}", name(x.event), text(x.number)); },
+                [&](const Signal &x) {
+                  return fmt::format("signal {} {}{}", name(x.event), text(x.number),
+                                     x.bulk_bytes != 0 ? fmt::format(" with {} bytes", x.bulk_bytes) : "");
+                },
                 [&](const Arrive &x) {
                   std::string last = distinct(x.last)->name, arrivals = text(x.arrivals);
                   return fmt::format("let {}: bool = arrives as number {} at {}", last, arrivals,
@@ -167,6 +183,7 @@ TracedText Printer::kernel(const Kernel &k) {
          index.origin);
   for (const Allocation &a : k.shared)
     allocation("shared", a, k);
+  maps_ = k.maps;
   for (const Channel &channel : k.channels)
     line(1,
          fmt::format("channel of {} slots at byte {}: {} arrivals fill, {} free", channel.slots,

@@ -133,6 +133,8 @@ struct Signal {
   Expr number;         ///< uniform over the role
   bool copies = false; ///< the asynchronous copies of the thread count when they have arrived
   bool stores = false; ///< the ordinary stores of the thread count
+  /// If not 0, the first thread of the role announces that bulk copies bring this number of bytes, and arrives.
+  std::int64_t bulk_bytes = 0;
   /// Freed: the number of the latest groups of calls that read other tiles.
   std::int64_t newer_groups = 0;
   std::vector<Hazard> hazards = {}; ///< freed: the overwrites that it permits, for a wait for calls before it

@@ -49,6 +49,7 @@ private:
                              return form ? call_for(form->intrinsic, x) : store(x);
                            },
                            [&](const Call &) -> Stmt { internal_error("a call between lanes"); },
+                           [&](const BulkCopy &) -> Stmt { internal_error("a bulk copy between lanes"); },
                            [&](const Sync &x) -> Stmt {
                              internal_error(fmt::format("synchronisation between lanes: {}", x.name()));
                            },

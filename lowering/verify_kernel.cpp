@@ -1,6 +1,7 @@
 #include "lowering/verify_kernel.h"
 
 #include "dsl/hardware/async_copy.h"
+#include "dsl/hardware/bulk_copy.h"
 #include "dsl/hardware/intrinsics.h"
 #include "dsl/hardware/vector_access.h"
 #include "dsl/ir/atomics.h"
@@ -27,7 +28,8 @@ enum class Divergence : std::uint8_t { none, warps, lanes };
 class Verifier {
 public:
   Verifier(const Kernel &kernel, bool finished)
-      : finished_(finished), uniform_(kernel), uniform_in_warp_(kernel, SyncScope::warp), values_(kernel) {
+      : finished_(finished), kernel_(kernel), uniform_(kernel), uniform_in_warp_(kernel, SyncScope::warp),
+        values_(kernel) {
     for (const SizeParameter &size : kernel.sizes)
       visible_.insert(size.var.get());
     for (const ThreadIndex &index : kernel.indices)
@@ -410,6 +412,31 @@ private:
       check_atomic(x);
   }
 
+  void check_bulk_copy(const BulkCopy &x, Divergence divergent) {
+    check_reached("a bulk copy", divergent);
+    if (!in_role_)
+      fail("a bulk copy stands outside of a role");
+    if (x.map >= kernel_.maps.size() || x.channel >= kernel_.channels.size())
+      return fail("a bulk copy has no tensor map or no channel");
+    const TensorMap &map = kernel_.maps[x.map];
+    if (!buffers_.count(x.tile) || x.tile->scope != Scope::shared || !buffers_.count(map.source) ||
+        map.source->scope != Scope::global || x.tile->dtype != map.source->dtype)
+      fail("a bulk copy of {} writes {}, expected a shared array of its elements", map.source->name,
+           x.tile->name);
+    if (x.start.size() != map.box.size() || map.box.size() != map.source->shape.size())
+      fail("a bulk copy of {} has {} indices for a box of {} dimensions", map.source->name, x.start.size(),
+           map.box.size());
+    for (const std::vector<Expr> *list : {&x.indices, &x.start})
+      for (const Expr &index : *list) {
+        check(index);
+        check_width(index);
+      }
+    check(x.number);
+    check_width(x.number);
+    std::int64_t &stated = vector_bytes_[map.source];
+    stated = std::max(stated, bulk_alignment);
+  }
+
   void check_sync(const Sync &x, Divergence divergent) {
     check_reached(fmt::format("{} {}", x.name().starts_with('a') ? "an" : "a", x.name()), divergent);
     if (x.passes_tiles() && !in_role_)
@@ -447,11 +474,13 @@ private:
                     },
                     [&](const Store &x) { check_store(x); },
                     [&](const Call &x) { check_call(x, divergent); },
+                    [&](const BulkCopy &x) { check_bulk_copy(x, divergent); },
                     [&](const Sync &x) { check_sync(x, divergent); },
                 });
   }
 
   bool finished_;
+  const Kernel &kernel_;
   bool in_role_ = false; ///< on a side of the branch that selects a role
   UniformValues uniform_, uniform_in_warp_;
   llvm::DenseSet<const Symbol *> visible_;

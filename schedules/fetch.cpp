@@ -1,5 +1,6 @@
 #include "schedules/fetch.h"
 
+#include "dsl/hardware/bulk_copy.h"
 #include <array>
 #include <bit>
 
@@ -104,6 +105,15 @@ bool fetch_async(Schedule &s, BlockRef tile, Loop at, std::int64_t threads, cons
   if (possible)
     s.async_copy(tile);
   return possible;
+}
+
+bool may_copy_in_bulk(DType dtype, std::int64_t width, std::int64_t rows) {
+  return width * byte_size(dtype) >= bulk_alignment && rows <= most_box_extent;
+}
+
+void fetch_in_bulk(Schedule &s, BlockRef tile, Loop at) {
+  s.compute_at(tile, at);
+  s.bulk_copy(tile);
 }
 
 bool fetch_async(Schedule &s, BlockRef tile, const std::string &operand, Loop at, std::int64_t threads,

@@ -44,4 +44,10 @@ bool fetch_async(Schedule &s, BlockRef tile, Loop at, std::int64_t threads, cons
 bool fetch_async(Schedule &s, BlockRef tile, const std::string &operand, Loop at, std::int64_t threads,
                  bool vectors);
 
+/// Whether bulk copies can bring a tile of `rows` rows, or columns, of a matrix whose rows allow accesses of
+/// `width` elements.
+bool may_copy_in_bulk(DType dtype, std::int64_t width, std::int64_t rows);
+/// Copies a tile by bulk copies, in the order of its source. It needs a role.
+void fetch_in_bulk(Schedule &s, BlockRef tile, Loop at);
+
 } // namespace nestsmith

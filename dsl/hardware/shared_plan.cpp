@@ -1,5 +1,6 @@
 #include "dsl/hardware/shared_plan.h"
 
+#include "dsl/hardware/bulk_copy.h"
 #include "dsl/hardware/intrinsics.h"
 #include "dsl/ir/allocation.h"
 #include "dsl/ir/region.h"
@@ -273,6 +274,8 @@ SharedPlan plan_shared(const Program &nest, std::vector<SharedArray> arrays, con
   for (const std::set<Buffer> tiles = tiles_of_calls(nest); SharedArray & array : arrays)
     if (tiles.contains(array.buffer))
       array.alignment = tile_alignment;
+    else if (is_bulk_tile(nest, array.buffer))
+      array.alignment = alignment_of_bulk_tile(*array.buffer);
   if (arrays.size() < 2 || threads_of(nest) == 1 || !nest.roles.empty()) // roles run ahead, from loop to loop
     return placed(std::move(arrays), [](std::size_t, std::size_t) { return true; });
   using Meeting = SharedLifetimes::Meeting;

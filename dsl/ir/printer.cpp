@@ -83,7 +83,8 @@ void emit(const Stmt &stmt, int depth, Bounds &bounds, std::vector<Line> &lines)
                                         text_within(iter.extent, sum_precedence));
                     }
                     lines.push_back({fmt::format("{}block {}({}){}{}:", indent, block.id->name, bindings,
-                                                 block.async    ? " async"
+                                                 block.bulk     ? " bulk"
+                                                 : block.async  ? " async"
                                                  : block.atomic ? " by atomics"
                                                                 : "",
                                                  guards),

@@ -7,7 +7,7 @@
 ///              | unrolled [pipelined [joined]] [backwards in odd var]
 ///              | vectorized | tensorized | bound to an axis [partitioned] [then last block]
 ///     seq   := stmt; stmt; …
-///     block := block name(v0 = binding, reducer v1 = binding [from first], …) [async | by atomics]
+///     block := block name(v0 = binding, reducer v1 = binding [from first], …) [async | bulk | by atomics]
 ///              where v < extent …:
 ///                [init: store] store
 ///     store := buffer[expr, …] = expr
@@ -171,6 +171,9 @@ struct Block {
   /// The kernel copies asynchronously (dsl/hardware/async_copy.h). This requests a form of the kernel, and does
   /// not affect the meaning.
   bool async = false;
+  /// Of an asynchronous copy: one thread issues it, and a unit of the SM copies boxes
+  /// (dsl/hardware/bulk_copy.h).
+  bool bulk = false;
   /// Threads of the kernel combine their terms with one element by atomic operations in global memory, in any
   /// order (dsl/ir/atomics.h). This requests a form of the kernel, and does not affect the meaning. The block
   /// has no init.

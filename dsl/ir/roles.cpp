@@ -220,6 +220,8 @@ private:
     const WarpRole &stated = program_.roles[role];
     const std::string &first = stated.blocks.front()->name;
     for (const Block *block : blocks_in(program_, role)) {
+      if (block->bulk) // one thread issues it
+        continue;
       std::int64_t threads = 1;
       for (const For *loop : loops_of(path_to(program_.body, block->id)))
         if (loop->axis() && is_thread(*loop->axis()) && role_of(program_, *loop) == role) {

@@ -63,8 +63,9 @@ struct RoleBreach {
 ///   reads;
 ///   - all its tiles are those of one pipelined loop, whose readers have one stage;
 ///   - no other array is in shared memory, and no loop has a last block or shares a launch;
-///   - the blocks of a role have as many threads on threadIdx.x as its warps, and those of the main role whole
-///     warps. Roles with registers have whole groups of four warps, and an SM has one block.
+///   - the blocks of a role have as many threads on threadIdx.x as its warps, but for bulk copies, which one
+///     thread issues; those of the main role have whole warps. Roles with registers have whole groups of four
+///     warps, and an SM has one block.
 std::optional<RoleBreach> find_role_breach(const Program &program);
 
 } // namespace nestsmith

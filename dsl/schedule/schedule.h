@@ -130,6 +130,7 @@ public:
 
   // Time.
   void async_copy(BlockRef copy, Caller caller = Where::current());
+  void bulk_copy(BlockRef copy, Caller caller = Where::current());
   void in_flight(BlockRef block, std::int64_t iterations, Caller caller = Where::current());
   void pipeline(Loop loop, std::vector<Stage> stages, Caller caller = Where::current());
   void double_buffer(Loop loop, Caller caller = Where::current());

@@ -35,6 +35,29 @@ std::string element(const Array &array, std::int64_t index) {
 
 } // namespace
 
+/// The maps of the kernel, from its copy with constant sizes.
+static std::vector<std::pair<std::size_t, ArrayMap>>
+maps_of(const kernel::Plan &plan, const kernel::Kernel &kernel, const kernel::Kernel &constant) {
+  std::vector<std::pair<std::size_t, ArrayMap>> maps;
+  for (std::size_t n = 0; n < kernel.maps.size(); ++n) {
+    const kernel::TensorMap &map = constant.maps[n];
+    const int bytes = byte_size(map.source->dtype);
+    ArrayMap made{map.source->name, bytes, {}, {}, {}, static_cast<int>(map.swizzle)};
+    const std::vector<Expr> strides = map.strides();
+    for (std::size_t d = map.box.size(); d-- > 0;) {
+      made.extents.push_back(static_cast<std::uint64_t>(as_int(map.source->shape[d]).value()));
+      made.box.push_back(static_cast<std::uint32_t>(map.box[d]));
+      if (d > 0)
+        made.strides.push_back(static_cast<std::uint64_t>(as_int(simplify(strides[d - 1])).value() * bytes));
+    }
+    if (made.strides.empty())
+      made.strides.push_back(0);
+    const auto at = std::ranges::find(kernel.params, kernel.maps[n].source) - kernel.params.begin();
+    maps.emplace_back(plan.arguments(kernel).at(static_cast<std::size_t>(at)), std::move(made));
+  }
+  return maps;
+}
+
 GpuPlan::GpuPlan(const Device &device, kernel::Plan plan, const std::vector<Compiled> &compiled)
     : device_(device), plan_(std::move(plan)) {
   internal_check(compiled.size() == plan_.kernels.size(), "each kernel of a plan is compiled");
@@ -49,7 +72,8 @@ GpuPlan::GpuPlan(const Device &device, kernel::Plan plan, const std::vector<Comp
     if (shared_bytes != 0)
       allow_shared(device, function, compiled[n].kernel_name, shared_bytes);
     stages_.push_back({compiled[n].kernel_name, std::move(module), function, launched.grid(), launched.block(),
-                       shared_bytes, plan_.arguments(kernel), plan_.scalar_arguments(kernel)});
+                       shared_bytes, plan_.arguments(kernel), plan_.scalar_arguments(kernel),
+                       maps_of(plan_, kernel, launched)});
   }
 }
 
@@ -74,6 +98,11 @@ void GpuPlan::enqueue(std::span<const Address> addresses, std::span<const Scalar
       arguments.push_back(const_cast<std::int64_t *>(&size));
     for (std::size_t n : stage.scalars) // the low bytes come first, so this serves every width
       arguments.push_back(const_cast<std::uint64_t *>(&scalars[n].bits));
+    std::vector<TensorMap> maps;
+    for (const auto &[array, map] : stage.maps)
+      maps.push_back(encode(device_, map, addresses[array]));
+    for (TensorMap &map : maps)
+      arguments.push_back(&map);
     launch(device_, stage.function, stage.name, stage.grid, stage.block, std::move(arguments),
            stage.shared_bytes);
   }

@@ -7,6 +7,7 @@
 #include "runtime/cuda/driver.h"
 #include "runtime/cuda/measure.h"
 #include "runtime/cuda/nvrtc.h"
+#include "runtime/cuda/tensor_map.h"
 
 #include <span>
 #include <string>
@@ -47,6 +48,8 @@ private:
     std::int64_t shared_bytes;          ///< dynamic shared memory of the launch
     std::vector<std::size_t> arguments; ///< positions among parameters and workspaces
     std::vector<std::size_t> scalars;
+    /// Arguments after all others, with the positions of their arrays among parameters and workspaces.
+    std::vector<std::pair<std::size_t, ArrayMap>> maps;
   };
   void check_arguments(std::size_t arrays, std::size_t scalars) const;
   /// Arrays of the shapes of the workspaces.

@@ -36,6 +36,7 @@ public:
                      [&](const Seq &) { return map_children(stmt, into()); },
                      [&](const Store &) { return followed(stmt); },
                      [&](const Call &) { return stmt; }, // a kernel of the form `threads` has none
+                     [&](const BulkCopy &) { return stmt; },
                      [&](const Sync &x) { return x.completes(Queue::copies) ? barrier_after(stmt) : stmt; },
                  });
   }
@@ -139,6 +140,34 @@ private:
   std::map<Buffer, FragmentLayout> replicated_;
 };
 
+/// Copies each row of a box by itself. Before `flatten`, the layout of a tile is not applied, so that only the
+/// elements of a row lie one after the other.
+Stmt in_rows(Kernel &kernel, const Stmt &stmt) {
+  const auto *bulk = as<BulkCopy>(stmt);
+  if (!bulk)
+    return map_children(stmt, [&](const Stmt &child) { return in_rows(kernel, child); });
+  const TensorMap whole = kernel.maps[bulk->map];
+  const std::size_t rank = whole.box.size(),
+                    first = bulk->indices.size() - rank; // after the slot, if there is one
+  TensorMap row{whole.source, std::vector<std::int64_t>(rank, 1)};
+  row.box.back() = whole.box.back();
+  BulkCopy copy = *bulk;
+  copy.map = kernel.maps.size();
+  kernel.maps.push_back(std::move(row));
+  std::vector<Loop> loops;
+  for (std::size_t d = 0; d + 1 < rank; ++d) {
+    loops.push_back({make_var("row"), Expr(whole.box[d]), Serial{}, nullptr});
+    copy.start[d] = copy.start[d] + Expr(loops.back().var);
+    copy.indices[first + d] = copy.indices[first + d] + Expr(loops.back().var);
+  }
+  Stmt made = make(std::move(copy));
+  for (; !loops.empty(); loops.pop_back()) {
+    loops.back().body = made;
+    made = make(loops.back());
+  }
+  return made;
+}
+
 Expr row_major(const Buffer &buffer, const std::vector<Expr> &indices) {
   std::vector<Expr> strides = strides_of(*buffer);
   Expr offset = 0;
@@ -159,6 +188,11 @@ Expr with_offsets(const Expr &e) {
 Stmt with_offsets(const Stmt &stmt) {
   Stmt result = map_children(stmt, [](const Stmt &child) { return with_offsets(child); });
   result = map_exprs(result, [](const Expr &e) { return with_offsets(e); });
+  if (const auto *bulk = as<BulkCopy>(result)) {
+    BulkCopy flat = *bulk;
+    flat.indices = {row_major(bulk->tile, bulk->indices)};
+    return make(std::move(flat));
+  }
   const auto *store = as<Store>(result);
   if (!store)
     return result;
@@ -189,6 +223,7 @@ kernel::Kernel runnable(const kernel::Kernel &given, Form form) {
   if (form == Form::threads && given.threads() > 1)
     result.body = kernel::Lockstep(result).rewrite(result.body);
   if (form != Form::flat) {
+    result.body = kernel::in_rows(result, result.body);
     result.body = kernel::with_offsets(result.body);
     kernel::place_shared(result);
     kernel::split_tuples(result);

@@ -60,6 +60,9 @@ using GraphExecHandle = struct CUgraphExec_st *;
   X(event_synchronize, cuEventSynchronize, Result(EventHandle))                                                \
   X(event_elapsed_time, cuEventElapsedTime, Result(float *, EventHandle, EventHandle))                         \
   X(event_destroy, cuEventDestroy_v2, Result(EventHandle))                                                     \
+  X(tensor_map_encode_tiled, cuTensorMapEncodeTiled,                                                           \
+    Result(void *, int, unsigned, void *, const std::uint64_t *, const std::uint64_t *, const std::uint32_t *, \
+           const std::uint32_t *, int, int, int, int))                                                         \
   X(launch_kernel, cuLaunchKernel,                                                                             \
     Result(FunctionHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, StreamHandle, \
            void **, void **))
@@ -84,6 +87,13 @@ enum class FunctionAttribute : int { max_dynamic_shared_bytes = 8 };
 
 /// CUstreamCaptureMode. `relaxed` permits all calls of the driver during a capture.
 enum class CaptureMode : int { relaxed = 2 };
+
+/// CUtensorMapDataType, by the bytes of an element: bulk copies do not interpret the elements.
+enum class MapElement : int { u8 = 0, u16 = 1, u32 = 2, u64 = 4 };
+/// CUtensorMapSwizzle, by the bytes of a row.
+enum class MapSwizzle : int { none = 0, bytes_32 = 1, bytes_64 = 2, bytes_128 = 3 };
+/// CUtensorMapL2promotion.
+enum class MapPromotion : int { bytes_128 = 2 };
 
 /// CUresult: the error codes for errors that the code of a kernel causes.
 enum class KernelFault : int {

@@ -182,7 +182,7 @@ OpCounts Counters::instructions() const {
   for (const AccessCounts &access : accesses)
     if (access.is_ldmatrix())
       all += {access.requests, access.requests * 32};
-    else if (!(access.is_async() && access.is_store()) && !access.is_tile())
+    else if (!(access.is_async() && access.is_store()) && !access.is_tile() && !access.is_bulk())
       all += {access.requests, access.threads};
   return all;
 }

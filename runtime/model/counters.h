@@ -78,8 +78,12 @@ struct AccessCounts : RequestSums {
   bool is_ldmatrix() const { return stmt && kernel::as<kernel::Call>(stmt) && !is_tile(); }
   /// Whether matrix units read a tile themselves, without an instruction that loads it.
   bool is_tile() const;
+  /// Whether a unit of the SM makes it, for a bulk copy.
+  bool is_bulk() const { return stmt && kernel::as<kernel::BulkCopy>(stmt); }
   /// Whether it is the load or the store of an asynchronous copy. One instruction makes both.
   bool is_async() const {
+    if (is_bulk())
+      return true;
     const auto *store = stmt ? kernel::as<kernel::Store>(stmt) : nullptr;
     return store && store->async && (is_store() || store->value.as<Load>() == load);
   }
@@ -126,7 +130,8 @@ struct Counters {
   RequestSums merged(Scope scope, bool stores) const;
   OpCounts matrix_calls() const;              ///< the sum of `matrix`
   std::uint64_t matrix_multiply_adds() const; ///< in these calls, summed over the warps
-  /// All operations: accesses, arithmetic, branches and barriers. An asynchronous copy is one operation.
+  /// All operations: accesses, arithmetic, branches and barriers. An asynchronous copy is one operation, and a
+  /// bulk copy none: a thread issues one for many elements.
   OpCounts instructions() const;
 };
 

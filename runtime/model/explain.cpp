@@ -342,7 +342,8 @@ std::vector<AccessName> accesses(const PlanAnalysis &analysis) {
                                    : access.is_store() ? "store to"
                                                        : "load of",
                                    access.buffer->name,
-                                   access.is_async()      ? " by cp.async"
+                                   access.is_bulk()       ? " by bulk copies"
+                                   : access.is_async()    ? " by cp.async"
                                    : access.is_ldmatrix() ? " by ldmatrix"
                                                           : "")});
     }

@@ -70,7 +70,7 @@ bool touches_global(const kernel::Stmt &body) {
   bool found = false;
   kernel::walk(body, [&](const kernel::Stmt &stmt) {
     const auto *store = kernel::as<kernel::Store>(stmt);
-    found = found || (store && store->buffer->scope == Scope::global);
+    found = found || kernel::as<kernel::BulkCopy>(stmt) || (store && store->buffer->scope == Scope::global);
   });
   kernel::walk_exprs(body, [&](const Expr &e) {
     const Load *load = e.as<Load>();

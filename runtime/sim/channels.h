@@ -13,13 +13,15 @@ namespace nestsmith::sim {
 
 /// An event of one slot.
 struct SlotEvent {
-  std::int64_t arrived = 0;        ///< in the current phase
-  std::uint64_t unfenced = 0;      ///< tiles that those that arrived have written without a fence
-  std::vector<std::uint32_t> seen; ///< for each warp: stamps below are ordered, by those that arrived
+  std::int64_t arrived = 0;         ///< in the current phase
+  std::uint64_t unfenced = 0;       ///< tiles that those that arrived have written without a fence
+  std::uint64_t unfenced_reads = 0; ///< and tiles of bulk copies that they have read
+  std::int64_t copied = 0;          ///< bytes of bulk copies that count for the current phase
+  std::vector<std::uint32_t> seen;  ///< for each warp: stamps below are ordered, by those that arrived
   /// A phase that has ended, with the clock that a warp takes over when it awaits the phase.
   struct Phase {
     std::vector<std::uint32_t> seen;
-    std::uint64_t unfenced;
+    std::uint64_t unfenced, unfenced_reads;
   };
   std::vector<Phase> ended;
 };

@@ -47,7 +47,7 @@ void land(Warp &w, const Flight &flight, std::uint32_t lane, const Access *landi
     m.writes[unit + static_cast<std::size_t>(n)] = w.entry + lane;
   if (m.tracer && landing && access.checked)
     m.tracer->note(w, *landing, lane, element);
-  if (access.storage.shared().of_units)
+  if (access.storage.shared().of_units && !access.storage.shared().of_bulk)
     w.unfenced |= bit_of(access.storage.slot);
   if (flight.source && flight.from[lane] >= 0)
     read_until_now({*flight.source, w, lane, flight.from[lane]}, flight.iteration);

@@ -23,6 +23,7 @@ std::int64_t unrolled_size(const kernel::Stmt &stmt) {
                 [](const kernel::Declare &) { return std::int64_t{1}; },
                 [](const kernel::Store &) { return std::int64_t{1}; },
                 [](const kernel::Call &) { return std::int64_t{1}; },
+                [](const kernel::BulkCopy &) { return wanted_unroll + 1; },
                 [](const kernel::Sync &) { return std::int64_t{1}; },
                 [](const kernel::If &s) {
                   return 1 + unrolled_size(s.body) + (s.otherwise ? 1 + unrolled_size(s.otherwise) : 0);
@@ -101,7 +102,7 @@ void Decoder::rolled(const kernel::Loop &node, ValueId extent) {
   ValueId first = values_.given(v);
   for (std::int64_t n = 0; n < step; ++n) {
     variables_[node.var] = values_.binary(BinaryOp::add, first, values_.constant(v.dtype, n));
-    decoded_.regions[region_].branches += !node.is<kernel::Unrolled>();
+    decoded_.regions[region_].branches += !stands_for_ && !node.is<kernel::Unrolled>();
     loops_.push_back({node.var, variable, n, common_loop(node.var)});
     stmt(node.body);
     loops_.pop_back();
@@ -131,7 +132,7 @@ void Decoder::rolled(const kernel::Loop &node, ValueId extent) {
 void Decoder::unrolled(const kernel::Loop &node, std::int64_t extent) {
   for (std::int64_t n = 0; n < extent; ++n) {
     variables_[node.var] = values_.constant(node.var->dtype, n);
-    decoded_.regions[region_].branches += !node.is<kernel::Unrolled>();
+    decoded_.regions[region_].branches += !stands_for_ && !node.is<kernel::Unrolled>();
     loops_.push_back({node.var, zero_register, n, common_loop(node.var)});
     stmt(node.body);
     loops_.pop_back();
@@ -142,7 +143,7 @@ void Decoder::unrolled(const kernel::Loop &node, std::int64_t extent) {
 void Decoder::branch(const kernel::If &node) {
   ValueId condition = value(node.condition);
   needs(condition);
-  ++decoded_.regions[region_].branches;
+  decoded_.regions[region_].branches += !stands_for_;
   if (!node.otherwise) {
     guarded(condition, node.body);
     return;
@@ -231,13 +232,21 @@ void Decoder::signal(const kernel::Signal &node) {
   const ValueId number = value(node.number);
   needs(number);
   ++epoch_;
-  if (options_.barriers)
+  const auto at = static_cast<std::int64_t>(site(nullptr));
+  const auto channel = static_cast<std::uint32_t>(node.channel);
+  if (options_.barriers && node.bulk_bytes != 0)
+    values_.emit({.run = signal_bulk,
+                  .dst = static_cast<std::uint32_t>(node.bulk_bytes),
+                  .a = values_.reg(number),
+                  .c = channel,
+                  .imm = at});
+  if (options_.barriers && (node.event == kernel::Event::freed || node.copies || node.stores))
     values_.emit({.run = node.event == kernel::Event::freed ? signal_freed : signal_filled,
                   .dst = node.copies,
                   .a = values_.reg(number),
                   .b = static_cast<std::uint32_t>(node.copies + node.stores),
-                  .c = static_cast<std::uint32_t>(node.channel),
-                  .imm = static_cast<std::int64_t>(site(nullptr))});
+                  .c = channel,
+                  .imm = at});
 }
 
 void Decoder::arrive(const kernel::Arrive &node) {

@@ -146,6 +146,9 @@ ValueId Decoder::load(const Load &e, Guard guard, int n) {
   if (n > 0)
     index = values_.binary(BinaryOp::add, index, values_.constant(values_[index].dtype, n));
   Access &access = make_access(e.buffer, &e, index);
+  if (computes() && n == 0 && e.buffer->scope == Scope::shared && access.storage.shared().of_bulk &&
+      !units_read_)
+    values_.emit({.run = note_tile_read, .c = access.storage.slot});
   bool masked = inner && !values_.is_constant(*inner, 1), filled = mask && !values_.is_constant(*mask, 1);
   if (auto element = values_[index].constant; e.buffer->scope == Scope::local && element && !masked &&
                                               *element >= 0 && *element < access.storage.elements) {

@@ -153,6 +153,49 @@ void Decoder::copy(const kernel::Store &node) {
   }
 }
 
+/// The lanes of the issuing warp copy the elements of the box, as asynchronous copies of one element. So all
+/// that is known of these holds for it: bounds, races, what is in flight, and what is counted.
+void Decoder::bulk_copy(const kernel::BulkCopy &node) {
+  const kernel::TensorMap &map = kernel_.maps[node.map];
+  const auto tid = std::ranges::find(kernel_.indices, Axis::thread_x, &kernel::ThreadIndex::axis);
+  auto number = [](std::int64_t n) { return int_imm(n, DType::i64); };
+  auto wide = [](const Expr &e) { return cast(DType::i64, e); };
+  const Expr thread = wide(tid->var);
+  const std::int64_t elements = map.elements(), first = kernel_.roles[node.channel + 1].first_warp,
+                     rounds = (elements + warp_size - 1) / warp_size;
+  const Var round = make_var("round");
+  const Expr element = Expr(round) * number(warp_size) + floormod(thread, number(warp_size));
+  Expr from = number(0), inside, rest = element;
+  const std::vector<Expr> strides = map.strides();
+  for (std::size_t d = map.box.size(); d-- > 0;) {
+    const Expr index = wide(node.start[d]) + floormod(rest, number(map.box[d]));
+    rest = floordiv(rest, number(map.box[d]));
+    from = from + index * wide(strides[d]);
+    const Expr exists = number(0) <= index && index < wide(map.source->shape[d]);
+    inside = inside.exists() ? inside && exists : exists;
+  }
+  made_ = nestsmith::load(map.source, {from}, inside, nestsmith::constant(map.source->dtype, 0));
+  kernel::Stmt copy =
+      kernel::make(kernel::Store{node.tile, {wide(node.indices[0]) + map.place(element)}, made_, 1, true});
+  if (elements % warp_size != 0)
+    copy = kernel::make(kernel::If{element < number(elements), copy});
+  stands_for_ = stmt_;
+  const ValueId fill = value(node.number);
+  needs(fill);
+  const ValueId issues = value(equal(floordiv(thread, number(warp_size)), number(first)));
+  const kernel::Stmt all = kernel::make(kernel::Loop{round, number(rounds), kernel::Serial{}, copy});
+  if (computes())
+    values_.emit({.run = start_box,
+                  .dst = static_cast<std::uint32_t>(map.bytes()),
+                  .a = values_.reg(fill),
+                  .b = storage_.at(node.tile).slot,
+                  .c = static_cast<std::uint32_t>(node.channel),
+                  .imm = static_cast<std::int64_t>(site(nullptr))});
+  guarded(issues, all);
+  stands_for_ = nullptr;
+  made_ = {};
+}
+
 void Decoder::commit(const kernel::Commit &node) {
   const bool copies = node.queue == kernel::Queue::copies;
   if (copies ? computes() : !decoded_.sums.empty())

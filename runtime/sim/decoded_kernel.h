@@ -92,6 +92,7 @@ struct SharedStorage {
   std::int64_t units = 1;         ///< shadow entries per element
   bool overlaps = false;          ///< another buffer has bytes in common with this one
   bool of_units = false;          ///< matrix units read the buffer as a tile
+  bool of_bulk = false;           ///< bulk copies fill the buffer
 
   /// The first shadow entry of an element.
   std::size_t unit(std::int64_t at) const { return static_cast<std::size_t>(shadow_offset + at * units); }
@@ -232,6 +233,7 @@ struct DecodedKernel {
   std::vector<std::uint32_t> sums; ///< indices of the local buffers to which asynchronous calls add
   std::vector<Arrival> arrivals;
   std::vector<kernel::Channel> channels;
+  std::vector<std::uint32_t> issuers; ///< for each channel: the warp that issues its bulk copies
   /// For each asynchronous copy: the access to its source, or null if the kernel does not store to the source.
   std::vector<const Access *> copies;
 

@@ -56,6 +56,8 @@ void Decoder::place_shared() {
   std::int64_t unit = 0;
   decoded_.shared_bytes = kernel_.shared_bytes;
   decoded_.channels = kernel_.channels;
+  for (std::size_t n = 1; n < kernel_.roles.size(); ++n)
+    decoded_.issuers.push_back(static_cast<std::uint32_t>(kernel_.roles[n].first_warp));
   if (!kernel_.channels.empty())
     of_program_.emplace(kernel_);
   for (const kernel::Allocation &a : kernel_.shared) {
@@ -63,7 +65,7 @@ void Decoder::place_shared() {
     decoded_.shared_bytes = std::max(decoded_.shared_bytes, end_of(a));
   }
   unit = std::max<std::int64_t>(unit, 1);
-  const std::set<Buffer> tiles = kernel::tiles_of_units(kernel_);
+  const std::set<Buffer> tiles = kernel::tiles_of_units(kernel_), bulk = kernel::bulk_tiles(kernel_);
   for (const kernel::Allocation &a : kernel_.shared) {
     bool overlaps = std::ranges::any_of(kernel_.shared, [&](const kernel::Allocation &b) {
       return a.buffer != b.buffer && a.byte_offset < end_of(b) && b.byte_offset < end_of(a);
@@ -72,7 +74,7 @@ void Decoder::place_shared() {
                           .elements = elements_of(a),
                           .memory = SharedStorage{a.byte_offset, a.byte_offset / unit,
                                                   byte_size(a.buffer->dtype) / unit, overlaps,
-                                                  tiles.contains(a.buffer)}};
+                                                  tiles.contains(a.buffer), bulk.contains(a.buffer)}};
     decoded_.shares_memory = decoded_.shares_memory || overlaps;
     decoded_.shared.push_back(a.buffer);
   }
@@ -118,6 +120,11 @@ void Decoder::find_uses() {
     const auto *node = kernel::as<kernel::Store>(s);
     if (node && node->async && std::ranges::find(copied_, node->buffer) == copied_.end())
       copied_.push_back(node->buffer);
+    if (const auto *copy = kernel::as<kernel::BulkCopy>(s)) {
+      if (std::ranges::find(copied_, copy->tile) == copied_.end())
+        copied_.push_back(copy->tile);
+      decoded_.loaded[slot(kernel_.maps[copy->map].source)] = true;
+    }
     if (node && node->buffer->scope == Scope::global)
       decoded_.stored[slot(node->buffer)] = true;
     if (node && node->atomic) {
@@ -176,7 +183,7 @@ DecodedKernel Decoder::decode(std::span<const Scalar> scalars) {
 // ---- statements ----------------------------------------------------------------------------------
 
 void Decoder::stmt(const kernel::Stmt &s) {
-  stmt_ = s;
+  stmt_ = stands_for_ ? stands_for_ : s;
   std::size_t mark = values_.mark();
   if (!decoded_.sums.empty())
     note_sums(s);
@@ -189,10 +196,15 @@ void Decoder::stmt(const kernel::Stmt &s) {
                            stmt(child);
                        },
                        [&](const kernel::Store &node) { store(node); },
-                       [&](const kernel::Call &node) { call(node); },
+                       [&](const kernel::Call &node) {
+                         units_read_ = reads_tiles(node.intrinsic);
+                         call(node);
+                         units_read_ = false;
+                       },
+                       [&](const kernel::BulkCopy &node) { bulk_copy(node); },
                        [&](const kernel::Sync &node) { sync(node); },
                    });
-  if (options_.observer && !kernel::as<kernel::Loop>(s) && !kernel::as<kernel::If>(s) &&
+  if (options_.observer && !stands_for_ && !kernel::as<kernel::Loop>(s) && !kernel::as<kernel::If>(s) &&
       !kernel::as<kernel::Seq>(s))
     options_.observer->statement_decoded({s, loops_}, values_);
   // A declared value lives until the end of the sequence that contains it.

@@ -63,6 +63,7 @@ private:
   void store_vector(const kernel::Store &node);
   bool accumulate(const kernel::Store &node, std::int64_t element);
   void copy(const kernel::Store &node);
+  void bulk_copy(const kernel::BulkCopy &node);
   void commit(const kernel::Commit &node);
   void wait(const kernel::Wait &node);
   void wait_for_calls(const kernel::Wait &node);
@@ -81,6 +82,8 @@ private:
   ValueId binary(const Binary &e, Guard guard);
   /// Counts an operation on this type.
   void count(DType dtype, std::uint64_t RegionCounts::*field) {
+    if (stands_for_) // a unit computes the addresses
+      return;
     RegionCounts &counts = decoded_.regions[region_];
     ++(counts.*field);
     counts.in_f64 += dtype == DType::f64;
@@ -135,8 +138,10 @@ private:
   /// The lanes of the operands of called intrinsics. Unrolling makes many copies of a call.
   std::map<const Operand *, LanesOfOperand> lanes_of_operands_;
   std::vector<Site::Iteration> loops_;
-  kernel::Stmt stmt_;                ///< the statement being decoded
-  std::uint32_t hint_ = no_register; ///< preferred destination for the value of a store
+  kernel::Stmt stmt_;                 ///< the statement being decoded
+  bool units_read_ = false;           ///< in a call for which matrix units read the tiles
+  kernel::Stmt stands_for_ = nullptr; ///< the bulk copy whose elements are decoded as statements of their own
+  std::uint32_t hint_ = no_register;  ///< preferred destination for the value of a store
   std::uint32_t region_ = 0;
   std::vector<Buffer> copied_;                  ///< destinations of asynchronous copies
   std::optional<kernel::OfProgram> of_program_; ///< if the kernel has roles

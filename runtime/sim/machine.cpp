@@ -84,7 +84,7 @@ const Instr *note_tile(const Instr *ip, Warp &w) {
 }
 
 const Instr *fence_tiles(const Instr *ip, Warp &w) {
-  w.unfenced = w.unfenced_by_others = 0;
+  w.unfenced = w.unfenced_by_others = w.unfenced_reads = 0;
   return ip + 1;
 }
 
@@ -186,6 +186,7 @@ void Machine::reset_block() {
     w.active = w.live;
     w.state = Warp::State::ready;
     w.unfenced = w.unfenced_at_barrier = w.unfenced_by_others = 0;
+    w.unfenced_reads = w.unfenced_reads_by_others = 0;
     w.pc = decoded.code.data();
     executions.add(0, w, 1);
   }
@@ -486,13 +487,14 @@ void arrive(const Instr &instr, Warp &w, SlotEvent &event, std::int64_t arrivals
     event.seen[other] =
         std::max(event.seen[other], other == w.index ? (w.entry >> stamp_shift) + 1 : w.seen[other]);
   event.unfenced |= w.unfenced;
+  event.unfenced_reads |= w.unfenced_reads;
   w.entry = m.clock.advance(w.index) << stamp_shift;
   event.arrived += arrivals;
   if (event.arrived < needed)
     return;
   event.arrived = 0;
-  event.ended.push_back({event.seen, event.unfenced});
-  event.unfenced = 0;
+  event.ended.push_back({event.seen, event.unfenced, event.unfenced_reads});
+  event.unfenced = event.unfenced_reads = 0;
 }
 
 } // namespace
@@ -521,6 +523,7 @@ const Instr *await_event(const Instr *ip, Warp &w) {
     for (std::uint32_t other = 0; other < m.decoded.warps; ++other)
       w.seen[other] = std::max(w.seen[other], phase.seen[other]);
     w.unfenced_by_others |= phase.unfenced;
+    w.unfenced_reads_by_others |= phase.unfenced_reads;
   }
   set_stamps(w);
   return ip + 1;
@@ -534,6 +537,55 @@ const Instr *signal_filled(const Instr *ip, Warp &w) {
     land_copies(w, ip->imm);
   arrive(*ip, w, m.channels.event(ip->c, false, reg<std::int64_t>(w, ip->a)),
          std::int64_t{ip->b} * std::popcount(w.active), m.decoded.channels[ip->c].filled);
+  return ip + 1;
+}
+
+const Instr *start_box(const Instr *ip, Warp &w) {
+  Machine &m = *w.machine;
+  if (w.index != m.decoded.issuers[ip->c])
+    return ip + 1;
+  m.channels.event(ip->c, false, reg<std::int64_t>(w, ip->a)).copied += ip->dst;
+  const std::uint64_t read = w.unfenced_reads_by_others & bit_of(ip->b);
+  w.unfenced_reads_by_others &= ~bit_of(ip->b);
+  if (read == 0)
+    return ip + 1;
+  const auto site = static_cast<std::uint32_t>(ip->imm);
+  const Buffer &tile = m.decoded.shared[ip->b];
+  m.report_units(
+      ErrorKind::unfenced, site,
+      fmt::format("a bulk copy of {} in {} overwrites {}, which warps of another role have read without a "
+                  "fence before they freed it: it may overtake their reads",
+                  block_text(m.decoded, m.block), barrier_text(m.decoded.sites[site], m.iteration(w, site)),
+                  tile->name),
+      {.kind = kernel::Hazard::Kind::write_after_read, .buffer = tile});
+  return ip + 1;
+}
+
+const Instr *note_tile_read(const Instr *ip, Warp &w) {
+  w.unfenced_reads |= bit_of(ip->c);
+  return ip + 1;
+}
+
+const Instr *signal_bulk(const Instr *ip, Warp &w) {
+  if (stops_part_of_warp(ip, w))
+    return nullptr;
+  Machine &m = *w.machine;
+  if (w.index != m.decoded.issuers[ip->c])
+    return ip + 1;
+  land_copies(w, ip->imm);
+  SlotEvent &event = m.channels.event(ip->c, false, reg<std::int64_t>(w, ip->a));
+  if (event.copied != ip->dst) {
+    const auto site = static_cast<std::uint32_t>(ip->imm);
+    m.report_barrier(
+        ErrorKind::deadlock, site,
+        fmt::format("{} of {} announces {} bytes in {}, but its bulk copies bring {} bytes for this "
+                    "phase: the phase {}",
+                    warp_text(m.decoded, w.index), block_text(m.decoded, m.block), ip->dst,
+                    barrier_text(m.decoded.sites[site], m.iteration(w, site)), event.copied,
+                    event.copied < ip->dst ? "never ends" : "ends before they have arrived"));
+  }
+  event.copied = 0;
+  arrive(*ip, w, event, 1, m.decoded.channels[ip->c].filled);
   return ip + 1;
 }
 

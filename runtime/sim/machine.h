@@ -146,6 +146,13 @@ const Instr *warp_barrier(const Instr *ip, Warp &w);
 const Instr *await_event(const Instr *ip, Warp &w);
 const Instr *signal_filled(const Instr *ip, Warp &w);
 const Instr *signal_freed(const Instr *ip, Warp &w);
+/// The instructions of bulk copies, whose elements the lanes of the issuing warp copy in between. `a` is the
+/// register with the number of the fill, `b` of `start_box` the number of the shared buffer, `c` the channel,
+/// `dst` the bytes, and `imm` the site.
+const Instr *start_box(const Instr *ip, Warp &w);
+const Instr *signal_bulk(const Instr *ip, Warp &w);
+/// The warp reads a tile of bulk copies. `c` is the number of the shared buffer.
+const Instr *note_tile_read(const Instr *ip, Warp &w);
 /// Whether the warp, which waits at `await_event`, may go on.
 bool may_go_on(const Warp &w);
 /// The instructions for writes to tiles of matrix units. `c` is the number of the shared buffer; of

@@ -74,6 +74,7 @@ std::string statement_text(const kernel::Stmt &stmt) {
                 [](const kernel::Seq &) { return std::string(); },
                 [](const kernel::Store &s) { return store_text(s); },
                 [](const kernel::Call &s) { return kernel::to_string(s); },
+                [](const kernel::BulkCopy &s) { return "bulk copy of " + s.tile->name; },
                 [&](const kernel::Sync &s) { return sync_text(s, note_of(stmt)); },
             });
 }

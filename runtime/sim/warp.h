@@ -35,6 +35,9 @@ struct Warp {
   std::uint64_t unfenced = 0;
   std::uint64_t unfenced_at_barrier = 0; ///< the same at its last barrier
   std::uint64_t unfenced_by_others = 0;  ///< of warps of another role, before events that the warp has awaited
+  /// The same of tiles that bulk copies fill, and that the warp, or others before events that it has awaited,
+  /// has read.
+  std::uint64_t unfenced_reads = 0, unfenced_reads_by_others = 0;
   /// With roles, for each warp: its stamps below this one are ordered before the accesses of this warp.
   /// Otherwise null.
   std::uint32_t *seen = nullptr;

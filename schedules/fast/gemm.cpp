@@ -177,7 +177,7 @@ Schedule roles(const Shape &shape, DType dtype, const Target &target, Knobs &kno
                             shape.stated ? std::vector<std::int64_t>{1} : std::vector<std::int64_t>{8, 1, 4}),
       .stages = 2,
       .width = variant(shape, dtype) ? 1 : elements,
-      .load = {4, moves ? 40 : 0}};
+      .load = {4, moves ? 40 : 0, target.arch.has(Feature::tma) && knobs.flag("bulk")}};
   const std::int64_t row = (tiles.tile(0) + 31) / 32 * 32 + 4 + tiles.tile(1),
                      stage = row * tiles.k * byte_size(dtype) + 16; // and two events
   std::vector<std::int64_t> stages = {3, 4, 2};

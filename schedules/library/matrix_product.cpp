@@ -1,3 +1,4 @@
+#include "schedules/fetch.h"
 #include "schedules/library/accesses.h"
 #include "schedules/library/contraction.h"
 #include "schedules/library/fragments.h"
@@ -55,8 +56,8 @@ struct Sharing {
 struct TileCopy {
   BlockRef tile;
   std::optional<BlockRef> registers;
-  std::int64_t width = 1; ///< elements that one access to global memory may take
-  bool async = false;
+  std::int64_t width = 1;           ///< elements that one access to global memory may take
+  bool async = false, bulk = false; ///< by asynchronous copies of threads, or in bulk
 };
 
 /// Copies the operand to a tile in each iteration of `at`: through registers, if `through` is set.
@@ -275,7 +276,13 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
     if (!tile)
       continue;
     std::int64_t width = width_for(tile->width);
-    if (tile->registers) { // which collect elements that are loaded one by one, so that stores are vectors
+    const bool bulk = tiles.load.bulk && async && !is_transposed(operand) &&
+                      may_copy_in_bulk(operand.dtype, tile->width, side) && (operand.k_last || !by_tiles);
+    if (bulk) {
+      tile->bulk = true;
+      s.compute_at(tile->tile, k_outer);
+    } else if (tile->registers) { // which collect elements that are loaded one by one, so that stores are
+                                  // vectors
       std::int64_t stored = std::max(width, sharing.width(4 / bytes));
       fetch(s, tile->tile, k_outer, operand, loading, stored, stored > 1 && !is_transposed(operand));
       fetch(s, *tile->registers, k_outer, operand, loading, stored, width > 1);
@@ -302,7 +309,9 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
     s.pipeline(k_step, {{fragments[0], 0, 0}, {fragments[1], 0, 1}, {AB, 1, 2}});
   if (tiles.stages > 1 && !copies.empty()) {
     for (const TileCopy &copy : copies)
-      if (copy.async)
+      if (copy.bulk)
+        s.bulk_copy(copy.tile);
+      else if (copy.async)
         s.async_copy(copy.tile);
     std::vector<BlockRef> used = fragments;
     used.push_back(AB);

@@ -173,7 +173,10 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
     if (most * byte_size(operand.dtype) < 4 || tiles.tile(side) * bk % (most * loading) != 0)
       most = 1; // no vector is shorter than 4 bytes
     TileFetch fetch{.by_k = operand.k_last, .across = operand.k_last != operand.along_k, .width = most};
-    if (async) {
+    const bool by_k = fetch.by_k && byte_size(operand.dtype) >= 4;
+    if (async && load.bulk && !by_k && may_copy_in_bulk(operand.dtype, tile.width, tiles.tile(side))) {
+      fetch_in_bulk(s, tile.shared, k_outer);
+    } else if (async) {
       in_flight = fetch_async(s, tile.shared, k_outer, loading, fetch) && in_flight;
     } else if (guarded) {
       fetch_tile(s, tile.shared, k_outer, tiles.threads(), fetch.across);

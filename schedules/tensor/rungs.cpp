@@ -179,7 +179,8 @@ Schedule chosen(const Shape &shape, DType dtype, const Target &target, Knobs &kn
   if (shape.size() == 3) // without an effect if all tiles are whole
     tiles.edges = knobs.flag("edges", narrow);
   if (choice.roles) {
-    tiles.load = {4, target.arch.has(Feature::setmaxnreg) ? 40 : 0};
+    tiles.load = {4, target.arch.has(Feature::setmaxnreg) ? 40 : 0,
+                  target.arch.has(Feature::tma) && knobs.flag("bulk")};
     if (knobs.flag("persistent"))
       tiles.persistent = multiprocessors(target);
     return product(shape, dtype, target, tiles);

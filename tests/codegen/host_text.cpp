@@ -87,7 +87,7 @@ std::string arenas(const kernel::Plan &plan) {
 
 std::string unit_text(const std::vector<const Case *> &cases) {
   std::string text = "#include \"jobs.h\"\n";
-  for (const char *header : {"cuda_fp16.h", "cuda_bf16.h"})
+  for (const char *header : {"cuda_fp16.h", "cuda_bf16.h", "cuda.h"})
     if (std::ranges::any_of(
             cases, [&](const Case *test_case) { return test_case->text.find(header) != std::string::npos; }))
       text += fmt::format("#include \"{}\"\n", header);
@@ -245,11 +245,24 @@ std::string as_host_cpp(const std::string &cuda, bool shuffles) {
       arrive(R"re(asm volatile\("\{ \.reg \.b64 state;[^"]*"[^;]*;)re"),
       arrive_after(R"re(asm volatile\("cp\.async\.mbarrier\.arrive[^;]*;"[^;]*;)re"),
       address(R"re(\(unsigned int\)__cvta_generic_to_shared\(p\))re");
+  // And these of bulk copies, of any rank.
+  static const std::regex box(
+      R"re(asm volatile\("cp\.async\.bulk\.tensor\.(\d)d[^;]*;"([\s\S]*?): "memory"\);)re"),
+      arrive_bulk(R"re(asm volatile\("\{ \.reg \.b64 state; mbarrier\.arrive\.expect_tx[^"]*"[^;]*;)re");
   std::string text = std::regex_replace(without_launches(with_host_functions(cuda, shuffles)), arena,
                                         "const ::host::Arena $1;");
   text = std::regex_replace(text, copy, "::host::copy_async(to, from, $1, true);");
   text = std::regex_replace(text, masked, "::host::copy_async(to, from, $1, exists);");
   text = std::regex_replace(text, commit, "::host::commit_copies();");
+  for (std::smatch found; std::regex_search(text, found, box);) {
+    std::string start;
+    for (int n = 0; n < std::stoi(found[1]); ++n)
+      start += fmt::format("{}x{}", n == 0 ? "" : ", ", n);
+    text = found.prefix().str() +
+           fmt::format("::host::copy_box(to, map, {{{}}}, filled + number % slots);", start) +
+           found.suffix().str();
+  }
+  text = std::regex_replace(text, arrive_bulk, "::host::arrive_bulk(filled + number % slots, bytes);");
   text = std::regex_replace(text, start, "::host::start_event(event, arrivals);");
   text = std::regex_replace(text, await, "::host::await_phase(event, parity, __LINE__);");
   text = std::regex_replace(text, arrive, "::host::arrive(event);");

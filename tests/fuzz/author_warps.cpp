@@ -127,7 +127,8 @@ void Author::product_of_units(const std::string &name, Names around) {
     const std::int64_t filling = roles ? apart_.pick({1, 2, 4}) : warps;
     if (roles && !go("role", {std::vector{BlockName{copy}}, filling, std::int64_t{0}}))
       return;
-    if (Names own = loops_inside(copy, sums[0]); own.size() >= 2)
+    const bool bulk = roles && along_k && apart_.chance(70); // its loops stay as they are
+    if (Names own = loops_inside(copy, sums[0]); own.size() >= 2 && !bulk)
       if (go("fuse", {LoopName{own[own.size() - 2]}, LoopName{own.back()}}))
         if (Names parts = split(results().front(), {infer, 32 * filling}); !parts.empty())
           go("bind", {LoopName{parts[1]}, Word{"threadIdx.x"}});
@@ -138,7 +139,9 @@ void Author::product_of_units(const std::string &name, Names around) {
     if (apart_.chance(97))
       go("swizzle", {BlockName{copy}, std::int64_t{3}, std::int64_t{bytes == 2 ? 3 : 2}, std::int64_t{3}});
     stages.push_back({copy, 0, static_cast<std::int64_t>(stages.size())});
-    if (bytes == 4 && apart_.chance(50))
+    if (bulk)
+      go("bulk_copy", {BlockName{copy}});
+    else if (bytes == 4 && apart_.chance(50))
       go("async_copy", {BlockName{copy}});
   }
   if (!go("decompose_reduction", {BlockName{name}, LoopName{sums[0]}}))

@@ -89,6 +89,7 @@ private:
                                 note(store.indices[0], store.lanes);
                             },
                             [](const kernel::Call &) {},
+                            [](const kernel::BulkCopy &) {},
                             [](const kernel::Sync &) {},
                         });
   }

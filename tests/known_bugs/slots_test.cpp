@@ -71,6 +71,7 @@ private:
                       fills.push_back(access(store.indices[0]));
                   },
                   [](const kernel::Call &) {},
+                  [](const kernel::BulkCopy &) {},
                   [&](const kernel::Sync &x) { barriers_ += std::holds_alternative<kernel::Barrier>(x.kind); },
               });
   }

@@ -226,6 +226,7 @@ std::string brief(const Stmt &stmt) {
                                to_string(x.indices[0]), to_string(x.value));
           },
           [](const kernel::Call &x) { return kernel::to_string(x); },
+          [](const kernel::BulkCopy &x) { return "bulk copy of " + x.tile->name; },
           [&](const kernel::Sync &x) { return brief(x, note_of(stmt)); },
       });
 }

@@ -103,6 +103,7 @@ private:
                             },
                             [&](const kernel::Store &x) { store(x, mask); },
                             [&](const kernel::Call &x) { call(x, mask); },
+                            [&](const kernel::BulkCopy &) { throw Undecided(); },
                             [&](const kernel::Sync &) {
                               if (const auto *x = kernel::as<kernel::Arrive>(stmt))
                                 arrive(*x, mask);

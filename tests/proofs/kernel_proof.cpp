@@ -118,6 +118,15 @@ private:
                     check_access(buffer, {offset + int_imm(count - 1, offset.dtype())}, 1);
                 }
               },
+              [&](const kernel::BulkCopy &x) { // the host checks the map, and elements outside are zeros
+                for (const auto *list : {&x.indices, &x.start})
+                  for (const Expr &e : *list)
+                    check(e);
+                check(x.number);
+                const std::int64_t last = kernel_.maps[x.map].elements() - 1;
+                for (std::int64_t element : {std::int64_t{0}, last})
+                  check_access(x.tile, {x.indices[0] + int_imm(element, x.indices[0].dtype())}, 1);
+              },
               [&](const kernel::Sync &x) {
                 for (const Expr *operand : x.uses())
                   check(*operand);

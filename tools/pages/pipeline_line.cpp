@@ -133,6 +133,7 @@ private:
     kernel::visit(now.stmt,
                   Overloaded{[&](const kernel::Store &store) { add_nest(now, store.async); },
                              [&](const kernel::Call &) { add_nest(now, false); },
+                             [&](const kernel::BulkCopy &) { add_nest(now, true); },
                              [&](const kernel::Sync &sync) { add(now.stmt, sync); }, [](const auto &) {}});
   }
 

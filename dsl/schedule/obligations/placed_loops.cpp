@@ -1,4 +1,5 @@
 #include "dsl/hardware/async_copy.h"
+#include "dsl/hardware/bulk_copy.h"
 #include "dsl/hardware/vector_access.h"
 #include "dsl/ir/intrinsic.h"
 #include "dsl/schedule/makers.h"
@@ -60,15 +61,17 @@ std::vector<Obligation> async_copies(NestFacts &nest) {
     return found;
   Placements &filled = nest.after_filling();
   for (const Block *block : nest.blocks)
-    if (block->async)
-      if (auto message = async_obligation(filled, *find_block(filled.program().body, block->id)))
+    if (block->async) {
+      const Block &copy = *find_block(filled.program().body, block->id);
+      if (auto message = copy.bulk ? bulk_obligation(filled, copy) : async_obligation(filled, copy))
         found.push_back({std::move(*message),
                          last_change(nest.schedule,
                                      [&](const Program &program) {
                                        const Block *then = find_block(program.body, block->id);
-                                       return then && then->async;
+                                       return then && (block->bulk ? then->bulk : then->async);
                                      }),
                          block->id->name});
+    }
   return found;
 }
 

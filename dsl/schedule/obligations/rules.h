@@ -66,7 +66,7 @@ std::vector<Obligation> calls_of_warps(NestFacts &nest);
 /// Vectors, and the operands of calls of a thread, are contiguous and aligned. This depends on layouts and
 /// padding, which are final only at the end of the schedule.
 std::vector<Obligation> vectors(NestFacts &nest);
-/// Asynchronous copies satisfy the rules of dsl/hardware/async_copy.h.
+/// Asynchronous copies satisfy the rules of dsl/hardware/async_copy.h, and bulk copies those of bulk_copy.h.
 std::vector<Obligation> async_copies(NestFacts &nest);
 
 // resources.cpp

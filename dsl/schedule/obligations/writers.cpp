@@ -115,7 +115,7 @@ bool same_owners(NestFacts &nest, const Block &init, const Block &update) {
 
 std::vector<Obligation> one_writer(NestFacts &nest, const Block &block) {
   const Buffer &buffer = block.body.buffer;
-  if (in_registers(buffer->scope))
+  if (in_registers(buffer->scope) || block.bulk) // one thread of a role issues a bulk copy
     return {};
   std::vector<Var> lasting = nest.lasting_loops(buffer);
   std::set<Var> fixed(lasting.begin(), lasting.end());

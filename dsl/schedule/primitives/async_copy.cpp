@@ -22,6 +22,7 @@ void Schedule::async_copy(BlockRef handle, Caller caller) {
     edit.refuse(breach->requirement, breach->message, {block.id->name});
   Block copy = block;
   copy.async = true;
+  copy.bulk = false;
   edit.commit(replace(edit.body(), path_to(edit.body(), block.id).back(), make_block(std::move(copy))));
 }
 

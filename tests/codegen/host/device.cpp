@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
 #include <map>
 #include <memory>
@@ -56,6 +57,8 @@ struct Copy {
 
 struct Thread : Fiber {
   std::vector<Copy> copies;
+  std::map<const void *, std::size_t>
+      bulk; ///< bytes of bulk copies that the thread has started, by their events
   std::size_t commits = 0;
   uint3 index = {};
   State state = State::ended;
@@ -392,6 +395,86 @@ void arrive_after_copies(unsigned long long *event) {
   wait_copies(0);
   arrive(event);
 }
+namespace {
+
+/// What `encode_map` writes.
+struct Map {
+  const unsigned char *array;
+  std::uint64_t extents[5], strides[4];
+  std::uint32_t box[5];
+  std::uint8_t rank, element_bytes;
+  std::uint16_t swizzle;
+};
+static_assert(sizeof(Map) <= 128);
+
+} // namespace
+
+bool encode_map(std::uint64_t *words, int element_bytes, unsigned rank, const void *array,
+                const std::uint64_t *extents, const std::uint64_t *strides, const std::uint32_t *box,
+                int swizzle) {
+  Map map = {static_cast<const unsigned char *>(array),
+             {},
+             {},
+             {},
+             static_cast<std::uint8_t>(rank),
+             static_cast<std::uint8_t>(element_bytes),
+             static_cast<std::uint16_t>(swizzle)};
+  bool right =
+      rank >= 1 && rank <= 5 && reinterpret_cast<std::uintptr_t>(array) % 16 == 0 &&
+      box[0] * static_cast<unsigned>(element_bytes) % 16 == 0 &&
+      (swizzle == 0 || box[0] * static_cast<unsigned>(element_bytes) <= static_cast<unsigned>(swizzle));
+  for (unsigned d = 0; right && d < rank; ++d) {
+    right = extents[d] >= 1 && extents[d] <= std::uint64_t{1} << 32 && box[d] >= 1 && box[d] <= 256;
+    map.extents[d] = extents[d];
+    map.box[d] = box[d];
+    if (d + 1 < rank) {
+      right = right && strides[d] % 16 == 0 && strides[d] < std::uint64_t{1} << 40;
+      map.strides[d] = strides[d];
+    }
+  }
+  std::memcpy(words, &map, sizeof(map));
+  return right;
+}
+
+void copy_box(void *to, const void *words, BoxStart start, unsigned long long *event) {
+  Map map;
+  std::memcpy(&map, words, sizeof(map));
+  auto *tile = static_cast<unsigned char *>(to);
+  const std::size_t alignment = map.swizzle == 0 ? 128 : 8 * map.swizzle, size = map.element_bytes;
+  if (reinterpret_cast<std::uintptr_t>(to) % alignment != 0)
+    fail("a bulk copy writes to an address that is no multiple of %zu", alignment);
+  std::size_t elements = 1;
+  for (unsigned d = 0; d < map.rank; ++d)
+    elements *= map.box[d];
+  for (std::size_t n = 0; n < elements; ++n) {
+    std::size_t rest = n, from = 0;
+    bool exists = true;
+    for (unsigned d = 0; d < map.rank; ++d) {
+      const long long index = start.of[d] + static_cast<long long>(rest % map.box[d]);
+      rest /= map.box[d];
+      exists = exists && index >= 0 && static_cast<std::uint64_t>(index) < map.extents[d];
+      from += static_cast<std::size_t>(index) * (d == 0 ? size : map.strides[d - 1]);
+    }
+    std::size_t at = n * size; // pieces of 16 bytes of a row change their places
+    if (map.swizzle != 0)
+      at ^= at / 128 % (map.swizzle / 16) * 16;
+    unsigned char data[16] = {};
+    if (exists)
+      std::copy_n(map.array + from, size, data);
+    std::fill_n(tile + at, size, unwritten);
+    start_copy(tile + at, data, size);
+  }
+  Device::get().running().bulk[event] += elements * size;
+}
+
+void arrive_bulk(unsigned long long *event, unsigned bytes) {
+  std::size_t &brought = Device::get().running().bulk[event];
+  if (brought != bytes)
+    fail("a phase announces %u bytes, but bulk copies bring %zu", bytes, brought);
+  brought = 0;
+  arrive_after_copies(event);
+}
+
 void await_phase(const unsigned long long *event, unsigned parity, int line) {
   while (load_event(event).phases % 2 == parity)
     Device::get().wait(State::at_event, line);

@@ -69,6 +69,18 @@ void start_event(unsigned long long *event, int arrivals);
 void arrive(unsigned long long *event);
 /// The same, when the copies that the running thread has started have arrived.
 void arrive_after_copies(unsigned long long *event);
+/// Describes an array for bulk copies, in the 16 words of a tensor map. Returns false if the driver would
+/// refuse it.
+bool encode_map(uint64_t *words, int element_bytes, unsigned rank, const void *array, const uint64_t *extents,
+                const uint64_t *strides, const uint32_t *box, int swizzle);
+/// Starts the copy of a box, whose bytes count for the event. Elements outside of the array are zeros. The
+/// first coordinate is that of the last dimension.
+struct BoxStart {
+  int of[5];
+};
+void copy_box(void *to, const void *map, BoxStart start, unsigned long long *event);
+/// Arrives when bulk copies have brought this number of bytes; they count since the last phase.
+void arrive_bulk(unsigned long long *event, unsigned bytes);
 void await_phase(const unsigned long long *event, unsigned parity, int line);
 
 /// Shared memory whose size is set at launch. It replaces `extern __shared__ unsigned char NAME[]`. Each of its

@@ -251,6 +251,19 @@ Result cuFuncSetAttribute(FunctionHandle, int attribute, int value) {
   fake.allowed_shared = static_cast<unsigned>(value);
   return 0;
 }
+/// The map begins with the address.
+Result cuTensorMapEncodeTiled(void *map, int, unsigned rank, void *address, const std::uint64_t *,
+                              const std::uint64_t *strides, const std::uint32_t *box, const std::uint32_t *,
+                              int, int, int, int) {
+  ENTER(cuTensorMapEncodeTiled);
+  bool right = rank >= 1 && rank <= 5 && reinterpret_cast<std::uintptr_t>(address) % 16 == 0;
+  for (unsigned d = 0; right && d < rank; ++d)
+    right = box[d] >= 1 && box[d] <= 256 && (d + 1 == rank || strides[d] % 16 == 0);
+  if (!right)
+    return invalid_value;
+  std::memcpy(map, &address, sizeof(address));
+  return 0;
+}
 Result cuLaunchKernel(FunctionHandle function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                       unsigned bz, unsigned shared, StreamHandle stream, void **arguments, void **) {
   ENTER(cuLaunchKernel);

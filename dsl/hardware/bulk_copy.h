@@ -1,0 +1,50 @@
+#pragma once
+/// Bulk copies of boxes from global to shared memory (`cp.async.bulk.tensor`, the tensor memory accelerator),
+/// and the requirements on the blocks that use them.
+///
+/// One thread issues a bulk copy, and a unit of the SM copies the box. The host describes the source by a
+/// *tensor map*: its extents, its strides, and the box. The box is stored in row-major order, or with a swizzle
+/// of its rows. What lies outside of the source is filled with zeros. The bytes that arrive count for an event
+/// of a channel (dsl/ir/roles.h), so a role has these copies.
+///
+/// Source: PTX ISA, "Tensors" and "cp.async.bulk.tensor"; CUDA Driver API, cuTensorMapEncodeTiled.
+
+#include "dsl/ir/allocation.h"
+#include "dsl/ir/program.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace nestsmith {
+
+/// Limits of a box, and the multiple of bytes for rows and strides.
+inline constexpr std::int64_t most_box_extent = 256, most_box_rank = 5, bulk_alignment = 16;
+
+/// The box that one bulk copy of a block moves.
+struct CopiedBox {
+  std::vector<Var> loops;            ///< whose iterations it replaces, outermost first
+  std::vector<std::int64_t> extents; ///< in elements, of each dimension of the source
+  std::int64_t swizzle = 0;          ///< bytes of a row, 32, 64 or 128, whose pieces are exchanged; 0: none
+
+  std::int64_t elements() const;
+  /// The multiple of bytes at which the box starts in shared memory.
+  std::int64_t alignment() const { return swizzle == 0 ? 128 : 8 * swizzle; }
+};
+
+/// The box of a block with `bulk`, which is below a pipelined loop. The innermost loops of its nest are the
+/// box: as many as fit in one. If there is no box, a message that states the actual and the expected value, and
+/// the remedy. `filled` is the program after `with_filled_tails`.
+std::variant<CopiedBox, std::string> copied_box(Placements &filled, const Block &block);
+
+/// Whether a bulk copy of the program fills the tile, and the multiple of bytes at which such a tile starts.
+bool is_bulk_tile(const Program &program, const Buffer &tile);
+std::int64_t alignment_of_bulk_tile(const BufferNode &tile);
+
+/// The requirements that depend on the final schedule. For a block with `bulk`, a message if one does not hold:
+/// the block still copies from global to shared memory (`async_breach`), it has a role, and its nest is a box.
+std::optional<std::string> bulk_obligation(Placements &filled, const Block &block);
+
+} // namespace nestsmith

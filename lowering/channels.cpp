@@ -1,0 +1,94 @@
+#include "lowering/channels.h"
+
+#include "lowering/hazards.h"
+
+#include <algorithm>
+
+namespace nestsmith {
+
+namespace {
+
+/// Whether the loops around a pipelined loop, and the loop itself, may fill more tiles than there are slots.
+bool is_reused(const Program &program, const RoleChannel &plan) {
+  std::int64_t fills = 1;
+  for (const For *around : loops_of(path_to(program.body, plan.loop->var)))
+    if (!around->axis()) {
+      const auto extent = as_int(around->extent);
+      if (!extent || __builtin_mul_overflow(fills, *extent, &fills))
+        return true;
+    }
+  return fills > plan.slots;
+}
+
+/// The bytes that the bulk copies of a block bring in one iteration of the pipelined loop: whole boxes.
+std::int64_t bytes_of_fill(const Block &block, const For &pipelined) {
+  std::int64_t bytes = byte_size(block.body.buffer->dtype);
+  for (const For *loop : loops_of(path_to(pipelined.body, block.id)))
+    bytes *= as_int(loop->extent).value();
+  return bytes;
+}
+
+} // namespace
+
+PlannedChannel plan_channel(const Program &program, const WarpRole &role, std::size_t number,
+                            std::int64_t main) {
+  RoleChannel plan = channel_of(program, role);
+  ChannelSide side{.channel = number,
+                   .fills = false,
+                   .slots = plan.slots,
+                   .in_flight = plan.in_flight,
+                   .filled = {},
+                   .freed = {},
+                   .reused = is_reused(program, plan),
+                   .copies = false,
+                   .stores = false,
+                   .bulk_bytes = 0};
+  for (const Block *block : blocks_of(program.body)) {
+    const bool fills = std::ranges::find(plan.tiles, block->body.buffer) != plan.tiles.end();
+    side.copies = side.copies || (fills && block->async && !block->bulk);
+    side.stores = side.stores || (fills && !block->async);
+    if (fills && block->bulk)
+      side.bulk_bytes += bytes_of_fill(*block, *plan.loop);
+    for (const Buffer &tile : plan.tiles)
+      if (!fills && reads(*block, tile)) {
+        using Kind = kernel::Hazard::Kind;
+        kernel::add_hazards(side.filled, {{Kind::read_after_write, tile, block->body.buffer}});
+        kernel::add_hazards(side.freed,
+                            {{Kind::write_after_read, tile, block->body.buffer, plan.loop->var, plan.slots}});
+      }
+  }
+  kernel::Channel channel{.tiles = plan.tiles,
+                          .slots = plan.slots,
+                          .filled = role.warps * lanes_per_warp * (side.copies + side.stores) +
+                                    (side.bulk_bytes != 0 ? 1 : 0),
+                          .freed = main / lanes_per_warp};
+  return {plan.loop->var, std::move(channel), std::move(side)};
+}
+
+std::vector<kernel::RoleOfWarps> plan_roles(const Program &program, std::int64_t main, std::int64_t all) {
+  constexpr std::int64_t registers_of_sm = 65536, unit = 8, most = 240;
+  const std::int64_t at_launch = std::min(registers_of_sm / all / unit * unit, most + unit);
+  const bool stated =
+      std::ranges::any_of(program.roles, [](const WarpRole &role) { return role.registers != 0; });
+  auto planned = [&](std::int64_t first_thread, std::int64_t warps, std::int64_t registers) {
+    using Change = kernel::RoleOfWarps::Change;
+    return kernel::RoleOfWarps{first_thread / lanes_per_warp, warps, registers,
+                               registers == 0 || registers == at_launch ? Change::none
+                               : registers < at_launch                  ? Change::fewer
+                                                                        : Change::more};
+  };
+  std::int64_t left = at_launch * all, first = main;
+  std::vector<kernel::RoleOfWarps> others;
+  for (const WarpRole &role : program.roles) {
+    const std::int64_t registers = role.registers == 0 && stated ? at_launch : role.registers;
+    others.push_back(planned(first, role.warps, registers));
+    left -= registers * role.warps * lanes_per_warp;
+    first += role.warps * lanes_per_warp;
+  }
+  std::vector<kernel::RoleOfWarps> roles = {
+      planned(0, main / lanes_per_warp, stated ? std::min(left / main / unit * unit, most) : 0)};
+  roles.insert(roles.end(), others.begin(), others.end());
+  return roles;
+}
+
+} // namespace nestsmith

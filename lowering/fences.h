@@ -1,0 +1,19 @@
+#pragma once
+/// Fences between the ordinary accesses of threads to shared memory, and those of units that access it by
+/// themselves: the matrix units, which read tiles, and the unit of bulk copies, which writes them. Events and
+/// barriers alone do not order the two kinds (PTX ISA, "Async proxy").
+
+#include "lowering/kernel.h"
+
+namespace nestsmith::kernel {
+
+/// Inserts a fence
+///   - before each barrier that orders ordinary writes before reads of matrix units;
+///   - after each await of such writes by another role: the warps that fill a tile do not know when their
+///   copies
+///     arrive;
+///   - before each signal that frees a tile for a bulk copy after ordinary reads.
+/// The kernel must have flat offsets and calls.
+void add_fences(Kernel &kernel);
+
+} // namespace nestsmith::kernel
