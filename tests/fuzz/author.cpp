@@ -64,7 +64,7 @@ Case any_setting(Random &random, std::uint64_t generated) {
 Case setting_for_warps(Random &random) {
   using enum DType;
   std::string arch =
-      random.pick(std::vector<std::string>{"sm_80", "sm_80", "sm_80", "sm_86", "sm_90a", "sm_120", "sm_75"});
+      random.pick(std::vector<std::string>{"sm_80", "sm_80", "sm_90a", "sm_86", "sm_90a", "sm_120", "sm_75"});
   bool product = random.chance(85);
   static const Names products = {"gemm",    "gemm",           "gemm_nt", "gemm_nt",      "gemm_tn",
                                  "gemm_tt", "gemm_bias_relu", "matmul",  "batched_gemm", "accumulate_nt"};

@@ -59,7 +59,7 @@ void Author::write_for_warps() {
   for (const For *loop : serial_loops(name))
     around.push_back(loop->var->name);
   if (around.size() >= 3 && loads_of(block(name)).size() > 2)
-    has_units() && apart_.chance(60)                          ? product_of_units(name, around)
+    has_units() && apart_.chance(75)                          ? product_of_units(name, around)
     : has_warp_intrinsics(draft_.setting.dtype) && chance(18) ? product_by_call(name, around)
                                                               : product_of_warps(name, around);
   else if (around.size() == 2)
@@ -108,7 +108,7 @@ void Author::product_of_units(const std::string &name, Names around) {
   const bool roles = apart_.chance(92);       // one for each tile
   for (const std::string &operand : {i, j}) { // the operand with the rows, then that with the columns
     std::string tile;
-    bool along_k = true;
+    bool along_k = true, has_map = false; // rows that a tensor map may have
     for (const Load *access : loads_of(block(name)))
       if (access->buffer != block(name).body.buffer && access->indices.size() >= 2) {
         const Var &axis = block(name).iters[n - (operand == i ? 3 : 2)].var,
@@ -117,6 +117,8 @@ void Author::product_of_units(const std::string &name, Names around) {
         if (uses(access->indices[rank - 1], axis) || uses(access->indices[rank - 2], axis)) {
           along_k = uses(access->indices[rank - 1], sum);
           tile = access->buffer->name;
+          const auto row = as_int(strides_of(*access->buffer)[rank - 2]);
+          has_map = row && *row * bytes % 16 == 0;
         }
       }
     if (tile.empty() || !go("cache_read", {BlockName{name}, Word{tile}, Word{"shared"}}))
@@ -127,7 +129,7 @@ void Author::product_of_units(const std::string &name, Names around) {
     const std::int64_t filling = roles ? apart_.pick({1, 2, 4}) : warps;
     if (roles && !go("role", {std::vector{BlockName{copy}}, filling, std::int64_t{0}}))
       return;
-    const bool bulk = roles && along_k && apart_.chance(70); // its loops stay as they are
+    const bool bulk = roles && along_k && apart_.chance(has_map ? 95 : 4); // its loops stay as they are
     if (Names own = loops_inside(copy, sums[0]); own.size() >= 2 && !bulk)
       if (go("fuse", {LoopName{own[own.size() - 2]}, LoopName{own.back()}}))
         if (Names parts = split(results().front(), {infer, 32 * filling}); !parts.empty())

@@ -3,6 +3,8 @@
 
 #include "codegen/cuda.h"
 #include "lowering/lower.h"
+#include "runtime/check/sim_executor.h"
+#include "runtime/check/stored_array.h"
 #include "schedules/library/product.h"
 #include "schedules/rung.h"
 #include "schedules/workloads.h"
