@@ -237,7 +237,7 @@ struct Channel {
   std::int64_t bytes() const { return 16 * slots; }
 };
 
-/// What the host tells bulk copies of a source: a parameter of the kernel.
+/// A parameter of the kernel by which the host describes the source of bulk copies.
 struct TensorMap {
   Buffer source;                 ///< a parameter; its extents and strides are those of the map
   std::vector<std::int64_t> box; ///< elements in each dimension
@@ -255,7 +255,7 @@ struct TensorMap {
 struct RoleOfWarps {
   std::int64_t first_warp = 0, warps = 0;
   std::int64_t registers = 0; ///< of each thread, after the warps have moved them; 0: as many as at launch
-  /// What the warps do first with the registers that they have at launch.
+  /// The first statement of the role: its warps give back registers, or take more.
   enum class Change : std::uint8_t { none, fewer, more } change = Change::none;
 };
 

@@ -124,7 +124,7 @@ private:
     return result;
   }
 
-  /// What the mask excludes lies outside of the source.
+  /// Checks that the mask excludes only elements outside of the source.
   void check_mask(const Expr &mask) {
     const auto *op = mask.as<Binary>();
     if (op && op->op == BinaryOp::logical_and) {

@@ -20,7 +20,7 @@ struct ArrayMap {
   int swizzle = 0; ///< bytes of a row: 0, 32, 64 or 128
 };
 
-/// What a kernel takes as a parameter (CUtensorMap).
+/// The parameter of a kernel (CUtensorMap).
 struct alignas(64) TensorMap {
   std::array<std::uint64_t, 16> words;
 };

@@ -397,7 +397,7 @@ void arrive_after_copies(unsigned long long *event) {
 }
 namespace {
 
-/// What `encode_map` writes.
+/// The content of the words that `encode_map` writes.
 struct Map {
   const unsigned char *array;
   std::uint64_t extents[5], strides[4];
