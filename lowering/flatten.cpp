@@ -163,9 +163,7 @@ static void align_bulk_tiles(Kernel &kernel) {
     if (const auto *copy = as<BulkCopy>(stmt))
       for (Allocation &allocation : kernel.shared)
         if (allocation.buffer == copy->tile)
-          allocation.alignment = std::max(
-              allocation.alignment,
-              CopiedBox{.loops = {}, .extents = {}, .swizzle = kernel.maps[copy->map].swizzle}.alignment());
+          allocation.alignment = std::max(allocation.alignment, box_alignment(kernel.maps[copy->map].swizzle));
   });
 }
 

@@ -3,12 +3,11 @@
 #include "dsl/expr/expr_text.h"
 #include "dsl/hardware/async_copy.h"
 #include "dsl/hardware/vector_access.h"
-#include "dsl/ir/array.h"
+#include "dsl/ir/intrinsic.h"
 #include "dsl/ir/layout.h"
 #include "dsl/ir/roles.h"
 
 #include <algorithm>
-#include <bit>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <map>
@@ -19,12 +18,13 @@ namespace nestsmith {
 
 namespace {
 
-/// The swizzle of a tensor map for rows of this number of bytes, or none: it exchanges pieces of 16 bytes.
+/// The swizzle of a tensor map for rows of this number of bytes, or none: that of the tiles of matrix units,
+/// which have rows of 128 bytes, with fewer bits for shorter rows.
 std::optional<Swizzle> swizzle_of_rows(std::int64_t bytes, DType dtype) {
-  const std::int64_t base = std::countr_zero(static_cast<std::uint64_t>(bulk_alignment / byte_size(dtype)));
-  for (std::int64_t bits : {1, 2, 3})
-    if (bytes == bulk_alignment << bits)
-      return Swizzle{bits, base, 3};
+  Swizzle swizzle = swizzle_of_tiles(dtype);
+  for (; swizzle.bits > 0; --swizzle.bits)
+    if (bytes == bulk_alignment << swizzle.bits)
+      return swizzle;
   return std::nullopt;
 }
 
@@ -91,20 +91,17 @@ private:
     std::vector<Expr> strides = strides_of(*buffer);
     if (tile_->shape.size() != buffer->shape.size())
       fail("block {} copies from {} of {} dimensions to a tile of {}, expected the same number; leave the copy "
-           "to "
-           "threads",
+           "to threads",
            name_, buffer->name, rank, tile_->shape.size());
     for (std::size_t d = 0; d + 1 < strides.size(); ++d)
       if (!is_multiple(strides[d], multiple, bounds_))
         fail("block {} copies from {}, whose rows in dimension {} are {} elements apart, but in a tensor map "
-             "they "
-             "are a multiple of {} elements ({} bytes) apart; leave the copy to threads for this shape",
+             "they are a multiple of {} elements ({} bytes) apart; leave the copy to threads for this shape",
              name_, buffer->name, d, to_string(strides[d]), multiple, bulk_alignment);
     for (const Block *other : blocks_of(filled_.program().body))
       if (other->body.buffer == buffer)
         fail("block {} writes {}, from which bulk copies of {} read, and no fence orders them; leave the copy "
-             "to "
-             "threads",
+             "to threads",
              other->id->name, buffer->name, name_);
     indices_ = in_loops(source_.indices, block_, bounds_);
     for (const Expr &index : indices_)
@@ -143,8 +140,7 @@ private:
       }
     }
     fail("block {} copies zeros where {} is false, but a bulk copy has zeros only outside of {}; leave the "
-         "copy to "
-         "threads",
+         "copy to threads",
          name_, to_string(mask), source_.buffer->name);
   }
 
@@ -180,8 +176,7 @@ private:
       box.extents.push_back(range->high + 1);
       if (box.extents.back() > most_box_extent)
         fail("the box that block {} copies from {} has {} elements in dimension {}, expected at most {}; split "
-             "a "
-             "loop of its nest and move the outer part out",
+             "a loop of its nest and move the outer part out",
              name_, source->name, box.extents.back(), d, most_box_extent);
     }
     if (!bijective(steps, {loops.begin(), loops.end()}, bounds_))
@@ -190,8 +185,7 @@ private:
     const std::int64_t row = box.extents.back() * byte_size(source->dtype);
     if (row % bulk_alignment != 0)
       fail("the box that block {} copies from {} has rows of {} bytes, expected a multiple of {}; choose a "
-           "larger "
-           "tile, or leave the copy to threads",
+           "larger tile, or leave the copy to threads",
            name_, source->name, row, bulk_alignment);
     if (failure_.empty())
       check_tile(loops, steps, box);
@@ -239,16 +233,15 @@ private:
           tile_->name, tile_->layout ? fmt::format(" ({})", to_string(*tile_->layout)) : "",
           fmt::join(box.extents, " x "), to_string(simplify(at - start, bounds_)));
     const std::int64_t size = byte_size(tile_->dtype), copy = placement.elements / placement.slots.count;
-    if (!is_multiple(start * Expr(size), box.alignment(), bounds_) ||
-        (placement.slots.count > 1 && copy * size % box.alignment() != 0))
+    if (!is_multiple(start * Expr(size), box_alignment(box.swizzle), bounds_) ||
+        (placement.slots.count > 1 && copy * size % box_alignment(box.swizzle) != 0))
       return fail(
           "the box of block {} starts at element {} of a tile of {} bytes, expected multiples of {} bytes; "
           "choose other tiles, or leave the copy to threads",
-          name_, to_string(start), copy * size, box.alignment());
+          name_, to_string(start), copy * size, box_alignment(box.swizzle));
     if (const auto range = range_of(at, bounds_); !range || range->high >= copy)
       fail("the box of block {} has elements past the end of the tile {}, which has {}; choose tiles that "
-           "divide the "
-           "extent, or leave the copy to threads",
+           "divide the extent, or leave the copy to threads",
            name_, tile_->name, copy);
   }
 
@@ -265,13 +258,6 @@ private:
 
 } // namespace
 
-std::int64_t CopiedBox::elements() const {
-  std::int64_t product = 1;
-  for (std::int64_t extent : extents)
-    product *= extent;
-  return product;
-}
-
 bool is_bulk_tile(const Program &program, const Buffer &tile) {
   return std::ranges::any_of(blocks_of(program.body),
                              [&](const Block *block) { return block->bulk && block->body.buffer == tile; });
@@ -279,10 +265,7 @@ bool is_bulk_tile(const Program &program, const Buffer &tile) {
 
 std::int64_t alignment_of_bulk_tile(const BufferNode &tile) {
   const bool swizzled = tile.layout && tile.layout->swizzle;
-  CopiedBox box;
-  if (swizzled)
-    box.swizzle = bulk_alignment << tile.layout->swizzle->bits;
-  return box.alignment();
+  return box_alignment(swizzled ? bulk_alignment << tile.layout->swizzle->bits : 0);
 }
 
 std::optional<std::string> bulk_obligation(Placements &filled, const Block &block) {

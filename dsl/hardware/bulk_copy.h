@@ -23,15 +23,14 @@ namespace nestsmith {
 /// Limits of a box, and the multiple of bytes for rows and strides.
 inline constexpr std::int64_t most_box_extent = 256, most_box_rank = 5, bulk_alignment = 16;
 
+/// The multiple of bytes at which a box with this swizzle (`CopiedBox`) starts in shared memory.
+constexpr std::int64_t box_alignment(std::int64_t swizzle) { return swizzle == 0 ? 128 : 8 * swizzle; }
+
 /// The box that one bulk copy of a block moves.
 struct CopiedBox {
   std::vector<Var> loops;            ///< whose iterations it replaces, outermost first
   std::vector<std::int64_t> extents; ///< in elements, of each dimension of the source
   std::int64_t swizzle = 0;          ///< bytes of a row, 32, 64 or 128, whose pieces are exchanged; 0: none
-
-  std::int64_t elements() const;
-  /// The multiple of bytes at which the box starts in shared memory.
-  std::int64_t alignment() const { return swizzle == 0 ? 128 : 8 * swizzle; }
 };
 
 /// The box of a block with `bulk`, which is below a pipelined loop. The innermost loops of its nest are the

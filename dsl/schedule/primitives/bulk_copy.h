@@ -18,12 +18,10 @@ namespace nestsmith::primitives {
 ///
 /// Requires [bulk_copy.feature]: the target has bulk copies of tensors.
 /// Requires [bulk_copy.copy]: the block copies single elements from global to shared memory, without a
-/// conversion,
-///   and a load with a mask gives 0 where the mask is false.
+///   conversion, and a load with a mask gives 0 where the mask is false.
 /// Ensures: the sequential meaning and every result of the kernel are unchanged. Obligations: the block has a
-/// role.
-///   Its loops are not bound, and count the elements of boxes: at most 5 dimensions, at most 256 elements in
-///   each, rows of a multiple of 16 bytes. The rows of the source are a multiple of 16 bytes apart. The tile
+///   role. Its loops are not bound, and count the elements of boxes: at most 5 dimensions, at most 256 elements
+///   in each, rows of a multiple of 16 bytes. The rows of the source are a multiple of 16 bytes apart. The tile
 ///   stores a box in its order, or with the swizzle of its rows of 32, 64 or 128 bytes: `swizzle(3, 3, 3)` for
 ///   64 elements of 2 bytes. A mask excludes only what lies outside of the source, and no block of the nest
 ///   writes the source.
