@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cmath>
 #include <memory>
+#include <thread>
 
 namespace nestsmith::cuda {
 namespace {
@@ -52,6 +53,7 @@ public:
   }
 
   void sample(const Nvml *nvml) {
+    std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(options_.pause_ms));
     launches(options_.warm_up);
     start_.record();
     Clock::time_point begin = Clock::now();

@@ -32,6 +32,9 @@ struct MeasureOptions {
   int warm_up = 2; ///< launches before each sample that are not measured
   /// The duration of one sample, if the launch mode permits several launches: their number is derived from it.
   double sample_ms = 5;
+  /// The device is idle for this time before each sample, so that it is cool and its clock is high. 0: it is
+  /// busy all the time, and may run at its power limit.
+  double pause_ms = 0;
   /// The number of copies of the buffers. Each launch uses the copy after that of the launch before it. With
   /// one copy, L2 is warm. With copies that are together larger than L2, L2 is cold.
   std::size_t copies = 1;

@@ -97,6 +97,9 @@ TEST(BadInput, OptionsOfBenchAreChecked) {
       "option '--launch' must be a list of 'single', 'back-to-back' or 'graph' with commas between them, got "
       "'graphs'; did you mean 'graph'?");
   refused("ladder --l2 cold,cold", "option '--l2' has 'cold' twice");
+  refused("ladder --pause 10001", "option '--pause' must be at most 10000 milliseconds, got '10001'");
+  refused("ladder --record x --pause 5",
+          "--record keeps the times of rungs with their usual knobs, as a table; leave --pause out");
   refused("ladder --rounds 0", "option '--rounds' must be a number from 1 to 10000, got '0'");
   refused(
       "ladder principles",

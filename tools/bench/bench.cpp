@@ -231,6 +231,7 @@ private:
     cuda::MeasureOptions options;
     options.launch = setting.launch;
     options.rounds = options_.rounds;
+    options.pause_ms = options_.pause_ms;
     options.copies = copies;
     std::vector<cuda::Measured> measured = cuda::measure(device_, competitors, options, libraries_.nvml.get());
     for (BenchRow &row : result_.rows)

@@ -64,6 +64,7 @@ struct BenchLibraries {
 struct BenchOptions {
   std::vector<BenchSetting> settings = {{}};
   int rounds = 15;
+  double pause_ms = 0;        ///< the GPU is idle for this time before each sample
   double power_seconds = 0.5; ///< measured for each row if there is NVML; 0: not at all
   /// A rung whose launch takes longer is not measured. 0: no limit.
   double most_ms = 0;

@@ -11,7 +11,7 @@ void write_optional(llvm::json::OStream &json, const char *key, const std::optio
 }
 
 void write_row(llvm::json::OStream &json, const BenchShape &shape, const BenchRow &row,
-               const BenchSetting &setting, std::size_t number, int rounds) {
+               const BenchSetting &setting, std::size_t number, const BenchOptions &options) {
   json.attribute("name", row.name);
   json.attribute("peer", row.peer);
   json.attribute("shape", llvm::json::Array(shape.shape));
@@ -33,7 +33,8 @@ void write_row(llvm::json::OStream &json, const BenchShape &shape, const BenchRo
   json.attribute("lower_quartile_ms", time.ms.lower_quartile);
   json.attribute("upper_quartile_ms", time.ms.upper_quartile);
   json.attribute("max_ms", time.ms.max);
-  json.attribute("rounds", rounds);
+  json.attribute("rounds", options.rounds);
+  json.attribute("pause_ms", options.pause_ms);
   json.attribute("launches_per_round", time.launches);
   json.attribute("tflops", row.tflops(number));
   write_optional(json, "ratio_to_best_peer", shape.ratio(row, number));
@@ -49,7 +50,7 @@ std::string bench_rows(const BenchShape &shape, const BenchOptions &options) {
   for (std::size_t n = 0; n < options.settings.size(); ++n)
     for (const BenchRow &row : shape.rows)
       lines += json_line([&](llvm::json::OStream &json) {
-                 json.object([&] { write_row(json, shape, row, options.settings[n], n, options.rounds); });
+                 json.object([&] { write_row(json, shape, row, options.settings[n], n, options); });
                }) +
                "\n";
   return lines;

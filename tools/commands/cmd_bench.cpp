@@ -16,6 +16,7 @@ namespace {
 
 /// Of --record. A table of all rungs takes minutes.
 constexpr int recorded_rounds = 9;
+constexpr std::int64_t most_pause_ms = 10'000;
 constexpr double recorded_most_ms = 400;
 
 Option list_option(const std::string &name, const std::string &help, std::vector<std::string> choices = {}) {
@@ -60,6 +61,14 @@ std::vector<Shape> chosen_shapes(const Context &context, const std::vector<Chose
 
 /// The power of a competitor takes half a second.
 constexpr std::size_t most_shapes_with_power = 16;
+
+double chosen_pause(const Context &context) {
+  const std::int64_t ms = context.arguments.number("pause").value_or(0);
+  if (ms > most_pause_ms)
+    throw UserError(ExitCode::usage, fmt::format("option '--pause' must be at most {} milliseconds, got '{}'",
+                                                 most_pause_ms, ms));
+  return static_cast<double>(ms);
+}
 
 int chosen_rounds(const Context &context, int usual) {
   std::int64_t rounds = context.arguments.number("rounds").value_or(usual);
@@ -193,7 +202,7 @@ std::vector<const Rung *> recorded_rungs(const Context &context) {
 }
 
 ExitCode record(const Context &context) {
-  for (const char *option : {"set", "table", "output"})
+  for (const char *option : {"set", "table", "output", "pause"})
     if (context.arguments.has(option))
       throw UserError(ExitCode::usage,
                       fmt::format("--record keeps the times of rungs with their usual knobs, as a table; leave "
@@ -271,6 +280,7 @@ ExitCode run_bench(const Context &context) {
   BenchOptions options;
   options.settings = chosen_settings(context);
   options.rounds = chosen_rounds(context, options.rounds);
+  options.pause_ms = chosen_pause(context);
   if (shapes.size() > most_shapes_with_power)
     options.power_seconds = 0;
   std::vector<std::string> peers = chosen_peers(context, "cublas,cublaslt");
@@ -283,7 +293,8 @@ ExitCode run_bench(const Context &context) {
   std::string where = fmt::format("{}, driver for CUDA {}", device->info().name,
                                   cuda::version_text(device->info().driver_version));
   if (!context.json())
-    out(fmt::format("{}, {} rounds\n\n", where, options.rounds));
+    out(fmt::format("{}, {} rounds{}\n\n", where, options.rounds,
+                    options.pause_ms > 0 ? fmt::format(", pauses of {:g} ms", options.pause_ms) : ""));
   std::vector<BenchShape> results;
   Progress progress;
   std::vector<std::vector<Planned>> planned;
@@ -333,6 +344,9 @@ Command bench_command() {
                    {"single", "back-to-back", "graph"}),
        list_option("l2", "warm, cold; default: warm", {"warm", "cold"}),
        {"rounds", "N", fmt::format("samples of each competitor; default: {}", BenchOptions{}.rounds)},
+       {"pause", "MS",
+        "the GPU is idle for this time before each sample, so that its power limit does not lower the clock; "
+        "default: 0"},
        {"output", "FILE", "also write a chart to FILE, in SVG", 'o'},
        {"record", "FILE", "keep the times in FILE, a table of records; continues an existing one"},
        {"all", "", "with --record: every rung"},
