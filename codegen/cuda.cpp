@@ -77,12 +77,12 @@ private:
       marks_->origins.emplace_back(out_.size(), origin);
   }
   void channels();
-  void change_registers(std::size_t role);
+  void of_role(std::size_t role, const kernel::Stmt &body);
   void store(const kernel::Store &store, const std::string &note);
   void call(const kernel::Call &call);
   void bulk_copy(const kernel::BulkCopy &copy, const std::string &note);
   void signal_bulk(const kernel::Signal &signal);
-  std::string issuer(std::size_t channel) const;
+  std::string first_thread(std::size_t role) const;
 
   const kernel::Kernel &kernel_;
   LocalScalars locals_;
@@ -281,11 +281,16 @@ void KernelWriter::channels() {
     out_.line("__syncthreads();", "the channels have started");
 }
 
-/// The first statement of a role: it takes or gives back registers.
-void KernelWriter::change_registers(std::size_t role) {
+/// The body of a role. First, its warps take or give back registers.
+void KernelWriter::of_role(std::size_t role, const kernel::Stmt &body) {
   using Change = kernel::RoleOfWarps::Change;
   if (const auto &[first, warps, registers, change] = kernel_.roles[role]; change != Change::none)
     out_.line(fmt::format("{}_registers<{}>();", change == Change::fewer ? "fewer" : "more", registers));
+  if (!kernel_.is_of_one_thread(role))
+    return nested(body);
+  out_.open(first_thread(role), "one thread starts the bulk copies");
+  nested(body);
+  out_.close();
 }
 
 void KernelWriter::store(const kernel::Store &store, const std::string &note) {
@@ -334,30 +339,38 @@ void KernelWriter::call(const kernel::Call &call) {
   out_.call(call.intrinsic.get().name, operands, ";");
 }
 
-/// The condition of the thread that issues the bulk copies of a channel: the first one of its role.
-std::string KernelWriter::issuer(std::size_t channel) const {
+/// The condition of the thread that starts the bulk copies of a role.
+std::string KernelWriter::first_thread(std::size_t role) const {
   const auto tid = std::ranges::find(kernel_.indices, Axis::thread_x, &kernel::ThreadIndex::axis);
-  return fmt::format("if ({} == {})", names_[tid->var], kernel_.roles[channel + 1].first_warp * lanes_per_warp);
+  return fmt::format("if ({} == {})", names_[tid->var], kernel_.roles[role].first_warp * lanes_per_warp);
 }
 
 void KernelWriter::bulk_copy(const kernel::BulkCopy &copy, const std::string &note) {
   std::string start; // the last dimension is the first coordinate of the instruction
   for (auto index = copy.start.rbegin(); index != copy.start.rend(); ++index)
     start += ", " + spell(*index);
-  out_.open(issuer(copy.channel), note);
+  const std::size_t role = copy.channel + 1;
+  const bool alone = kernel_.is_of_one_thread(role);
+  if (!alone)
+    out_.open(first_thread(role), note);
   out_.line(fmt::format("copy_box<{}>(&{}, &{}, {}, {}{});", kernel_.channels[copy.channel].slots,
                         access(copy.tile, copy.indices), maps_[copy.map], channels_[copy.channel].filled,
                         spell(copy.number), start));
-  out_.close();
+  if (!alone)
+    out_.close();
 }
 
 /// Announces the bytes of bulk copies, if the signal counts any.
 void KernelWriter::signal_bulk(const kernel::Signal &signal) {
   if (signal.bulk_bytes == 0)
     return;
-  out_.line(issuer(signal.channel));
-  out_.line(fmt::format("  signal_bulk<{}>({}, {}, {});", kernel_.channels[signal.channel].slots,
-                        channels_[signal.channel].filled, spell(signal.number), signal.bulk_bytes));
+  const std::size_t role = signal.channel + 1;
+  const bool alone = kernel_.is_of_one_thread(role);
+  if (!alone)
+    out_.line(first_thread(role));
+  out_.line(fmt::format("{}signal_bulk<{}>({}, {}, {});", alone ? "" : "  ",
+                        kernel_.channels[signal.channel].slots, channels_[signal.channel].filled,
+                        spell(signal.number), signal.bulk_bytes));
 }
 
 void KernelWriter::loop(const kernel::Loop &loop) {
@@ -389,17 +402,15 @@ void KernelWriter::statement(const kernel::Stmt &stmt) {
                            [&](const kernel::Loop &node) { loop(node); },
                            [&](const kernel::If &branch) {
                              const bool roles = branch.purpose.kind == kernel::Purpose::Kind::role;
+                             const auto role = static_cast<std::size_t>(branch.purpose.iterations);
                              out_.open(fmt::format("if ({})", spell(branch.condition)), note_of(stmt));
-                             if (roles)
-                               change_registers(static_cast<std::size_t>(branch.purpose.iterations));
-                             nested(branch.body);
+                             roles ? of_role(role, branch.body) : nested(branch.body);
                              if (branch.otherwise) {
                                mark(nullptr);
                                out_.otherwise();
-                               if (const auto *more = kernel::as<kernel::If>(branch.otherwise);
-                                   roles && !(more && more->purpose.kind == branch.purpose.kind))
-                                 change_registers(static_cast<std::size_t>(branch.purpose.iterations) + 1);
-                               nested(branch.otherwise);
+                               const auto *more = kernel::as<kernel::If>(branch.otherwise);
+                               const bool last = !(more && more->purpose.kind == branch.purpose.kind);
+                               roles &&last ? of_role(role + 1, branch.otherwise) : nested(branch.otherwise);
                              }
                              close();
                            },
@@ -422,7 +433,10 @@ std::string KernelWriter::sync_text(const kernel::Sync &sync) {
   return kernel::visit(
       sync,
       Overloaded{
-          [](const kernel::Barrier &barrier) {
+          [&](const kernel::Barrier &barrier) {
+            if (barrier.scope == kernel::SyncScope::role) // __syncthreads is barrier 0
+              return fmt::format("sync_role<{}, {}>();", barrier.role + 1,
+                                 kernel_.roles[barrier.role].warps * lanes_per_warp);
             return std::string(barrier.scope == kernel::SyncScope::block ? "__syncthreads();"
                                                                          : "__syncwarp();");
           },

@@ -240,6 +240,14 @@ static __device__ __forceinline__ void copy_box(void *to, const TensorMap *map, 
                      rank, parameters, places, rank + 2, operands);
 }
 
+/// Source: PTX ISA, "Parallel Synchronization and Communication Instructions: bar".
+constexpr std::string_view barrier_of_role =
+    R"(/// Waits for all threads of this role. It has a barrier of its own.
+template <int barrier, int threads> static __device__ __forceinline__ void sync_role() {
+  asm volatile("bar.sync %0, %1;" ::"n"(barrier), "n"(threads) : "memory");
+}
+)";
+
 /// Source: PTX ISA, "Miscellaneous Instructions: setmaxnreg". It needs a launch bound of one block.
 constexpr std::string_view moved_registers =
     R"(/// Gives registers of this warp to others of the block, or takes some from them.
@@ -318,6 +326,8 @@ public:
       helpers += bulk_arrival;
     for (std::size_t rank : ranks_)
       helpers += copy_of_box(rank);
+    if (syncs_roles_)
+      helpers += barrier_of_role;
     if (registers_)
       helpers += moved_registers;
     return includes + (includes.empty() ? "" : "\n") + helpers + (helpers.empty() ? "" : "\n");
@@ -328,6 +338,7 @@ private:
     groups_ |= sync.counts_groups(kernel::Queue::copies);
     calls_ |= sync.counts_groups(kernel::Queue::calls);
     fences_ |= std::holds_alternative<kernel::Fence>(sync.kind);
+    syncs_roles_ |= sync.orders() == kernel::SyncScope::role;
     for (const Buffer &sums : sync.registers())
       sums_.insert(*as_int(sums->shape[0]));
   }
@@ -375,7 +386,7 @@ private:
   std::set<std::string> functions_;                ///< a set, for a deterministic order
   std::set<std::pair<int, bool>> copies_; ///< bytes of asynchronous copies, and whether they have a mask
   bool rounds_ = false, packs_ = false, arrives_ = false, groups_ = false, calls_ = false, fences_ = false;
-  bool channels_ = false, registers_ = false;
+  bool channels_ = false, registers_ = false, syncs_roles_ = false;
   std::set<std::size_t> ranks_; ///< of the sources of bulk copies
   std::set<std::int64_t> sums_; ///< registers of the arrays that are operands of waits for calls
 };

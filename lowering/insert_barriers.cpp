@@ -40,11 +40,12 @@ Reached *find(std::vector<Reached> &list, const Stmt &barrier) {
 
 class Inserter {
 public:
-  /// Inserts barriers of this scope for the hazards of the searched buffers. After each wait for asynchronous
+  /// Inserts barriers of this scope for the hazards of the searched buffers; in a role, those of the block are
+  /// barriers of the role. After each wait for asynchronous
   /// copies that is not in `lazy`, the pass inserts a barrier at once. So this barrier also orders the reads of
   /// the step before before the copies that follow the wait.
   Inserter(const Kernel &kernel, SyncScope scope, const SearchedBuffers &searched, const std::set<Stmt> &lazy)
-      : uniform_(kernel), of_program_(kernel), scope_(scope), searched_(searched), lazy_(lazy) {
+      : uniform_(kernel), of_program_(kernel), between_{scope}, searched_(searched), lazy_(lazy) {
     for (const auto &[one, other] : searched.overlapping)
       tenants_.insert(one);
     for (const Allocation &allocation : kernel.shared) {
@@ -98,7 +99,7 @@ private:
   }
 
   static Segment barrier(const Stmt &stmt) { return {stmt, {}, {}, true, {{stmt, {}}}, {{stmt, {}}}}; }
-  Segment new_barrier() const { return barrier(make(Barrier{scope_})); }
+  Segment new_barrier() const { return barrier(make(between_)); }
 
   Segment rewrite_wait(const Stmt &stmt, const Sync &wait) {
     Accesses landing;
@@ -207,20 +208,31 @@ private:
     return result;
   }
 
+  void enter_role(std::size_t role) {
+    if (between_.scope != SyncScope::warp)
+      between_ = {SyncScope::role, {}, role};
+  }
+
   /// In this form of the kernel, a divergent guard directly encloses a store, so no barrier is inserted inside
   /// the guard. A barrier may be inserted inside a uniform guard.
   Segment rewrite_branch(const Stmt &stmt, const If &branch) {
+    const Barrier outside = between_;
+    const bool roles = branch.purpose.kind == Purpose::Kind::role;
+    const auto role = static_cast<std::size_t>(branch.purpose.iterations);
+    if (roles)
+      enter_role(role);
     Segment body = rewrite(branch.body);
     if (auto until = until_of(branch.condition))
       limit(body, *until);
     bool changed = body.stmt != branch.body;
-    // The verifier of kernels shows that no barrier of the block is in a role.
-    internal_check(!changed || branch.purpose.kind == Purpose::Kind::role || uniform_.uniform(branch.condition),
+    internal_check(!changed || roles || uniform_.uniform(branch.condition),
                    "a barrier falls below a divergent guard");
     If copy = branch;
     copy.body = body.stmt;
     Segment other{nullptr, {}, {}};
     if (branch.otherwise) {
+      if (roles)
+        enter_role(role + 1);
       other = rewrite(branch.otherwise);
       changed = changed || other.stmt != branch.otherwise;
       copy.otherwise = other.stmt;
@@ -230,6 +242,7 @@ private:
     body.front.insert(body.front.end(), other.front.begin(), other.front.end());
     body.back.insert(body.back.end(), other.back.begin(), other.back.end());
     body.certain = body.certain && other.certain;
+    between_ = outside;
     body.stmt = changed ? make(std::move(copy), stmt->origin) : stmt;
     return body;
   }
@@ -364,7 +377,7 @@ private:
         std::ranges::stable_sort(hazards, {}, [&](const Hazard &hazard) {
           return std::ranges::find(arrays_, hazard.buffer) - arrays_.begin();
         });
-      return make(Barrier{barrier->scope, hazards}, blocks_of(hazards));
+      return make(Barrier{barrier->scope, hazards, barrier->role}, blocks_of(hazards));
     }
     return map_children(stmt, [&](const Stmt &child) { return with_certificates(child); });
   }
@@ -381,7 +394,7 @@ private:
 
   UniformValues uniform_;
   OfProgram of_program_;
-  SyncScope scope_;
+  Barrier between_;                                   ///< of the code that is rewritten
   std::vector<Buffer> arrays_;                        ///< all shared buffers of the program, in order
   std::map<Buffer, std::vector<OriginPart>> writers_; ///< the blocks that write each buffer of the program
   const SearchedBuffers &searched_;

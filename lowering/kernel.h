@@ -300,6 +300,9 @@ struct Kernel {
   std::array<std::int64_t, 3> grid() const;  ///< x, y, z in blocks; the kernel must have no sizes
   std::array<std::int64_t, 3> block() const; ///< x, y, z in threads
   std::int64_t threads() const;              ///< threads per block
+  /// Whether one thread executes the role: all it does is to start bulk copies. Nothing else counts for the
+  /// tiles of its channel.
+  bool is_of_one_thread(std::size_t role) const { return role > 0 && channels[role - 1].filled == 1; }
 };
 
 /// The ranges of all indices, loop variables and declared variables, as far as they are known.

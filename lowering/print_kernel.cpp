@@ -154,9 +154,7 @@ std::string Printer::text(const BulkCopy &copy) {
 std::string Printer::text(const Sync &sync) {
   return visit(
       sync, Overloaded{
-                [](const Barrier &x) {
-                  return fmt::format("sync {}", x.scope == SyncScope::block ? "block" : "warp");
-                },
+                [](const Barrier &x) { return fmt::format("sync {}", name(x.scope)); },
                 [](const Commit &x) { return fmt::format("commit {}", name(x.queue)); },
                 [](const Wait &x) { return fmt::format("wait for {}, {} pending", name(x.queue), x.pending); },
                 [](const Begin &) { return std::string("begin calls"); },

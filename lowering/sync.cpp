@@ -2,6 +2,8 @@
 
 #include "dsl/expr/error.h"
 
+#include <array>
+
 namespace nestsmith::kernel {
 
 /// T, or const T if `Of` is constant.
@@ -15,6 +17,11 @@ std::optional<SyncScope> Sync::orders() const {
                           [](const Commit &) { return Threads(); }, [](const Wait &) { return Threads(); },
                           [](const Begin &) { return Threads(); }, [](const Fence &) { return Threads(); },
                           [](const Await &) { return Threads(); }, [](const Signal &) { return Threads(); }});
+}
+
+std::string_view name(SyncScope scope) {
+  constexpr std::array names = {"block", "role", "warp"};
+  return names[static_cast<std::size_t>(scope)];
 }
 
 std::string_view name(Queue queue) { return queue == Queue::copies ? "copies" : "calls"; }

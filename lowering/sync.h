@@ -19,9 +19,10 @@
 
 namespace nestsmith::kernel {
 
-/// The threads that a barrier synchronises: all threads of the block (`__syncthreads`) or of the warp
-/// (`__syncwarp`).
-enum class SyncScope : std::uint8_t { block, warp };
+/// The threads that a barrier synchronises: all threads of the block (`__syncthreads`), of a role of its warps
+/// (`bar.sync`), or of the warp (`__syncwarp`).
+enum class SyncScope : std::uint8_t { block, role, warp };
+std::string_view name(SyncScope scope); ///< "block"
 
 /// Two accesses to shared memory by different threads that must execute in program order. The buffers and the
 /// loop are those of the program, like origins, so that no pass needs to rewrite them.
@@ -58,6 +59,7 @@ struct Hazard {
 struct Barrier {
   SyncScope scope = SyncScope::block;
   std::vector<Hazard> hazards = {}; ///< certificate: exactly the hazards that this barrier prevents
+  std::size_t role = 0;             ///< with `SyncScope::role`: position in `Kernel::roles`
 };
 
 /// A thread starts work and goes on: asynchronous copies to shared memory (`Store::async`), and calls

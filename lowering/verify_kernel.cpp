@@ -382,15 +382,16 @@ private:
   /// Checks that whole warps take each side. Below it, statements that all threads must reach are those of a
   /// role.
   void check_roles(const If &x, Divergence divergent) {
-    if (divergent != Divergence::none || in_role_ || !x.otherwise || !uniform_in_warp_.uniform(x.condition))
+    if (divergent != Divergence::none || role_ || !x.otherwise || !uniform_in_warp_.uniform(x.condition))
       return fail("the roles stand below a guard or select no whole warps: {}", to_string(x.condition));
     const auto *more = as<If>(x.otherwise);
     const bool others = more && more->purpose.kind == Purpose::Kind::role;
-    in_role_ = true;
+    const auto role = static_cast<std::size_t>(x.purpose.iterations);
+    role_ = role;
     scoped([&] { check(x.body, Divergence::none); });
-    in_role_ = !others;
+    role_ = others ? std::nullopt : std::optional(role + 1);
     scoped([&] { check(x.otherwise, Divergence::none); });
-    in_role_ = false;
+    role_ = std::nullopt;
   }
 
   void check_store(const Store &x) {
@@ -414,7 +415,7 @@ private:
 
   void check_bulk_copy(const BulkCopy &x, Divergence divergent) {
     check_reached("a bulk copy", divergent);
-    if (!in_role_)
+    if (!role_)
       fail("a bulk copy stands outside of a role");
     if (x.map >= kernel_.maps.size() || x.channel >= kernel_.channels.size())
       return fail("a bulk copy has no tensor map or no channel");
@@ -439,10 +440,13 @@ private:
 
   void check_sync(const Sync &x, Divergence divergent) {
     check_reached(fmt::format("{} {}", x.name().starts_with('a') ? "an" : "a", x.name()), divergent);
-    if (x.passes_tiles() && !in_role_)
+    if (x.passes_tiles() && !role_)
       fail("a {} stands outside of a role", x.name());
-    if (in_role_ && x.orders() == SyncScope::block)
+    if (role_ && x.orders() == SyncScope::block)
       fail("a {} of the block stands in a role, whose warps are not all threads", x.name());
+    if (const auto *barrier = std::get_if<Barrier>(&x.kind);
+        barrier && barrier->scope == SyncScope::role && role_ != barrier->role)
+      fail("a barrier of role {} stands outside of it", barrier->role);
     for (Queue queue : {Queue::copies, Queue::calls})
       if (x.completes(queue).value_or(0) < 0)
         fail("a {} leaves {} groups of {} pending", x.name(), *x.completes(queue), name(queue));
@@ -481,7 +485,8 @@ private:
 
   bool finished_;
   const Kernel &kernel_;
-  bool in_role_ = false; ///< on a side of the branch that selects a role
+  std::optional<std::size_t>
+      role_; ///< on a side of the branch that selects one: its position in `Kernel::roles`
   UniformValues uniform_, uniform_in_warp_;
   llvm::DenseSet<const Symbol *> visible_;
   std::vector<const Symbol *> declared_; ///< in order

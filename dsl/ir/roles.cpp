@@ -100,13 +100,6 @@ public:
         check_role(role, passed);
     if (breach_ || passed.empty())
       return breach_;
-    for (const Buffer &buffer : temporaries(program_))
-      if (buffer->scope == Scope::shared && !passed.contains(buffer))
-        fail(writer_of(buffer),
-             "{} is in shared memory, but no role fills it, and the warps of one role have no barrier of their "
-             "own; "
-             "keep it in registers, or leave out role",
-             buffer->name);
     walk(program_.body, [&](const Stmt &stmt) {
       if (const auto *loop = as<For>(stmt); loop && (loop->last_block() || loop->shares_launch()))
         fail(loop->var->name,
@@ -124,13 +117,6 @@ private:
   void fail(const std::string &culprit, fmt::format_string<Arguments...> text, Arguments &&...arguments) {
     if (!breach_)
       breach_ = RoleBreach{fmt::format(text, std::forward<Arguments>(arguments)...), culprit};
-  }
-
-  std::string writer_of(const Buffer &buffer) const {
-    for (const Block *block : blocks_of(program_.body))
-      if (block->body.buffer == buffer)
-        return block->id->name;
-    return "";
   }
 
   void check_role(std::size_t role, std::set<Buffer> &passed) {

@@ -208,11 +208,13 @@ void Decoder::sync(const kernel::Sync &node) {
 }
 
 void Decoder::barrier(const kernel::Barrier &node) {
-  if (node.scope == kernel::SyncScope::block)
+  if (node.scope != kernel::SyncScope::warp)
     ++decoded_.regions[region_].barriers;
   ++epoch_;
   if (options_.barriers)
-    values_.emit({.run = node.scope == kernel::SyncScope::block ? block_barrier : warp_barrier,
+    values_.emit({.run = node.scope == kernel::SyncScope::block  ? block_barrier
+                         : node.scope == kernel::SyncScope::role ? role_barrier
+                                                                 : warp_barrier,
                   .imm = static_cast<std::int64_t>(site(nullptr))});
 }
 

@@ -233,7 +233,7 @@ struct DecodedKernel {
   std::vector<std::uint32_t> sums; ///< indices of the local buffers to which asynchronous calls add
   std::vector<Arrival> arrivals;
   std::vector<kernel::Channel> channels;
-  std::vector<std::uint32_t> issuers; ///< for each channel: the warp that issues its bulk copies
+  std::vector<kernel::RoleOfWarps> roles; ///< the main one, and that which fills each channel
   /// For each asynchronous copy: the access to its source, or null if the kernel does not store to the source.
   std::vector<const Access *> copies;
 

@@ -56,8 +56,7 @@ void Decoder::place_shared() {
   std::int64_t unit = 0;
   decoded_.shared_bytes = kernel_.shared_bytes;
   decoded_.channels = kernel_.channels;
-  for (std::size_t n = 1; n < kernel_.roles.size(); ++n)
-    decoded_.issuers.push_back(static_cast<std::uint32_t>(kernel_.roles[n].first_warp));
+  decoded_.roles = kernel_.roles;
   if (!kernel_.channels.empty())
     of_program_.emplace(kernel_);
   for (const kernel::Allocation &a : kernel_.shared) {

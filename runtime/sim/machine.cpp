@@ -9,6 +9,7 @@
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <span>
 
 namespace nestsmith::sim {
 
@@ -23,6 +24,21 @@ std::size_t frame_stride(const DecodedKernel &decoded) {
 void set_clock(Warp &w, const Clock &clock, std::uint32_t stamp) {
   w.entry = stamp << stamp_shift;
   w.floor_entry = clock.floor() << stamp_shift;
+}
+
+/// Accesses with stamps below the least one that the warp has seen of all others need no further check.
+void set_stamps(Warp &w) {
+  const Machine &m = *w.machine;
+  std::uint32_t least = std::numeric_limits<std::uint32_t>::max();
+  for (std::uint32_t other = 0; other < m.decoded.warps; ++other)
+    if (other != w.index)
+      least = std::min(least, w.seen[other]);
+  w.floor_entry = std::max(least, m.clock.floor()) << stamp_shift;
+}
+
+/// The stamps of another warp that are ordered before what this warp does after a barrier or a signal.
+std::uint32_t ordered_after(const Warp &w, std::uint32_t other) {
+  return other == w.index ? (w.entry >> stamp_shift) + 1 : w.seen[other];
 }
 
 } // namespace
@@ -69,6 +85,8 @@ const Instr *block_barrier(const Instr *ip, Warp &w) {
 }
 
 const Instr *block_arrival(const Instr *ip, Warp &w) { return block_barrier(ip, w); }
+
+const Instr *role_barrier(const Instr *ip, Warp &w) { return block_barrier(ip, w); }
 
 const Instr *warp_barrier(const Instr *ip, Warp &w) {
   if (stops_part_of_warp(ip, w))
@@ -250,6 +268,40 @@ bool Machine::pass_events(bool &waits) {
   return any;
 }
 
+bool Machine::pass_role_barriers() {
+  bool any = false;
+  for (const kernel::RoleOfWarps &role : decoded.roles) {
+    const std::span<Warp> members = std::span(warps_).subspan(static_cast<std::size_t>(role.first_warp),
+                                                              static_cast<std::size_t>(role.warps));
+    const Warp &first = members.front();
+    if (!std::ranges::all_of(members, [&](const Warp &w) {
+          return w.state == Warp::State::waiting && w.pc == first.pc && w.pc->run == role_barrier &&
+                 same_iteration(w, first, static_cast<std::uint32_t>(w.pc->imm));
+        }))
+      continue;
+    std::vector<std::uint32_t> seen(decoded.warps);
+    std::uint64_t unfenced = 0, unfenced_reads = 0;
+    for (const Warp &w : members) {
+      for (std::uint32_t other = 0; other < decoded.warps; ++other)
+        seen[other] = std::max(seen[other], ordered_after(w, other));
+      unfenced |= w.unfenced_by_others;
+      unfenced_reads |= w.unfenced_reads_by_others;
+    }
+    for (Warp &w : members) {
+      std::ranges::copy(seen, w.seen);
+      w.unfenced_by_others = unfenced;
+      w.unfenced_reads_by_others = unfenced_reads;
+      w.unfenced_at_barrier = w.unfenced;
+      w.entry = clock.advance(w.index) << stamp_shift;
+      set_stamps(w);
+      w.state = Warp::State::ready;
+      ++w.pc;
+    }
+    any = true;
+  }
+  return any;
+}
+
 void Machine::report_deadlock() {
   std::string waits;
   std::uint32_t at = 0;
@@ -268,7 +320,7 @@ void Machine::report_deadlock() {
 
 bool Machine::release() {
   bool awaits = false;
-  if (pass_events(awaits))
+  if (pass_events(awaits) || pass_role_barriers())
     return true;
   if (awaits) {
     report_deadlock();
@@ -302,7 +354,7 @@ bool Machine::release() {
                        barrier_text(decoded.sites[site], iteration(w, site)));
   };
   auto site = static_cast<std::uint32_t>(first->pc->imm);
-  if (finished) {
+  if (finished && !(other && first->pc->run == role_barrier)) {
     for (const Warp &w : warps_)
       waits += (waits.empty() ? "" : "; ") +
                (w.state == Warp::State::waiting ? wait(w) : warp_text(decoded, w.index) + " has finished");
@@ -461,14 +513,9 @@ std::int64_t phases_before(const Instr &instr, const Warp &w) {
   return number / w.machine->channels.slots(instr.c) + (instr.b != 0 ? 0 : 1);
 }
 
-/// Accesses with stamps below the least one that the warp has seen of all others need no further check.
-void set_stamps(Warp &w) {
-  Machine &m = *w.machine;
-  std::uint32_t least = std::numeric_limits<std::uint32_t>::max();
-  for (std::uint32_t other = 0; other < m.decoded.warps; ++other)
-    if (other != w.index)
-      least = std::min(least, w.seen[other]);
-  w.floor_entry = std::max(least, m.clock.floor()) << stamp_shift;
+/// The first warp of a role issues its bulk copies.
+bool issues_copies(const Warp &w, std::uint32_t channel) {
+  return w.index == w.machine->decoded.roles[channel + 1].first_warp;
 }
 
 /// The warp arrives `arrivals` times at the event.
@@ -484,8 +531,7 @@ void arrive(const Instr &instr, Warp &w, SlotEvent &event, std::int64_t arrivals
                     barrier_text(m.decoded.sites[site], m.iteration(w, site)), needed - event.arrived));
   }
   for (std::uint32_t other = 0; other < m.decoded.warps; ++other)
-    event.seen[other] =
-        std::max(event.seen[other], other == w.index ? (w.entry >> stamp_shift) + 1 : w.seen[other]);
+    event.seen[other] = std::max(event.seen[other], ordered_after(w, other));
   event.unfenced |= w.unfenced;
   event.unfenced_reads |= w.unfenced_reads;
   w.entry = m.clock.advance(w.index) << stamp_shift;
@@ -542,7 +588,7 @@ const Instr *signal_filled(const Instr *ip, Warp &w) {
 
 const Instr *start_box(const Instr *ip, Warp &w) {
   Machine &m = *w.machine;
-  if (w.index != m.decoded.issuers[ip->c])
+  if (!issues_copies(w, ip->c))
     return ip + 1;
   m.channels.event(ip->c, false, reg<std::int64_t>(w, ip->a)).copied += ip->dst;
   const std::uint64_t read = w.unfenced_reads_by_others & bit_of(ip->b);
@@ -570,7 +616,7 @@ const Instr *signal_bulk(const Instr *ip, Warp &w) {
   if (stops_part_of_warp(ip, w))
     return nullptr;
   Machine &m = *w.machine;
-  if (w.index != m.decoded.issuers[ip->c])
+  if (!issues_copies(w, ip->c))
     return ip + 1;
   land_copies(w, ip->imm);
   SlotEvent &event = m.channels.event(ip->c, false, reg<std::int64_t>(w, ip->a));

@@ -119,6 +119,8 @@ private:
   /// Lets the warps go on that await an event which has come. Returns false if there is none. `waits` is true
   /// if a warp awaits an event.
   bool pass_events(bool &waits);
+  /// The same for the warps of a role that all wait at a barrier of the role.
+  bool pass_role_barriers();
   void report_deadlock();
   void report_calls_at_exit();
 
@@ -134,8 +136,10 @@ private:
   std::map<std::tuple<int, std::uint32_t, std::int64_t>, std::size_t> seen_counters_;
 };
 
-/// The instructions for `__syncthreads` and `__syncwarp`. `imm` is the index of the barrier's site.
+/// The instructions for barriers of the block, of a role and of the warp. `imm` is the index of the barrier's
+/// site.
 const Instr *block_barrier(const Instr *ip, Warp &w);
+const Instr *role_barrier(const Instr *ip, Warp &w);
 /// A barrier of the block at which it arrives at a counter. `dst` gets 1 if the block is the last one. `a` is
 /// the index of the counter, `b` the number of arrivals, and `c` the index in `DecodedKernel::arrivals`.
 const Instr *block_arrival(const Instr *ip, Warp &w);

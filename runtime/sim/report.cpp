@@ -43,7 +43,9 @@ std::string sync_text(const kernel::Sync &sync, const std::string &note) {
   return kernel::visit(
       sync, Overloaded{
                 [&](const kernel::Barrier &s) {
-                  std::string call = s.scope == kernel::SyncScope::block ? "__syncthreads()" : "__syncwarp()";
+                  std::string call = s.scope == kernel::SyncScope::block  ? "__syncthreads()"
+                                     : s.scope == kernel::SyncScope::role ? "sync_role()"
+                                                                          : "__syncwarp()";
                   return note.empty() ? call : call + " (" + note + ")";
                 },
                 [](const kernel::Commit &s) { return fmt::format("commit {}", kernel::name(s.queue)); },
@@ -124,6 +126,14 @@ std::optional<kernel::Hazard> hazard_of(const DecodedKernel &decoded, const Race
   return hazard_of(decoded, {first.access, first.iteration}, {second.access, second.iteration});
 }
 
+/// The position of the role of a thread.
+std::size_t role_of(const DecodedKernel &decoded, std::uint32_t thread) {
+  std::size_t role = 0;
+  while (role + 1 < decoded.roles.size() && decoded.roles[role + 1].first_warp <= std::int64_t{thread / warp_size})
+    ++role;
+  return role;
+}
+
 std::string why_unordered(const DecodedKernel &decoded, const Trace &a, const Trace &b) {
   if (a.block != b.block)
     return "nothing orders the blocks of a kernel";
@@ -132,7 +142,9 @@ std::string why_unordered(const DecodedKernel &decoded, const Trace &a, const Tr
   if (a.thread / warp_size == b.thread / warp_size)
     return "no __syncwarp() or __syncthreads() lies between them: sharing a warp does not order them";
   if (!decoded.channels.empty())
-    return "no event that one of the warps signals and the other awaits lies between them";
+    return role_of(decoded, a.thread) == role_of(decoded, b.thread)
+               ? "no barrier of their role lies between them"
+               : "no event that one of the warps signals and the other awaits lies between them";
   return "no __syncthreads() lies between them";
 }
 

@@ -17,13 +17,14 @@ struct SyncProperties : testing::Test {
   Var last = make_var("last", DType::boolean), block = make_var("block");
   std::vector<Hazard> hazards = {{.buffer = tile}};
   const Sync of_block{Barrier{SyncScope::block, hazards}}, of_warp{Barrier{SyncScope::warp}},
-      commit{Commit{{tile}}}, wait{Wait{2, hazards}},
+      of_role{Barrier{SyncScope::role, {}, 1}}, commit{Commit{{tile}}}, wait{Wait{2, hazards}},
       arrive{Arrive{last, counters, Expr(block), Expr(8), Axis::block_x}};
 };
 
 TEST_F(SyncProperties, StateWhichThreadsAreOrdered) {
   EXPECT_EQ(of_block.orders(), SyncScope::block);
   EXPECT_EQ(of_warp.orders(), SyncScope::warp);
+  EXPECT_EQ(of_role.orders(), SyncScope::role);
   EXPECT_EQ(arrive.orders(), SyncScope::block);
   EXPECT_EQ(commit.orders(), std::nullopt);
   EXPECT_EQ(wait.orders(), std::nullopt) << "other threads see the data after a barrier only";

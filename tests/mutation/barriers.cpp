@@ -28,7 +28,7 @@ void drop(Kernel &kernel, Chooser &chooser) {
 void weaken(Kernel &kernel, Chooser &chooser) {
   on_stmts(kernel, chooser, [](const Stmt &stmt) {
     const auto *barrier = kernel::as<Barrier>(stmt);
-    return barrier && barrier->scope == kernel::SyncScope::block
+    return barrier && barrier->scope != kernel::SyncScope::warp
                ? std::vector{kernel::make(Barrier{kernel::SyncScope::warp})}
                : std::vector<Stmt>{};
   });

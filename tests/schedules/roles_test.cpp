@@ -6,12 +6,15 @@
 #include "schedules/fast/rungs.h"
 #include "schedules/library/product.h"
 #include "schedules/workloads.h"
+#include "tests/codegen/host_text.h"
 #include "tests/dsl/support.h"
 #include "tests/runtime/check/right.h"
 #include "tests/runtime/sim/certificates.h"
+#include "tests/schedules/host_compare.h"
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 namespace nestsmith {
@@ -187,6 +190,83 @@ TEST(Roles, StepTheSourcesOfTheirCopies) {
                         cuda_kernel(lower(product_of({64, 64, 512}, DType::f32, register_tiles())).only());
   EXPECT_TRUE(contains(units, "&(A + k_0 * 64)[A_i * 512 + thread % 8 * 8]")) << units;
   EXPECT_FALSE(contains(registers, "&(A + ")) << registers;
+}
+
+/// A product of 2 warps, which fill the tile of B themselves: they have a barrier of their own. 4 warps fill
+/// the tile of A.
+Schedule with_own_tile(const Shape &shape, DType dtype) {
+  Schedule s(gemm(shape, dtype), hopper());
+  BlockRef AB = s.block("AB");
+  auto [i, j, k] = s.loops<3>(AB);
+  auto [i_block, i_thread] = s.split(i, {infer, 64});
+  auto [k_outer, k_inner] = s.split(k, {infer, 8});
+  s.reorder({i_block, i_thread, k_outer, j, k_inner});
+  s.set_scope(AB, Scope::local);
+  s.reverse_compute_at(s.block("C"), i_thread);
+  s.bind(i_block, Axis::block_x);
+  s.bind(i_thread, Axis::thread_x);
+  BlockRef A_shared = s.cache_read(AB, "A", Scope::shared), B_shared = s.cache_read(AB, "B", Scope::shared);
+  for (auto [tile, threads] : {std::pair(A_shared, 128), std::pair(B_shared, 64)}) {
+    s.compute_at(tile, k_outer);
+    if (threads == 128)
+      s.role({tile}, 4, 0);
+    auto loops = s.loops_below(tile, k_outer);
+    s.bind(s.split(s.fuse(loops[0], loops[1]), {infer, threads})[1], Axis::thread_x);
+  }
+  s.pipeline(k_outer, {{A_shared, 0, 0}, {B_shared, 1, 1}, {AB, 1, 2}});
+  return s;
+}
+
+TEST(Roles, HaveABarrierOfTheirOwn) {
+  for (const Shape &shape : {Shape{64, 8, 8}, Shape{64, 16, 16}, Shape{130, 7, 41}})
+    expect_right(with_own_tile(shape, DType::f32));
+  const Schedule s = with_own_tile({64, 16, 64}, DType::u32);
+  const kernel::Kernel kernel = lower(s).only();
+  const std::string text = cuda_kernel(kernel);
+  EXPECT_TRUE(contains(text, "sync_role<1, 64>();  // B_shared: written above, read below by AB")) << text;
+  EXPECT_EQ(test::expect_certificates(s.source(), kernel), 2);
+}
+
+/// Each warp of a role must reach its barrier, and the same one.
+TEST(Roles, NeedTheirBarrierInAllWarps) {
+  const Schedule s = with_own_tile({64, 16, 64}, DType::u32);
+  // `change` gets a barrier, and the condition of the first warp.
+  auto found = [&](FunctionRef<kernel::Stmt(const kernel::Stmt &, const Expr &)> change) {
+    kernel::Kernel changed = lower(s).only();
+    const auto tid = std::ranges::find(changed.indices, Axis::thread_x, &kernel::ThreadIndex::axis);
+    auto rewrite = [&](const kernel::Stmt &stmt, auto &&self) -> kernel::Stmt {
+      if (as<kernel::Barrier>(stmt))
+        return change(stmt, Expr(tid->var) < Expr(32));
+      return kernel::map_children(stmt, [&](const kernel::Stmt &child) { return self(child, self); });
+    };
+    changed.body = rewrite(changed.body, rewrite);
+    std::string messages;
+    for (const sim::Diagnostic &diagnostic : test::diagnostics_of(s.source(), changed))
+      messages += diagnostic.message + "\n";
+    return messages;
+  };
+  const std::string missing = found([](const kernel::Stmt &barrier, const Expr &first) {
+    return kernel::make(kernel::If{first, barrier, nullptr, {}}, barrier->origin);
+  });
+  EXPECT_TRUE(contains(missing, "no barrier of their role lies between them")) << missing;
+  EXPECT_TRUE(contains(missing, "is deadlocked: warp 0")) << missing;
+  const std::string other = found([](const kernel::Stmt &barrier, const Expr &first) {
+    return kernel::make(kernel::If{first, barrier, barrier, {}}, barrier->origin);
+  });
+  EXPECT_TRUE(contains(other, "is deadlocked: warp 0 (threads (0, 0, 0) to (31, 0, 0)) waits at sync_role()"))
+      << other;
+  EXPECT_TRUE(contains(other, "warp 1 (threads (32, 0, 0) to (63, 0, 0)) waits at sync_role()")) << other;
+}
+
+TEST(Roles, HaveTheirBarrierInTheText) {
+  NEEDS_SANITIZERS();
+  std::vector<Subject> subjects;
+  for (const Shape &shape : {Shape{64, 8, 8}, Shape{70, 9, 33}}) {
+    Schedule schedule = with_own_tile(shape, DType::u32);
+    kernel::Plan plan = lower(schedule);
+    subjects.push_back({fmt::format("own tile {}", subjects.size()), std::move(schedule), std::move(plan)});
+  }
+  EXPECT_EQ(fmt::format("{}", fmt::join(differences_on_host(subjects), "\n")), "");
 }
 
 /// The main role gets the registers that the others leave.

@@ -321,6 +321,23 @@ bool any_in_block(bool value, int line) {
   return device.any_before;
 }
 void wait_for_warp(int line) { Device::get().wait(State::at_warp_barrier, line); }
+
+void wait_for_role(int number, int threads, int line) {
+  struct Barrier {
+    int arrived = 0;
+    long phase = 0;
+  };
+  static std::map<int, Barrier> barriers;
+  Barrier &barrier = barriers[number];
+  const long phase = barrier.phase;
+  ++Device::get().arrivals;
+  if (++barrier.arrived == threads) {
+    barrier.arrived = 0;
+    ++barrier.phase;
+  }
+  while (barrier.phase == phase)
+    Device::get().wait(State::at_event, line);
+}
 unsigned lane() { return static_cast<unsigned>(Device::get().running().number % 32); }
 void shuffle(unsigned mask, void *value, std::size_t bytes, unsigned from, int line) {
   Device &device = Device::get();

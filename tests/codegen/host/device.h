@@ -31,6 +31,8 @@ void fill_unwritten(unsigned char *begin, unsigned char *end);
 /// Waits until all threads of the block, or of the warp, wait at the same line.
 void wait_for_block(int line);
 void wait_for_warp(int line);
+/// Waits until this number of threads wait at barrier `number` of the block.
+void wait_for_role(int number, int threads, int line);
 /// Waits as `wait_for_block` does. Returns whether `value` is true in any thread of the block.
 bool any_in_block(bool value, int line);
 
