@@ -4,6 +4,7 @@
 #include "dsl/expr/simplify.h"
 #include "dsl/hardware/vector_access.h"
 #include "dsl/ir/atomics.h"
+#include "dsl/ir/executed_tiles.h"
 #include "dsl/ir/parts.h"
 
 #include <algorithm>
@@ -195,6 +196,12 @@ private:
     return std::find(program_.params.begin(), program_.params.end(), buffer) != program_.params.end();
   }
 
+  const ExecutedTiles &executed_tiles() {
+    if (!tiles_)
+      tiles_ = over_executed_tiles(program_);
+    return *tiles_;
+  }
+
   void check_binding(const Block &block, const IterVar &iter, const Bounds &bounds) {
     walk(iter.binding, [&](const Expr &node) {
       if (const Var *var = node.as<Var>(); var && !is_around(*var) && !(*var)->size)
@@ -209,7 +216,8 @@ private:
     if (range->low < 0 && !iter.guarded)
       fail("block {} binds {} below 0, without a guard", block.id->name, iter.var->name);
     auto extent = as_int(iter.extent);
-    if (!(iter.guarded || (extent ? range->high < *extent : proves(iter.binding < iter.extent, bounds))))
+    if (!(iter.guarded || (extent ? range->high < *extent : proves(iter.binding < iter.extent, bounds)) ||
+          ends_inside(executed_tiles(), block, iter)))
       fail("block {} binds {} up to {}, past its extent {}, without a guard", block.id->name, iter.var->name,
            range->high, to_string(iter.extent));
   }
@@ -250,6 +258,7 @@ private:
   }
 
   const Program &program_;
+  std::optional<ExecutedTiles> tiles_; ///< made when it is needed
   Verified verified_;
   std::vector<const For *> around_;    ///< the loops, outermost first
   std::vector<const Block *> writers_; ///< the blocks so far

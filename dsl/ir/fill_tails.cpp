@@ -1,6 +1,8 @@
 #include "dsl/ir/fill_tails.h"
+#include "dsl/ir/executed_tiles.h"
 
 #include "dsl/ir/allocation.h"
+#include "dsl/ir/executed_tiles.h"
 #include "dsl/ir/region.h"
 
 #include <algorithm>
@@ -220,8 +222,8 @@ private:
 
 class Filler {
 public:
-  explicit Filler(const Program &program)
-      : program_(program), bounds_(loop_bounds(program.body)), placements_(program) {}
+  Filler(const ExecutedTiles &tiles, const Program &program)
+      : program_(tiles.program), bounds_(tiles.bounds), placements_(program) {}
 
   Program run() {
     if (!any_guard()) // all tiles are full
@@ -558,6 +560,9 @@ private:
 
 } // namespace
 
-Program with_filled_tails(const Program &program) { return Filler(program).run(); }
+Program with_filled_tails(const Program &program) {
+  const ExecutedTiles tiles = over_executed_tiles(program);
+  return with_bindings_of(Filler(tiles, program).run(), program);
+}
 
 } // namespace nestsmith

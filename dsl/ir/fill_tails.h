@@ -6,7 +6,8 @@
 namespace nestsmith {
 
 /// Changes each block that copies to a cache: the block then writes the whole tile, with a *fill* for elements
-/// past the end of the source. So blocks that read the cache need no guard. In detail:
+/// past the end of the source. So blocks that read the cache need no guard. The bounds of an index are those of
+/// the tiles that are executed (executed_tiles.h). In detail:
 ///   - The fill is the value with which the terms of the reductions that read the cache are the identity of the
 ///     reducer: 0 for a sum of products, 1 for a product, -infinity or the least integer for a maximum. It is 0
 ///     if the readers need several.

@@ -173,13 +173,6 @@ bool stays_inside(const Program &program, const For &loop, const Buffer &buffer)
   return true;
 }
 
-/// The blocks below the loop whose results remain after an iteration.
-std::vector<const Block *> lasting_blocks(const Program &program, const For &loop) {
-  std::vector<const Block *> blocks = blocks_of(loop.body);
-  std::erase_if(blocks, [&](const Block *block) { return stays_inside(program, loop, block->body.buffer); });
-  return blocks;
-}
-
 /// The condition, over the axes of the block, without which an instance has no term; true if it has no mask.
 Expr condition_of_term(const Program &program, const Block &block) {
   Written written(program);
@@ -325,6 +318,12 @@ std::optional<SkipBreach> find_breach_of(const Program &program, const For &loop
 }
 
 } // namespace
+
+std::vector<const Block *> lasting_blocks(const Program &program, const For &loop) {
+  std::vector<const Block *> blocks = blocks_of(loop.body);
+  std::erase_if(blocks, [&](const Block *block) { return stays_inside(program, loop, block->body.buffer); });
+  return blocks;
+}
 
 Expr has_term(Reducer reducer, const Expr &term, FunctionRef<Expr(const Load &)> value_of) {
   return Differing(value_of).from(term, identity_of(reducer, term.dtype()));

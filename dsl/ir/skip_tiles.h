@@ -46,6 +46,9 @@ Expr has_term(Reducer reducer, const Expr &term, FunctionRef<Expr(const Load &)>
 /// is true: these take all values of their ranges, and do not occur in the result.
 Expr holds_somewhere(const Expr &condition, FunctionRef<bool(const Var &)> varies, const Bounds &bounds);
 
+/// The blocks below the loop whose results remain after an iteration.
+std::vector<const Block *> lasting_blocks(const Program &program, const For &loop);
+
 /// The condition, over the loops around the loop that are not bound to threads, the loop itself and the loops
 /// over blocks directly inside of it, without which no block in an iteration of the skipping loop has a term.
 /// True if there is none.

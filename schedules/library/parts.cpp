@@ -111,7 +111,7 @@ std::int64_t width_of_store(const Schedule &s, BlockRef result, std::int64_t wid
 }
 
 std::optional<Waves> bind_waves(Schedule &s, std::optional<Loop> batch, Loop i_block, Loop j_block,
-                                std::int64_t group, std::int64_t blocks, std::int64_t partial_group) {
+                                std::int64_t group, std::int64_t blocks, bool may_be_partial) {
   std::int64_t tiles = 1;
   for (const std::optional<Loop> &loop : {batch, std::optional(i_block), std::optional(j_block)}) {
     auto extent = loop ? as_int(extent_of(s, *loop)) : std::int64_t{1};
@@ -119,9 +119,9 @@ std::optional<Waves> bind_waves(Schedule &s, std::optional<Loop> batch, Loop i_b
       return std::nullopt;
   }
   const bool partial = tiles % blocks != 0;
-  if (tiles <= blocks || (partial && partial_group == 0))
+  if (tiles <= blocks || (partial && !may_be_partial))
     return std::nullopt;
-  Loop tile = fuse_tiles(s, i_block, j_block, partial ? partial_group : group);
+  Loop tile = fuse_tiles(s, i_block, j_block, group);
   if (batch)
     tile = s.fuse(*batch, tile);
   auto [wave, block] = s.split<2>(tile, {infer, blocks});

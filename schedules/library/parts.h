@@ -34,9 +34,9 @@ struct Waves {
 };
 /// Binds the same `blocks` blocks to all tiles, in the order of `bind_grid`. None, and nothing is done, if
 /// there are no more tiles than blocks, if their number is known only at launch, or if the last wave would be
-/// partial and `partial_group` is 0. Otherwise it is the group then.
+/// partial and `may_be_partial` is not set.
 std::optional<Waves> bind_waves(Schedule &s, std::optional<Loop> batch, Loop i_block, Loop j_block,
-                                std::int64_t group, std::int64_t blocks, std::int64_t partial_group);
+                                std::int64_t group, std::int64_t blocks, bool may_be_partial);
 
 /// The largest group of at most `most` tiles of `tile` rows that the number of tiles is a multiple of: blocks
 /// of a group that is not whole compute, although they have no results. `most`, if the number of rows is known

@@ -150,7 +150,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
     s.reverse_compute_at(result, thread);
   const Edges edges = edges_of(s, i_block, j_block, group, whole_rows, whole_columns);
   auto waves = persistent > 0 && !split
-                   ? bind_waves(s, c.batch, i_block, j_block, group, persistent, whole_vectors ? group : 0)
+                   ? bind_waves(s, c.batch, i_block, j_block, group, persistent, whole_vectors)
                    : std::nullopt;
   auto grid = waves ? std::vector{waves->block}
                     : bind_grid(s, c.batch, i_block, j_block, group, (split ? 1 : 0) + (in_groups ? 1 : 0));
