@@ -5,6 +5,7 @@
 #include "codegen/spell.h"
 #include "codegen/text.h"
 #include "dsl/expr/error.h"
+#include "dsl/expr/simplify.h"
 #include "dsl/ir/allocation.h"
 #include "dsl/ir/atomics.h"
 #include "dsl/ir/intrinsic.h"
@@ -373,8 +374,29 @@ void KernelWriter::signal_bulk(const kernel::Signal &signal) {
                         spell(signal.number), signal.bulk_bytes));
 }
 
+/// Whether calls of matrix units that an iteration of the loop starts run on in the next one.
+static bool carries_calls(const kernel::Stmt &body) {
+  bool carries = false;
+  auto find = [&](const kernel::Stmt &stmt, auto &&self) -> void {
+    const auto *sync = kernel::as<kernel::Sync>(stmt);
+    carries |= sync && sync->completes(kernel::Queue::calls).value_or(0) > 0;
+    if (const auto *seq = kernel::as<kernel::Seq>(stmt))
+      for (const kernel::Stmt &child : seq->stmts)
+        self(child, self);
+  };
+  find(body, find);
+  return carries;
+}
+
 void KernelWriter::loop(const kernel::Loop &loop) {
   std::string extent = spell(loop.extent);
+  // Otherwise the assembler sees a way around the loop, on which the sums are no results of calls, and lets
+  // each call wait for the one before it (C7515).
+  if (!as_int(loop.extent) && carries_calls(loop.body))
+    if (auto iterations = range_of(loop.extent, {}); iterations && iterations->low > 0) {
+      out_.line(fmt::format("if ({} < 1)", extent));
+      out_.line("  __builtin_unreachable();", "the loop has at least one iteration");
+    }
   NameTable::Nested scope(names_);
   const std::string var = names_.declare(loop.var);
   if (loop.is<kernel::Unrolled>())

@@ -66,28 +66,21 @@ void make_tensor_maps(TextWriter &out, const Launcher &launcher, const kernel::K
   const std::vector<std::string> names = tensor_map_names(kernel);
   for (std::size_t n = 0; n < names.size(); ++n) {
     const kernel::TensorMap &map = kernel.maps[n];
-    const std::size_t rank = map.box.size();
-    std::vector<std::string> extents, strides, box;
-    const std::vector<Expr> steps = map.strides();
-    for (std::size_t d = rank; d-- > 0;) {
-      const Expr &extent = map.source->shape[d];
-      auto spelled = [&](const Expr &e) {
-        return as_int(e) ? std::to_string(*as_int(e)) : fmt::format("(cuuint64_t)({})", launcher.spell(e));
-      };
-      extents.push_back(spelled(extent));
-      box.push_back(std::to_string(map.box[d]));
-      if (d > 0)
-        strides.push_back(spelled(simplify(steps[d - 1] * Expr(byte_size(map.source->dtype)))));
-    }
-    if (strides.empty())
-      strides.emplace_back("0");
+    const kernel::TensorMap::Operands operands = map.operands();
+    auto spelled = [&](const std::vector<Expr> &list) {
+      std::vector<std::string> texts;
+      for (const Expr &e : list)
+        texts.push_back(as_int(e) ? std::to_string(*as_int(e))
+                                  : fmt::format("(cuuint64_t)({})", launcher.spell(e)));
+      return fmt::format("{}", fmt::join(texts, ", "));
+    };
     out.line(fmt::format("TensorMap {};", names[n]));
-    out.line(fmt::format("const cuuint64_t {}_extents[] = {{{}}};", names[n], fmt::join(extents, ", ")));
-    out.line(fmt::format("const cuuint64_t {}_strides[] = {{{}}};", names[n], fmt::join(strides, ", ")));
-    out.line(fmt::format("const cuuint32_t {}_box[] = {{{}}};", names[n], fmt::join(box, ", ")));
+    out.line(fmt::format("const cuuint64_t {}_extents[] = {{{}}};", names[n], spelled(operands.extents)));
+    out.line(fmt::format("const cuuint64_t {}_strides[] = {{{}}};", names[n], spelled(operands.strides)));
+    out.line(fmt::format("const cuuint32_t {}_box[] = {{{}}};", names[n], fmt::join(operands.box, ", ")));
     out.call(fmt::format("const cudaError_t {}_error = encode_map", names[n]),
              {"&" + names[n], launcher.array(kernel, map.source), std::to_string(byte_size(map.source->dtype)),
-              std::to_string(rank), names[n] + "_extents", names[n] + "_strides", names[n] + "_box",
+              std::to_string(map.box.size()), names[n] + "_extents", names[n] + "_strides", names[n] + "_box",
               std::to_string(map.swizzle)},
              ";");
     out.open(fmt::format("if ({}_error != cudaSuccess)", names[n]));

@@ -314,6 +314,16 @@ std::int64_t TensorMap::elements() const {
 
 std::vector<Expr> TensorMap::strides() const { return strides_of(*source); }
 
+TensorMap::Operands TensorMap::operands() const {
+  Operands result{{source->shape.rbegin(), source->shape.rend()}, {}, {box.rbegin(), box.rend()}};
+  const std::vector<Expr> elements = strides();
+  for (std::size_t d = elements.size() - 1; d-- > 0;)
+    result.strides.push_back(simplify(elements[d] * Expr(byte_size(source->dtype))));
+  if (result.strides.empty())
+    result.strides.emplace_back(0);
+  return result;
+}
+
 Expr TensorMap::place(const Expr &number) const {
   if (swizzle == 0)
     return number;

@@ -247,6 +247,13 @@ struct TensorMap {
   std::int64_t bytes() const { return elements() * byte_size(source->dtype); }
   /// Elements from one index to the next, in each dimension.
   std::vector<Expr> strides() const;
+  /// What the driver takes to make the map, the last dimension first. The strides are in bytes, without that of
+  /// the last dimension; of a vector there is one, 0, which is not used.
+  struct Operands {
+    std::vector<Expr> extents, strides;
+    std::vector<std::int64_t> box;
+  };
+  Operands operands() const;
   /// The position of element `number` of the box in memory, from its first one.
   Expr place(const Expr &number) const;
 };

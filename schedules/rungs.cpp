@@ -2,6 +2,7 @@
 #include "schedules/convolutions/convolutions.h"
 #include "schedules/fast/rungs.h"
 #include "schedules/gemm/rungs.h"
+#include "schedules/hopper/rungs.h"
 #include "schedules/kernels.h"
 #include "schedules/ladder/rungs.h"
 #include "schedules/matvecs/matvecs.h"
@@ -305,8 +306,8 @@ static std::vector<Rung> of_a_convolution() {
   return rungs;
 }
 
-/// Adds these tutorials before the tutorial `fast`.
-static std::vector<Rung> with_rows(std::vector<Rung> rungs) {
+/// Adds the tutorials on other computations before the tutorial `fast`, and `hopper` after it.
+static std::vector<Rung> with_other_tutorials(std::vector<Rung> rungs) {
   std::vector<Rung> added = of_a_sum();
   for (auto *rungs_of : {of_a_transpose, of_a_product_with_a_vector, of_a_stencil, of_a_convolution})
     for (Rung &rung : rungs_of())
@@ -328,11 +329,13 @@ static std::vector<Rung> with_rows(std::vector<Rung> rungs) {
   }
   rungs.insert(std::ranges::find(rungs, "fast", &Rung::tutorial), std::make_move_iterator(added.begin()),
                std::make_move_iterator(added.end()));
+  for (Rung &rung : hopper::rungs())
+    rungs.push_back(std::move(rung));
   return rungs;
 }
 
 const std::vector<Rung> &builtin_rungs() {
-  static const std::vector<Rung> rungs = with_rows({
+  static const std::vector<Rung> rungs = with_other_tutorials({
       {"ladder",
        "naive",
        "one thread per element; a warp walks down a column",
@@ -626,48 +629,6 @@ const std::vector<Rung> &builtin_rungs() {
        .table = fast::gemm_table,
        .tuned = "fast/gemm",
        .kernel_tables = kernel_tables()},
-      {.tutorial = "hopper",
-       .name = "persistent",
-       .summary = "one block for each place on the GPU, which computes tiles in waves",
-       .build = fast::persistent,
-       .tile = {64, 128, 16},
-       .variant = fast::best_variant,
-       .against = "fast/gemm",
-       .table = fast::gemm_table,
-       .tuned = "fast/gemm",
-       .kernel_tables = kernel_tables()},
-      {.tutorial = "hopper",
-       .name = "roles",
-       .summary =
-           "four warps fill the tiles, and the others multiply: no barrier of the block is left in the loop",
-       .build = fast::roles,
-       .tile = {64, 128, 16},
-       .default_shape = {256, 256, 256},
-       .variant = fast::variant,
-       .dtypes = {DType::f32, DType::f64, DType::u32},
-       .needs = Feature::cp_async,
-       .against = "fast/gemm"},
-      {.tutorial = "hopper",
-       .name = "wgmma",
-       .summary = "four warps multiply together, and matrix units read the tiles themselves; on other GPUs, as "
-                  "tensor/nt",
-       .build = tensor::wgmma,
-       .tile = {64, 64, 64},
-       .default_shape = {256, 256, 256},
-       .variant = tensor::variant_nt,
-       .dtypes = {DType::bf16, DType::f16, DType::u32},
-       .needs = Feature::cp_async,
-       .against = "tensor/nt"},
-      {.tutorial = "hopper",
-       .name = "bf16",
-       .summary = "the same tiles, which four warps fill, while the calls of the other warps are in flight",
-       .build = tensor::roles,
-       .tile = {64, 64, 64},
-       .default_shape = {256, 256, 256},
-       .variant = tensor::variant_nt,
-       .dtypes = {DType::bf16, DType::f16, DType::u32},
-       .needs = Feature::cp_async,
-       .against = "hopper/wgmma"},
   });
   return rungs;
 }

@@ -81,7 +81,8 @@ const std::vector<Tutorial> &builtin_tutorials() {
        "tune fast/gemm, which searches them; tensor, where matrix units compute the products"},
       {"hopper", "the units of Hopper", "nestsmith",
        "a grid of as many blocks as the GPU holds, each of which computes tiles in waves; the last wave is "
-       "partial; warps of their own that fill the tiles; matrix units that read their tiles themselves",
+       "partial; warps of their own that fill the tiles; matrix units that read their tiles themselves; "
+       "one thread that copies whole tiles; and results that are written in whole rows",
        "fast/best, the same tiles with one block for each"},
   };
   return tutorials;

@@ -225,9 +225,8 @@ private:
     }
     if (stated.registers != 0 && program_.min_blocks > 1)
       fail(first,
-           "{} states {} registers, and launch_bounds {} blocks on an SM, expected 1 block: its threads start "
-           "with all "
-           "registers of the SM; leave out launch_bounds, or state 0 registers",
+           "{} states {} registers, and launch_bounds {} blocks on an SM, expected 1 block: its threads "
+           "start with all registers of the SM; leave out launch_bounds, or state 0 registers",
            describe(role, program_), stated.registers, program_.min_blocks);
     const std::int64_t main = threads_of_role(program_, program_.body, std::nullopt);
     if (stated.registers != 0 && (stated.warps % 4 != 0 || main % (4 * lanes_per_warp) != 0))
@@ -241,9 +240,8 @@ private:
     for (auto [axis, extent] : thread_extents(program_, program_.body, std::nullopt))
       if (dimension(axis) != 0 && extent > 1)
         fail("",
-             "the main role has {} threads on {}, expected threads on threadIdx.x, warp or lane only in a nest "
-             "with "
-             "roles",
+             "the main role has {} threads on {}, expected threads on threadIdx.x, warp or lane only in a "
+             "nest with roles",
              extent, nestsmith::name(axis));
     if (std::int64_t main = threads_of_role(program_, program_.body, std::nullopt); main % lanes_per_warp != 0)
       fail("", "the main role has {} threads, expected whole warps in a nest with roles", main);

@@ -41,17 +41,19 @@ maps_of(const kernel::Plan &plan, const kernel::Kernel &kernel, const kernel::Ke
   std::vector<std::pair<std::size_t, ArrayMap>> maps;
   for (std::size_t n = 0; n < kernel.maps.size(); ++n) {
     const kernel::TensorMap &map = constant.maps[n];
-    const int bytes = byte_size(map.source->dtype);
-    ArrayMap made{map.source->name, bytes, {}, {}, {}, static_cast<int>(map.swizzle)};
-    const std::vector<Expr> strides = map.strides();
-    for (std::size_t d = map.box.size(); d-- > 0;) {
-      made.extents.push_back(static_cast<std::uint64_t>(as_int(map.source->shape[d]).value()));
-      made.box.push_back(static_cast<std::uint32_t>(map.box[d]));
-      if (d > 0)
-        made.strides.push_back(static_cast<std::uint64_t>(as_int(simplify(strides[d - 1])).value() * bytes));
-    }
-    if (made.strides.empty())
-      made.strides.push_back(0);
+    const kernel::TensorMap::Operands operands = map.operands();
+    auto values = [](const std::vector<Expr> &list) {
+      std::vector<std::uint64_t> numbers;
+      for (const Expr &e : list)
+        numbers.push_back(static_cast<std::uint64_t>(as_int(e).value()));
+      return numbers;
+    };
+    ArrayMap made{map.source->name,
+                  byte_size(map.source->dtype),
+                  values(operands.extents),
+                  values(operands.strides),
+                  {operands.box.begin(), operands.box.end()},
+                  static_cast<int>(map.swizzle)};
     const auto at = std::ranges::find(kernel.params, kernel.maps[n].source) - kernel.params.begin();
     maps.emplace_back(plan.arguments(kernel).at(static_cast<std::size_t>(at)), std::move(made));
   }

@@ -4,6 +4,7 @@
 #include "schedules/library/fragments.h"
 #include "schedules/library/parts.h"
 #include "schedules/library/product.h"
+#include "schedules/library/row_stores.h"
 #include "schedules/library/rows.h"
 #include "schedules/library/split_sum.h"
 
@@ -134,6 +135,10 @@ void check_tiles(BlockRef sum, const MatrixTiles &tiles, const Contraction &c, s
     throw UserError(ExitCode::illegal_schedule,
                     fmt::format("library::product: block {}: {}", Schedule::name(sum), why));
   };
+  if (tiles.staged && tiles.results[1] % staged_columns != 0)
+    refuse(fmt::format("staged results are written in rows of {} columns, got {} columns of a warp, expected a "
+                       "multiple of {}",
+                       staged_columns, tiles.results[1], staged_columns));
   if (tiles.source != Source::tiles) {
     if (tiles.in_flight > 0)
       refuse("calls are in flight only with Source::tiles, expected in_flight = 0");
@@ -167,6 +172,15 @@ void lay_out_tile(Schedule &s, BlockRef tile, const Operand &operand, bool batch
   }
   const Swizzle swizzle = swizzle_of_tiles(operand.dtype);
   s.swizzle(tile, swizzle.bits, swizzle.base, swizzle.shift);
+}
+
+/// Divides the loops of a tile with this layout into boxes of the columns that stay together.
+void box_columns(Schedule &s, BlockRef tile, DType dtype) {
+  const std::vector<Loop> loops = s.loops(tile);
+  const Loop row = loops[loops.size() - 2];
+  auto [part, column] = s.split<2>(loops.back(), {infer, columns_of_tile(dtype)});
+  s.reorder({part, row, column});
+  by_vectors(s, {part}, false);
 }
 
 /// The name of the instruction that multiplies tiles of two operands.
@@ -222,13 +236,21 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
   if (!split)
     place(Scope::warp);
   s.transform_layout(AB, split ? "p, " + layout(Instruction::c_layout) : layout(Instruction::c_layout));
+  std::vector<BlockRef> staged; // one for each of what the warps write
+  if (tiles.staged)
+    for (const BlockRef &result : written)
+      staged.push_back(s.cache_read(result, block_of(s, AB).body.buffer->name, Scope::shared));
   auto warp = s.fuse(outer_warp, inner_warp);
+  for (const BlockRef &copy : staged)
+    s.reverse_compute_at(copy, warp);
   for (const BlockRef &result : written)
     s.reverse_compute_at(result, warp);
+  for (std::size_t n = 0; n < staged.size(); ++n)
+    write_rows(s, written[n], staged[n], warp,
+               width_of_store(s, written[n], std::min<std::int64_t>(partial, 4)));
   const Edges edges = edges_of(s, i_block, j_block, group, whole_rows, whole_columns);
-  // Of groups, the guards of a partial wave would remain, and a call has no guard.
   auto waves = tiles.persistent > 0 && !split
-                   ? bind_waves(s, c.batch, i_block, j_block, group, tiles.persistent, 1)
+                   ? bind_waves(s, c.batch, i_block, j_block, group, tiles.persistent, true)
                    : std::nullopt;
   auto grid = waves ? std::vector{waves->block} : bind_grid(s, c.batch, i_block, j_block, group, split ? 1 : 0);
   s.bind(warp, Axis::warp);
@@ -276,11 +298,14 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
     if (!tile)
       continue;
     std::int64_t width = width_for(tile->width);
+    const bool by_columns = by_tiles && !operand.k_last; // in the layout of `lay_out_tile`
     const bool bulk = tiles.load.bulk && async && !is_transposed(operand) &&
-                      may_copy_in_bulk(operand.dtype, tile->width, side) && (operand.k_last || !by_tiles);
+                      may_copy_in_bulk(operand.dtype, tile->width, by_columns ? depth : side);
     if (bulk) {
       tile->bulk = true;
       s.compute_at(tile->tile, k_outer);
+      if (by_columns)
+        box_columns(s, tile->tile, operand.dtype);
     } else if (tile->registers) { // which collect elements that are loaded one by one, so that stores are
                                   // vectors
       std::int64_t stored = std::max(width, sharing.width(4 / bytes));
@@ -321,7 +346,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
     if (ahead && tiles.joined)
       s.join_pipelines(k_step);
   }
-  for (const BlockRef &result : written) {
+  for (const BlockRef &result : tiles.staged ? std::vector<BlockRef>() : written) {
     auto out = s.loops_below(result, warp);
     const bool vectors = width_of_store(s, result, std::min<std::int64_t>(partial, 2)) == 2;
     const std::vector<Loop> of_thread = to_lanes(s, out[out.size() - 2], out.back(), 2);

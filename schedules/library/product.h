@@ -120,6 +120,9 @@ struct MatrixTiles {
   std::int64_t persistent = 0;    ///< as in `RegisterTiles`
   std::int64_t even_places = 0;   ///< as in `RegisterTiles`
   LoadWarps load = {};            ///< they fill the tiles
+  /// The results of a warp go through shared memory, so that it writes whole rows of 32 columns (row_stores.h):
+  /// for results of a multiple of 32 columns.
+  bool staged = false;
 
   std::int64_t threads() const { return warps[0] * warps[1] * 32; }
   std::int64_t tile(std::size_t side) const { return warps[side] * results[side]; }

@@ -2,6 +2,7 @@
 
 #include "schedules/even_tail.h"
 #include "schedules/grids.h"
+#include "schedules/library/row_stores.h"
 #include "schedules/tensor/tiles.h"
 #include "schedules/variant.h"
 
@@ -77,6 +78,17 @@ std::vector<std::int64_t> stages_that_fit(const Tiles &tiles, DType dtype, const
   std::vector<std::int64_t> candidates = {3, 2, 4, 5, 1};
   std::erase_if(candidates, [&](std::int64_t n) { return n > 1 && n * stage > target.shared_bytes_per_block; });
   return candidates;
+}
+
+/// Whether there is room for rows of results in shared memory, which have the memory of the tiles if there are
+/// no roles.
+bool may_stage(const Tiles &tiles, DType dtype, const Target &target, bool roles) {
+  const std::int64_t k = tiles.steps * instruction_for(dtype).k(),
+                     of_tiles = tiles.stages * (tiles.tile(0) + tiles.tile(1)) * k * byte_size(dtype),
+                     of_rows = tiles.tile(0) * tiles.warps[1] * library::staged_columns * 4,
+                     of_channel = 16 * tiles.stages;
+  return tiles.results[1] % library::staged_columns == 0 &&
+         (!roles || of_tiles + of_rows + of_channel <= target.shared_bytes_per_block);
 }
 
 using Words = std::vector<std::string>;
@@ -167,10 +179,11 @@ struct Choice {
   bool persistent = false; ///< with as many blocks as the GPU executes at one time
   bool of_units = false;   ///< always with tiles that matrix units read themselves
   bool roles = false;      ///< four warps fill the tiles; then nothing is split
+  bool bulk = false;       ///< one of their threads starts bulk copies, if the target has them
+  bool stores = false;     ///< blocks compute tiles in waves, and write whole rows of them
 };
 
-Schedule chosen(const Shape &shape, DType dtype, const Target &target, Knobs &knobs,
-                const Choice &choice = {}) {
+Schedule chosen(const Shape &shape, DType dtype, const Target &target, Knobs &knobs, Choice choice = {}) {
   const bool narrow = shape.size() == 3 && variant(shape, dtype).has_value();
   const bool of_units = choice.of_units || (has_wgmma(dtype, target) && knobs.flag("wgmma"));
   Tiles tiles = of_units ? choose_tiles_of_units(shape, dtype, target, knobs)
@@ -178,10 +191,14 @@ Schedule chosen(const Shape &shape, DType dtype, const Target &target, Knobs &kn
   tiles.group = rows_of_tiles(shape, tiles, knobs.choose("group", {8, 1, 4, 16}));
   if (shape.size() == 3) // without an effect if all tiles are whole
     tiles.edges = knobs.flag("edges", narrow);
+  if (of_units && !choice.of_units && target.arch.has(Feature::setmaxnreg) && knobs.flag("roles"))
+    choice = {.roles = true, .bulk = true, .stores = true}; // all steps of the tutorial at once
+  if (may_stage(tiles, dtype, target, choice.roles))
+    tiles.staged = knobs.flag("staged", choice.stores);
   if (choice.roles) {
     tiles.load = {4, target.arch.has(Feature::setmaxnreg) ? 40 : 0,
-                  target.arch.has(Feature::tma) && knobs.flag("bulk")};
-    if (knobs.flag("persistent"))
+                  target.arch.has(Feature::tma) && knobs.flag("bulk", choice.bulk)};
+    if (knobs.flag("persistent", choice.stores))
       tiles.persistent = multiprocessors(target);
     return product(shape, dtype, target, tiles);
   }
@@ -227,9 +244,9 @@ std::vector<std::string> points_of_tuned() {
     add(warps, "16x32", 4, 4, 0);
   for (const char *warps : {"1x4", "4x1"})
     add(warps, "16x16", 4, 4, 0);
-  auto add_of_units = [&](const char *warps, const char *results, int stages) {
-    points.push_back(
-        fmt::format("wgmma=true,warps={},results={},stages={},edges=true", warps, results, stages));
+  auto add_of_units = [&](const char *warps, const char *results, int stages, bool roles = false) {
+    points.push_back(fmt::format("wgmma=true,{}warps={},results={},stages={},edges=true",
+                                 roles ? "roles=true," : "", warps, results, stages));
   };
   for (const char *results : {"16x256", "16x192", "16x128", "16x64"})
     add_of_units("8x1", results, 4);
@@ -239,6 +256,11 @@ std::vector<std::string> points_of_tuned() {
   add_of_units("8x2", "16x128", 4);
   add_of_units("4x2", "16x128", 4);
   add_of_units("8x1", "16x128", 3);
+  for (const char *results : {"16x256", "16x192", "16x128", "16x64"})
+    add_of_units("8x1", results, 4, true);
+  for (const char *results : {"16x256", "16x128"})
+    add_of_units("4x1", results, 4, true);
+  add_of_units("8x1", "16x128", 5, true);
   return points;
 }
 
@@ -321,9 +343,23 @@ Schedule wgmma(const Shape &shape, DType dtype, const Target &target, Knobs &kno
   return chosen(with_b_transposed(shape), dtype, target, knobs, {.of_units = true});
 }
 
+/// Four warps fill the tiles of `wgmma`, or of `nt`.
+static Schedule with_roles(const Shape &shape, DType dtype, const Target &target, Knobs &knobs, Choice choice) {
+  choice.of_units = target.arch.has(Feature::wgmma) || dtype == DType::u32;
+  choice.roles = true;
+  return chosen(with_b_transposed(shape), dtype, target, knobs, choice);
+}
+
 Schedule roles(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
-  const bool units = target.arch.has(Feature::wgmma) || dtype == DType::u32;
-  return chosen(with_b_transposed(shape), dtype, target, knobs, {.of_units = units, .roles = true});
+  return with_roles(shape, dtype, target, knobs, {});
+}
+
+Schedule bulk(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
+  return with_roles(shape, dtype, target, knobs, {.bulk = true});
+}
+
+Schedule stores(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
+  return with_roles(shape, dtype, target, knobs, {.bulk = true, .stores = true});
 }
 
 } // namespace nestsmith::tensor

@@ -23,13 +23,17 @@ Schedule grouped(const Shape &shape, DType dtype, const Target &target);
 KernelSpace tuned_kernels();
 Schedule tuned(const Shape &shape, DType dtype, const Target &target, Knobs &knobs);
 /// The same by as many blocks as the GPU executes at one time, each of which computes tiles in waves.
-/// Matrix units that read tiles in shared memory themselves (`wgmma`); the schedule of `nt` if the target has
-/// no such units. B is stored N x K.
-Schedule wgmma(const Shape &shape, DType dtype, const Target &target, Knobs &knobs);
-/// The same, or the tiles of `nt`, filled by four warps of their own.
-Schedule roles(const Shape &shape, DType dtype, const Target &target, Knobs &knobs);
 Schedule persistent(const Shape &shape, DType dtype, const Target &target, Knobs &knobs);
 /// The same with B stored transposed.
 Schedule nt(const Shape &shape, DType dtype, const Target &target, Knobs &knobs);
+/// Matrix units that read tiles in shared memory themselves (`wgmma`); the schedule of `nt` if the target has
+/// no such units. B is stored N x K, here and below.
+Schedule wgmma(const Shape &shape, DType dtype, const Target &target, Knobs &knobs);
+/// The same, or the tiles of `nt`, filled by four warps of their own.
+Schedule roles(const Shape &shape, DType dtype, const Target &target, Knobs &knobs);
+/// The same, and one thread of these warps starts bulk copies, if the target has them.
+Schedule bulk(const Shape &shape, DType dtype, const Target &target, Knobs &knobs);
+/// The same, by as many blocks as the GPU executes at one time, which write whole rows of results.
+Schedule stores(const Shape &shape, DType dtype, const Target &target, Knobs &knobs);
 
 } // namespace nestsmith::tensor

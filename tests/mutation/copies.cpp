@@ -47,6 +47,45 @@ template <int by> void change_arrivals(Kernel &kernel, Chooser &chooser) {
         *arrivals += by;
 }
 
+/// Changes the announced bytes of bulk copies by a row of 128 bytes.
+template <int rows> void change_bytes(Kernel &kernel, Chooser &chooser) {
+  on_stmts(kernel, chooser, [](const Stmt &stmt) {
+    const auto *signal = kernel::as<kernel::Signal>(stmt);
+    if (!signal || signal->bulk_bytes == 0)
+      return std::vector<Stmt>{};
+    kernel::Signal copy = *signal;
+    copy.bulk_bytes += rows * 128;
+    return std::vector{kernel::make(std::move(copy))};
+  });
+}
+
+/// Moves a box by one element of a dimension of its source.
+void move_box(Kernel &kernel, Chooser &chooser) {
+  on_stmts(kernel, chooser, [](const Stmt &stmt) {
+    const auto *bulk = kernel::as<kernel::BulkCopy>(stmt);
+    std::vector<Stmt> moved;
+    for (std::size_t d = 0; bulk && d < bulk->start.size(); ++d) {
+      kernel::BulkCopy copy = *bulk;
+      copy.start[d] = plus(copy.start[d], 1);
+      moved.push_back(kernel::make(std::move(copy)));
+    }
+    return moved;
+  });
+}
+
+void without_swizzle(Kernel &kernel, Chooser &chooser) {
+  for (kernel::TensorMap &map : kernel.maps)
+    if (map.swizzle != 0 && chooser.take([&] { return "boxes of " + map.source->name + " without a swizzle"; }))
+      map.swizzle = 0;
+}
+
+void with_fewer_rows(Kernel &kernel, Chooser &chooser) {
+  for (kernel::TensorMap &map : kernel.maps)
+    if (map.box.front() > 1 &&
+        chooser.take([&] { return "boxes of " + map.source->name + " of one row less"; }))
+      --map.box.front();
+}
+
 /// Removes the mask of an asynchronous copy, so that it also reads elements past the end of the source.
 void without_mask(Kernel &kernel, Chooser &chooser) {
   on_stmts(kernel, chooser, [](const Stmt &stmt) {
@@ -99,6 +138,15 @@ std::vector<Kind> copy_kinds() {
        "a slot waits for one arrival less",
        {race, deadlock, unwritten_read, errors::in_flight},
        change_arrivals<-1>},
+      {"copies", "more_bytes", "a slot waits for the bytes of one row more", {deadlock}, change_bytes<1>},
+      {"copies", "fewer_bytes", "a slot waits for the bytes of one row less", {deadlock}, change_bytes<-1>},
+      {"copies", "box_moved", "a bulk copy starts one element later in its source", {wrong_value}, move_box},
+      {"copies",
+       "box_unswizzled",
+       "a bulk copy stores its rows without their swizzle",
+       {wrong_value},
+       without_swizzle},
+      {"copies", "box_shorter", "a bulk copy brings one row less", {deadlock, unwritten_read}, with_fewer_rows},
       {"copies",
        "copy_without_mask",
        "the tail of a tile is not filled",

@@ -34,9 +34,9 @@ llvm::cl::opt<std::string> markdown("markdown", llvm::cl::desc("write the score 
 
 /// Small rungs that together contain everything that bugs change: a pipeline, vectors, swizzled and padded
 /// tiles, branches, two kernels, tails in each dimension, asynchronous copies, calls of warps, dependences
-/// through parameters, a last block, a tile for each warp, tiles that share memory, and those that matrix units
-/// read. A sample takes its
-/// places in this order: cheap kernels first, so that a costly one is only executed for the kinds that need it.
+/// through parameters, a last block, a tile for each warp, tiles that share memory, those that matrix units
+/// read, and bulk copies. A sample takes its places in this order: cheap kernels first, so that a costly one is
+/// only executed for the kinds that need it.
 const std::vector<std::string> sample_rungs = {
     "tvm_steps/step5",     "gemm/batched",        "principles/branch_free",
     "principles/uniform",  "principles/unfused",  "principles/fused",
@@ -45,7 +45,8 @@ const std::vector<std::string> sample_rungs = {
     "tangled/stages",      "wrapping/masks",      "wrapping/divisions",
     "reduce/atomics",      "principles/swizzled", "transposed/prefetch",
     "tensor/mma",          "tensor/swizzled",     "tensor/joined",
-    "ladder/async",        "hopper/wgmma",        "hopper/roles"};
+    "ladder/async",        "hopper/wgmma",        "hopper/roles",
+    "hopper/tma"};
 constexpr int sample_places = 6; ///< places per kind
 
 /// The mutants of a kernel are divided into this many parts, so that the workers share the largest kernel.

@@ -145,11 +145,16 @@ int Subject::sites(const Kind &kind) const {
 
 namespace {
 
+/// The dtype of the kernels that are compared in floating point. On tensor cores, tiles depend on the width of
+/// the elements. tf32 has the tiles of u32.
+DType real_dtype(const Rung &rung) { return rung.dtype(rung.dtypes.empty() ? DType::f32 : DType::tf32); }
+
 std::vector<std::pair<std::string, Shape>> shapes_of(const Rung &rung) {
+  const std::int64_t vector = 16 / byte_size(real_dtype(rung));
   Shape edges = rung.tile, odd = rung.tile;
   bool batched = rung.tile.size() == 4;
   for (std::size_t n = batched ? 1 : 0; n < edges.size(); ++n) {
-    edges[n] += 4;
+    edges[n] += std::max<std::int64_t>(vector, 4);
     odd[n] += 1;
   }
   if (batched)
@@ -177,8 +182,7 @@ std::vector<Subject> subjects(const std::vector<std::string> &rungs) {
       std::unique_ptr<Lowered> ring, real;
       try {
         ring = std::make_unique<Lowered>(rung, shape, DType::u32);
-        // On tensor cores, tiles depend on the width of the elements. tf32 has the tiles of u32.
-        real = std::make_unique<Lowered>(rung, shape, rung.dtypes.empty() ? DType::f32 : DType::tf32);
+        real = std::make_unique<Lowered>(rung, shape, real_dtype(rung));
       } catch (const UserError &) {
         continue; // the rung refuses this shape, such as symbolic sizes
       }

@@ -6,13 +6,12 @@
 #include "runtime/check/inputs.h"
 #include "runtime/check/sim_executor.h"
 #include "runtime/sim/simulate.h"
-#include "schedules/library/product.h"
-#include "schedules/workloads.h"
 #include "tests/codegen/host_text.h"
 #include "tests/dsl/support.h"
 #include "tests/runtime/check/right.h"
 #include "tests/runtime/sim/certificates.h"
 #include "tests/schedules/host_compare.h"
+#include "tests/schedules/role_products.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -25,37 +24,11 @@ namespace {
 using kernel::as;
 using test::contains;
 using test::expect_right;
+using test::product_of;
+using test::product_of_stored;
 
-/// B is filled in bulk, and A by the threads of the role, because it is stored by k.
-library::RegisterTiles register_tiles() {
-  return {.warps = {1, 2},
-          .lanes = {4, 8},
-          .results = {4, 4},
-          .async = true,
-          .fragments = true,
-          .k = 8,
-          .stages = 3,
-          .load = {2, 0, true}};
-}
-
-/// Both operands are filled in bulk, with the swizzle of 128 bytes.
-library::MatrixTiles unit_tiles() {
-  return {.warps = {4, 1},
-          .results = {16, 64},
-          .steps = 4,
-          .source = library::Source::tiles,
-          .stages = 4,
-          .in_flight = 1,
-          .load = {4, 40, true}};
-}
-
-template <class Tiles> Schedule product_of(const Shape &shape, DType dtype, const Tiles &tiles) {
-  Shape transposed = shape;
-  transposed.transposed.b = std::is_same_v<Tiles, library::MatrixTiles>;
-  Schedule s(gemm(transposed, dtype), make_target("sm_90a"));
-  library::product(s, s.block("AB"), tiles);
-  return s;
-}
+library::RegisterTiles register_tiles() { return test::register_tiles(true); }
+library::MatrixTiles unit_tiles() { return test::unit_tiles(true); }
 
 std::size_t bulk_copies(const kernel::Kernel &kernel) {
   std::size_t count = 0;
@@ -86,6 +59,21 @@ TEST(BulkCopies, AreRightWithMatrixUnits) {
     tiles.in_flight = 0, tiles.stages = 2;
     expect_right(product_of({64, 64, k}, DType::f16, tiles));
   }
+}
+
+/// Of an operand that is not stored along k, a box has the columns that the layout of the units keeps together.
+TEST(BulkCopies, AreRightInAnyStorage) {
+  for (auto [a_across, b_across] : {std::pair(true, false), std::pair(false, true), std::pair(true, true)})
+    for (Shape shape : {Shape{64, 128, 64}, Shape{72, 136, 200}}) {
+      SCOPED_TRACE(fmt::format("across: {} {}, k {}", a_across, b_across, shape[2]));
+      shape.transposed = {.a = a_across, .b = !b_across};
+      library::MatrixTiles tiles = unit_tiles();
+      tiles.results = {16, 128};
+      const Schedule s = product_of_stored(shape, DType::bf16, tiles);
+      EXPECT_EQ(bulk_copies(lower(s).only()), 2U);
+      expect_right(s);
+      expect_right(product_of_stored(shape, DType::u32, unit_tiles()));
+    }
 }
 
 TEST(BulkCopies, AreRightInWavesOfTiles) {
@@ -206,6 +194,7 @@ TEST(BulkCopies, HaveTheSameMeaningInTheText) {
   units.in_flight = 0, units.load.registers = 0;
   for (const Shape &shape : {Shape{64, 64, 64}, Shape{67, 60, 292}})
     add(product_of(shape, DType::u32, units));
+  add(product_of_stored({68, 60, 92}, DType::u32, units)); // B across
   EXPECT_EQ(fmt::format("{}", fmt::join(differences_on_host(subjects), "\n")), "");
 }
 

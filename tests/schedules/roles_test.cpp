@@ -3,14 +3,13 @@
 #include "codegen/cuda.h"
 #include "lowering/lower.h"
 #include "runtime/sim/simulate.h"
-#include "schedules/fast/rungs.h"
-#include "schedules/library/product.h"
 #include "schedules/workloads.h"
 #include "tests/codegen/host_text.h"
 #include "tests/dsl/support.h"
 #include "tests/runtime/check/right.h"
 #include "tests/runtime/sim/certificates.h"
 #include "tests/schedules/host_compare.h"
+#include "tests/schedules/role_products.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -23,38 +22,11 @@ namespace {
 using kernel::as;
 using test::contains;
 using test::expect_right;
+using test::product_of;
+using test::register_tiles;
+using test::unit_tiles;
 
 Target hopper() { return make_target("sm_90a"); }
-
-library::RegisterTiles register_tiles() {
-  return {.warps = {1, 2},
-          .lanes = {4, 8},
-          .results = {4, 4},
-          .async = true,
-          .fragments = true,
-          .k = 8,
-          .stages = 3,
-          .load = {2, 0}};
-}
-
-library::MatrixTiles unit_tiles() {
-  return {.warps = {4, 1},
-          .results = {16, 64},
-          .steps = 4,
-          .source = library::Source::tiles,
-          .stages = 4,
-          .in_flight = 1,
-          .load = {4, 40}};
-}
-
-template <class Tiles>
-Schedule product_of(const Shape &shape, DType dtype, const Tiles &tiles, const Target &target = hopper()) {
-  Shape transposed = shape;
-  transposed.transposed.b = std::is_same_v<Tiles, library::MatrixTiles>;
-  Schedule s(gemm(transposed, dtype), target);
-  library::product(s, s.block("AB"), tiles);
-  return s;
-}
 
 /// Numbers of tiles along k: 1, slots - 1, slots, slots + 1, and many.
 TEST(Roles, AreRightForEachNumberOfTiles) {

@@ -1,6 +1,10 @@
 /// Tests the compilation by NVRTC: architectures, resources, errors, headers, and the cache.
 
+#include "codegen/cuda.h"
+#include "lowering/lower.h"
 #include "runtime/cuda/nvrtc.h"
+#include "schedules/library/product.h"
+#include "schedules/workloads.h"
 #include "tests/files.h"
 #include "tests/runtime/environment.h"
 
@@ -167,6 +171,29 @@ TEST_F(NvrtcTest, RefusesACallOfMatrixUnitsWhoseOrderTheAssemblerRepairs) {
   const std::string refused = refusal(before + after, "f", "sm_90a");
   EXPECT_TRUE(says(refused, "kernel f does not order its calls of matrix units as the assembler wants"));
   EXPECT_TRUE(says(refused, "(C7517)"));
+}
+
+/// The number of tiles along k is known at launch. Around a loop that may have no iteration, the assembler
+/// would let each call wait for the one before it.
+TEST_F(NvrtcTest, KeepsCallsInFlightInALoopOfAnyLength) {
+  Shape shape = {256, 256, 256};
+  shape.transposed.b = true;
+  shape.stated = Size{.multiple_of = 64};
+  Schedule s(gemm(shape, DType::bf16), make_target("sm_90a"));
+  library::product(s, s.block("AB"),
+                   library::MatrixTiles{.warps = {4, 1},
+                                        .results = {16, 64},
+                                        .steps = 4,
+                                        .source = library::Source::tiles,
+                                        .stages = 4,
+                                        .in_flight = 1,
+                                        .load = {4, 40, true}});
+  std::string text = cuda_kernel(lower(s).only());
+  EXPECT_GT(nvrtc->compile(text, "gemm_nt", "sm_90a").registers, 0);
+  const std::string hint = "if (K / 64 < 1)\n      __builtin_unreachable();";
+  const std::size_t at = text.find(hint);
+  ASSERT_NE(at, std::string::npos) << text;
+  EXPECT_TRUE(says(refusal(text.replace(at, hint.size(), ""), "gemm_nt", "sm_90a"), "(C7515)"));
 }
 
 TEST_F(NvrtcTest, RefusesASourceWithoutTheKernel) {

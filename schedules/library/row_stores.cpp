@@ -1,0 +1,25 @@
+#include "schedules/library/row_stores.h"
+
+#include "schedules/library/fragments.h"
+#include "schedules/library/parts.h"
+
+namespace nestsmith::library {
+
+void write_rows(Schedule &s, BlockRef result, BlockRef staged, Loop warp, std::int64_t width) {
+  auto out = s.loops_below(result, warp);
+  const Loop row = out[out.size() - 2];
+  auto [part, column] = s.split(out.back(), {infer, staged_columns});
+  s.reorder({part, row, column});
+  s.compute_at(staged, part);
+  auto moved = s.loops_below(staged, part);
+  by_vectors(s, to_lanes(s, moved[moved.size() - 2], moved.back(), 2), true);
+  auto [group, element] = s.split(column, {infer, width});
+  auto [step, lane] = s.split(s.fuse(row, group), {infer, 32});
+  s.bind(lane, Axis::lane);
+  // 4 rows of 8 bytes fill all banks.
+  s.swizzle(staged, 2, 3, 2);
+  by_vectors(s, read_ahead(s, result, {step, element}, width > 1), width > 1);
+  by_vectors(s, {part}, false);
+}
+
+} // namespace nestsmith::library

@@ -1,0 +1,18 @@
+#pragma once
+/// Results of warps that are written to memory by whole rows.
+
+#include "dsl/schedule/schedule.h"
+
+#include <cstdint>
+
+namespace nestsmith::library {
+
+inline constexpr std::int64_t staged_columns = 32; ///< 128 bytes of a sum
+
+/// The results of a warp are spread over its lanes in the layout of the matrix units, in which 4 lanes hold 8
+/// neighbours of a row. Moves 32 columns at a time through shared memory, so that 32 / `width` lanes write
+/// neighbours of a row, `width` elements each: whole lines of 128 bytes. `staged` copies the sums to shared
+/// memory, and `result` reads them there; both are below `warp`, the loop that is bound to warps.
+void write_rows(Schedule &s, BlockRef result, BlockRef staged, Loop warp, std::int64_t width);
+
+} // namespace nestsmith::library
