@@ -101,6 +101,15 @@ RequestSums RequestSums::operator*(std::uint64_t times) const {
           lines * times,    wavefronts * times, conflicts * times};
 }
 
+RequestSums in_lines(const RequestSums &sums, Scope scope) {
+  RequestSums result = sums;
+  result.requests = (sums.asked + line_bytes - 1) / line_bytes;
+  result.threads = result.requests * 32;
+  result.conflicts = 0;
+  (scope == Scope::global ? result.lines : result.wavefronts) = result.requests;
+  return result;
+}
+
 OpCounts &OpCounts::operator+=(const OpCounts &other) {
   warps += other.warps;
   threads += other.threads;

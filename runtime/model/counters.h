@@ -58,6 +58,9 @@ struct RequestSums {
   RequestSums &operator+=(const RequestSums &other);
   RequestSums operator*(std::uint64_t times) const;
 };
+/// The requests of a bulk copy, from those of the lanes that stand for it in the simulator: its unit moves
+/// lines of 128 bytes, whatever the size of the elements is, and writes one in each pass through the banks.
+RequestSums in_lines(const RequestSums &sums, Scope scope);
 
 /// One load or store in the text of the kernel, with the sums over all its executions. Copies of it made by
 /// unrolling are the same access.

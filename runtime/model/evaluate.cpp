@@ -133,6 +133,10 @@ Counters Evaluation::run() {
       access.merged = access;
   for (const CountedAccess &access : accesses_.merged)
     add_all(result.accesses[by_source.at(decoded_.sites[access.access->site].source)].merged, access);
+  for (AccessCounts &access : result.accesses)
+    if (access.is_bulk())
+      for (RequestSums *sums : {static_cast<RequestSums *>(&access), &access.merged})
+        *sums = in_lines(*sums, access.buffer->scope);
   return result;
 }
 

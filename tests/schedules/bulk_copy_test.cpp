@@ -5,6 +5,7 @@
 #include "lowering/lower.h"
 #include "runtime/check/inputs.h"
 #include "runtime/check/sim_executor.h"
+#include "runtime/model/request_counter.h"
 #include "runtime/sim/simulate.h"
 #include "tests/codegen/host_text.h"
 #include "tests/dsl/support.h"
@@ -196,6 +197,23 @@ TEST(BulkCopies, HaveTheSameMeaningInTheText) {
     add(product_of(shape, DType::u32, units));
   add(product_of_stored({68, 60, 92}, DType::u32, units)); // B across
   EXPECT_EQ(fmt::format("{}", fmt::join(differences_on_host(subjects), "\n")), "");
+}
+
+/// The unit moves lines of 128 bytes. A lane that stands for it in the simulator copies an element of 2.
+TEST(BulkCopies, AreCountedInLines) {
+  const Schedule s = product_of({64, 64, 256}, DType::bf16, unit_tiles());
+  Inputs inputs = make_inputs(s.source(), CheckRun::integers, 1);
+  std::vector<sim::Argument> arguments;
+  for (Array &array : inputs.arrays)
+    arguments.push_back({&array});
+  model::RequestCounter counter(false);
+  EXPECT_TRUE(sim::run(lower(s).only(), arguments, inputs.scalars, {.observer = &counter}).good());
+  const model::Counters &counters = counter.counters.front();
+  const std::uint64_t lines = std::uint64_t{2} * 64 * 256 * 2 / 128; // of both operands
+  EXPECT_EQ(counters.copied(Scope::global).requests, lines);
+  EXPECT_EQ(counters.copied(Scope::global).sectors, 4 * lines);
+  EXPECT_EQ(counters.copied(Scope::shared).wavefronts, lines);
+  EXPECT_EQ(counters.copied(Scope::shared).conflicts, 0U);
 }
 
 TEST(BulkCopies, AreInTheText) {
