@@ -426,13 +426,18 @@ void KernelWriter::statement(const kernel::Stmt &stmt) {
                              const bool roles = branch.purpose.kind == kernel::Purpose::Kind::role;
                              const auto role = static_cast<std::size_t>(branch.purpose.iterations);
                              out_.open(fmt::format("if ({})", spell(branch.condition)), note_of(stmt));
-                             roles ? of_role(role, branch.body) : nested(branch.body);
+                             if (roles)
+                               of_role(role, branch.body);
+                             else
+                               nested(branch.body);
                              if (branch.otherwise) {
                                mark(nullptr);
                                out_.otherwise();
                                const auto *more = kernel::as<kernel::If>(branch.otherwise);
-                               const bool last = !(more && more->purpose.kind == branch.purpose.kind);
-                               roles &&last ? of_role(role + 1, branch.otherwise) : nested(branch.otherwise);
+                               if (roles && !(more && more->purpose.kind == branch.purpose.kind))
+                                 of_role(role + 1, branch.otherwise);
+                               else
+                                 nested(branch.otherwise);
                              }
                              close();
                            },

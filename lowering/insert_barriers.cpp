@@ -40,10 +40,10 @@ Reached *find(std::vector<Reached> &list, const Stmt &barrier) {
 
 class Inserter {
 public:
-  /// Inserts barriers of this scope for the hazards of the searched buffers; in a role, those of the block are
-  /// barriers of the role. After each wait for asynchronous
-  /// copies that is not in `lazy`, the pass inserts a barrier at once. So this barrier also orders the reads of
-  /// the step before before the copies that follow the wait.
+  /// Inserts barriers of this scope for the hazards of the searched buffers. In a role, those of the block are
+  /// barriers of the role. After each wait for asynchronous copies that is not in `lazy`, the pass inserts a
+  /// barrier at once. So this barrier also orders the reads of the step before before the copies that follow
+  /// the wait.
   Inserter(const Kernel &kernel, SyncScope scope, const SearchedBuffers &searched, const std::set<Stmt> &lazy)
       : uniform_(kernel), of_program_(kernel), between_{scope}, searched_(searched), lazy_(lazy) {
     for (const auto &[one, other] : searched.overlapping)

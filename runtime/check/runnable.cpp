@@ -14,7 +14,7 @@ namespace kernel {
 
 namespace {
 
-/// A barrier after every store that touches what threads may share.
+/// A barrier after every store that touches what threads may share: of the block, or of a role.
 class Lockstep {
 public:
   explicit Lockstep(const Kernel &kernel) : uniform_(kernel) {}
@@ -31,6 +31,8 @@ public:
                        return lanes ? followed(stmt) : map_children(stmt, into());
                      },
                      [&](const If &x) {
+                       if (x.purpose.kind == Purpose::Kind::role)
+                         return in_roles(stmt, x);
                        return uniform_.uniform(x.condition) ? map_children(stmt, into()) : followed(stmt);
                      },
                      [&](const Seq &) { return map_children(stmt, into()); },
@@ -59,10 +61,24 @@ private:
     return found;
   }
 
-  static Stmt barrier_after(const Stmt &stmt) { return make_seq({stmt, make(Barrier{SyncScope::block})}); }
-  static Stmt followed(const Stmt &stmt) { return shares(stmt) ? barrier_after(stmt) : stmt; }
+  /// The sides of the branch, with barriers of the roles that they are for.
+  Stmt in_roles(const Stmt &stmt, const If &x) {
+    const Barrier outside = between_;
+    const auto role = static_cast<std::size_t>(x.purpose.iterations);
+    If copy = x;
+    between_ = {SyncScope::role, {}, role};
+    copy.body = rewrite(x.body);
+    between_.role = role + 1;
+    copy.otherwise = rewrite(x.otherwise);
+    between_ = outside;
+    return make(std::move(copy), stmt->origin);
+  }
+
+  Stmt barrier_after(const Stmt &stmt) const { return make_seq({stmt, make(between_)}); }
+  Stmt followed(const Stmt &stmt) const { return shares(stmt) ? barrier_after(stmt) : stmt; }
 
   UniformValues uniform_;
+  Barrier between_ = {};
 };
 
 /// Fragments in shared memory, with one copy for each warp. Before the pass `flatten`, an access of a fragment

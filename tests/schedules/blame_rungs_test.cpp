@@ -65,6 +65,18 @@ TEST(BlameOfRungs, RunsEachShapeInRingModeIntegerModeAndFloatingPoint) {
   }
 }
 
+/// Before the pass that inserts barriers, the steps of a kernel with roles have barriers of the roles.
+TEST(BlameOfRungs, RunsNestsWithRoles) {
+  for (const char *name : {"hopper/tma", "hopper/stores"}) {
+    const Rung &rung = test::rung(name);
+    auto build = [&](const std::vector<std::int64_t> &extents, DType dtype) {
+      return rung.build(Shape(extents), rung.dtype(dtype), make_target("sm_90a"));
+    };
+    for (const BlamedCase &blamed : find_blame(build, {{65, 64, 64}}, {DType::u32}, {.most_instances = 0}))
+      EXPECT_FALSE(blamed.blame.fault) << name << "\n" << to_string(blamed.blame);
+  }
+}
+
 /// If the wrong directive was left out, it must be named, and not the next one that was run.
 TEST(BlameOfRungs, NamesADirectiveThatWasLeftOut) {
   Schedule right = test::rung("ladder/warps").build({1, 1, 1}, DType::u32, Target{});
