@@ -247,8 +247,8 @@ struct TensorMap {
   std::int64_t bytes() const { return elements() * byte_size(source->dtype); }
   /// Elements from one index to the next, in each dimension.
   std::vector<Expr> strides() const;
-  /// What the driver takes to make the map, the last dimension first. The strides are in bytes, without that of
-  /// the last dimension; of a vector there is one, 0, which is not used.
+  /// The driver makes the map of these numbers. The last dimension comes first. The strides are in bytes, and
+  /// there is none of the last dimension. A vector has one stride, 0, which is not used.
   struct Operands {
     std::vector<Expr> extents, strides;
     std::vector<std::int64_t> box;

@@ -73,7 +73,7 @@ TEST(TilesOfWaves, NeedTheGuardOfAPartialTile) {
   }
 }
 
-/// What remains after an iteration is not changed: the condition of the iteration is made of it.
+/// A block whose result remains after an iteration keeps its guards: they are the condition of the iteration.
 TEST(TilesOfWaves, KeepTheirCondition) {
   InWaves t(8 * 8, 8 * 3, 2, 5);
   const Program &before = t.s.program();
