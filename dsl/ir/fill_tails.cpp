@@ -1,5 +1,4 @@
 #include "dsl/ir/fill_tails.h"
-#include "dsl/ir/executed_tiles.h"
 
 #include "dsl/ir/allocation.h"
 #include "dsl/ir/executed_tiles.h"

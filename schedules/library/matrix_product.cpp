@@ -177,7 +177,7 @@ void lay_out_tile(Schedule &s, BlockRef tile, const Operand &operand, bool batch
 /// Divides the loops of a tile with this layout into boxes of the columns that stay together.
 void box_columns(Schedule &s, BlockRef tile, DType dtype) {
   const std::vector<Loop> loops = s.loops(tile);
-  const Loop row = loops[loops.size() - 2];
+  const Loop &row = loops[loops.size() - 2];
   auto [part, column] = s.split<2>(loops.back(), {infer, columns_of_tile(dtype)});
   s.reorder({part, row, column});
   by_vectors(s, {part}, false);

@@ -7,7 +7,7 @@ namespace nestsmith::library {
 
 void write_rows(Schedule &s, BlockRef result, BlockRef staged, Loop warp, std::int64_t width) {
   auto out = s.loops_below(result, warp);
-  const Loop row = out[out.size() - 2];
+  const Loop &row = out[out.size() - 2];
   auto [part, column] = s.split(out.back(), {infer, staged_columns});
   s.reorder({part, row, column});
   s.compute_at(staged, part);
