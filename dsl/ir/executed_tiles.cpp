@@ -88,6 +88,8 @@ static Stmt with_bindings_of(const Stmt &stmt, const Program &original) {
     return map_children(stmt, [&](const Stmt &child) { return with_bindings_of(child, original); });
   const Block *before = find_block(original.body, block->id);
   internal_check(before && before->iters.size() == block->iters.size(), "a block has lost its axes");
+  if (std::ranges::equal(block->iters, before->iters, same, &IterVar::binding, &IterVar::binding))
+    return stmt;
   Block copy = *block;
   for (std::size_t n = 0; n < copy.iters.size(); ++n)
     copy.iters[n].binding = before->iters[n].binding;

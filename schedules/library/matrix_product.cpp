@@ -346,12 +346,13 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
     if (ahead && tiles.joined)
       s.join_pipelines(k_step);
   }
-  for (const BlockRef &result : tiles.staged ? std::vector<BlockRef>() : written) {
-    auto out = s.loops_below(result, warp);
-    const bool vectors = width_of_store(s, result, std::min<std::int64_t>(partial, 2)) == 2;
-    const std::vector<Loop> of_thread = to_lanes(s, out[out.size() - 2], out.back(), 2);
-    by_vectors(s, read_ahead(s, result, of_thread, vectors), vectors);
-  }
+  if (!tiles.staged) // else `write_rows` has scheduled them
+    for (const BlockRef &result : written) {
+      auto out = s.loops_below(result, warp);
+      const bool vectors = width_of_store(s, result, std::min<std::int64_t>(partial, 2)) == 2;
+      const std::vector<Loop> of_thread = to_lanes(s, out[out.size() - 2], out.back(), 2);
+      by_vectors(s, read_ahead(s, result, of_thread, vectors), vectors);
+    }
   partial = std::min<std::int64_t>(partial, 4);
   stored = std::min<std::int64_t>(stored, 4);
   if (split && tiles.two_kernels)

@@ -71,10 +71,15 @@ std::int64_t rows_of_tiles(const Shape &shape, const Tiles &tiles, std::int64_t 
   return std::clamp<std::int64_t>((shape[0] - 1) / tiles.tile(0) + 1, 1, most);
 }
 
+/// The bytes of the tiles of both operands, of one stage.
+std::int64_t bytes_of_stage(const Tiles &tiles, DType dtype) {
+  const std::int64_t k = tiles.steps * instruction_for(dtype).k();
+  return (tiles.tile(0) + tiles.tile(1)) * k * byte_size(dtype);
+}
+
 /// Candidates for the number of stages, for which the tiles fit in shared memory; 3 first, if it fits.
 std::vector<std::int64_t> stages_that_fit(const Tiles &tiles, DType dtype, const Target &target) {
-  std::int64_t k = tiles.steps * instruction_for(dtype).k();
-  std::int64_t stage = (tiles.tile(0) + tiles.tile(1)) * k * byte_size(dtype);
+  const std::int64_t stage = bytes_of_stage(tiles, dtype);
   std::vector<std::int64_t> candidates = {3, 2, 4, 5, 1};
   std::erase_if(candidates, [&](std::int64_t n) { return n > 1 && n * stage > target.shared_bytes_per_block; });
   return candidates;
@@ -83,8 +88,7 @@ std::vector<std::int64_t> stages_that_fit(const Tiles &tiles, DType dtype, const
 /// Whether there is room for rows of results in shared memory, which have the memory of the tiles if there are
 /// no roles.
 bool may_stage(const Tiles &tiles, DType dtype, const Target &target, bool roles) {
-  const std::int64_t k = tiles.steps * instruction_for(dtype).k(),
-                     of_tiles = tiles.stages * (tiles.tile(0) + tiles.tile(1)) * k * byte_size(dtype),
+  const std::int64_t of_tiles = tiles.stages * bytes_of_stage(tiles, dtype),
                      of_rows = tiles.tile(0) * tiles.warps[1] * library::staged_columns * 4,
                      of_channel = 16 * tiles.stages;
   return tiles.results[1] % library::staged_columns == 0 &&
@@ -113,9 +117,7 @@ bool has_single_elements(const Shape &shape, DType dtype) {
 std::int64_t places_of(const Tiles &tiles, DType dtype, const Target &target) {
   constexpr std::int64_t registers = 65536,
                          others = 64; // of a multiprocessor; of a thread, besides its results
-  const std::int64_t k = tiles.steps * instruction_for(dtype).k(),
-                     stage = (tiles.tile(0) + tiles.tile(1)) * k * byte_size(dtype),
-                     shared = tiles.stages * stage + target.shared_bytes_reserved,
+  const std::int64_t shared = tiles.stages * bytes_of_stage(tiles, dtype) + target.shared_bytes_reserved,
                      of_a_thread = tiles.results[0] * tiles.results[1] / 32 + others;
   const std::int64_t fit =
       std::min(target.shared_bytes_per_sm / shared, registers / (of_a_thread * tiles.threads()));
