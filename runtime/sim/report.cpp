@@ -129,7 +129,8 @@ std::optional<kernel::Hazard> hazard_of(const DecodedKernel &decoded, const Race
 /// The position of the role of a thread.
 std::size_t role_of(const DecodedKernel &decoded, std::uint32_t thread) {
   std::size_t role = 0;
-  while (role + 1 < decoded.roles.size() && decoded.roles[role + 1].first_warp <= std::int64_t{thread / warp_size})
+  while (role + 1 < decoded.roles.size() &&
+         decoded.roles[role + 1].first_warp <= std::int64_t{thread / warp_size})
     ++role;
   return role;
 }
