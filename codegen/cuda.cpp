@@ -350,7 +350,7 @@ void KernelWriter::bulk_copy(const kernel::BulkCopy &copy, const std::string &no
   std::string start; // the last dimension is the first coordinate of the instruction
   for (auto index = copy.start.rbegin(); index != copy.start.rend(); ++index)
     start += ", " + spell(*index);
-  const std::size_t role = copy.channel + 1;
+  const std::size_t role = kernel_.channels[copy.channel].role;
   const bool alone = kernel_.is_of_one_thread(role);
   if (!alone)
     out_.open(first_thread(role), note);
@@ -365,7 +365,7 @@ void KernelWriter::bulk_copy(const kernel::BulkCopy &copy, const std::string &no
 void KernelWriter::signal_bulk(const kernel::Signal &signal) {
   if (signal.bulk_bytes == 0)
     return;
-  const std::size_t role = signal.channel + 1;
+  const std::size_t role = kernel_.channels[signal.channel].role;
   const bool alone = kernel_.is_of_one_thread(role);
   if (!alone)
     out_.line(first_thread(role));
@@ -423,19 +423,17 @@ void KernelWriter::statement(const kernel::Stmt &stmt) {
                            },
                            [&](const kernel::Loop &node) { loop(node); },
                            [&](const kernel::If &branch) {
-                             const bool roles = branch.purpose.kind == kernel::Purpose::Kind::role;
-                             const auto role = static_cast<std::size_t>(branch.purpose.iterations);
+                             const auto roles = kernel::roles_of_sides(branch);
                              out_.open(fmt::format("if ({})", spell(branch.condition)), note_of(stmt));
                              if (roles)
-                               of_role(role, branch.body);
+                               of_role(roles->body, branch.body);
                              else
                                nested(branch.body);
                              if (branch.otherwise) {
                                mark(nullptr);
                                out_.otherwise();
-                               const auto *more = kernel::as<kernel::If>(branch.otherwise);
-                               if (roles && !(more && more->purpose.kind == branch.purpose.kind))
-                                 of_role(role + 1, branch.otherwise);
+                               if (roles && roles->otherwise)
+                                 of_role(*roles->otherwise, branch.otherwise);
                                else
                                  nested(branch.otherwise);
                              }
@@ -502,7 +500,10 @@ std::string KernelWriter::sync_text(const kernel::Sync &sync) {
           [&](const kernel::Arrive &arrive) {
             std::string counter = access(arrive.counters, {arrive.index});
             std::string arrivals = spell(arrive.arrivals);
-            return fmt::format("const bool {} = arrives_last(&{}, {});", names_.declare(arrive.last), counter,
+            std::string arrives = "arrives_last";
+            if (arrive.scope == kernel::SyncScope::role)
+              arrives = fmt::format("role_arrives_last<1, {}>", kernel_.roles[0].warps * lanes_per_warp);
+            return fmt::format("const bool {} = {}(&{}, {});", names_.declare(arrive.last), arrives, counter,
                                arrivals);
           },
       });

@@ -248,6 +248,34 @@ template <int barrier, int threads> static __device__ __forceinline__ void sync_
 }
 )";
 
+/// Source: PTX ISA, "Parallel Synchronization and Communication Instructions: bar", "bar.red".
+constexpr std::string_view arrival_of_role =
+    R"(/// True in all threads of this role if it is true in one of them.
+template <int barrier, int threads> static __device__ __forceinline__ bool any_of_role(bool value) {
+  unsigned int any;
+  asm volatile("{ .reg .pred one, any; setp.ne.u32 one, %1, 0; bar.red.or.pred any, %2, %3, one; "
+               "selp.u32 %0, 1, 0, any; }"
+               : "=r"(any)
+               : "r"((unsigned int)value), "n"(barrier), "n"(threads)
+               : "memory");
+  return any != 0;
+}
+/// Counts the arrival of this block, whose results are those of this role. True in all threads of the role in
+/// the last of `blocks` blocks, which then sees all that the other blocks have written. The counter is 0 before
+/// the first arrival and after the last.
+template <int barrier, int threads>
+static __device__ __forceinline__ bool role_arrives_last(unsigned int *counter, unsigned int blocks) {
+  sync_role<barrier, threads>();  // all threads of this role have written their results
+  bool last = false;
+  if (threadIdx.x == 0) {
+    __threadfence();  // other blocks see these results before the arrival
+    last = atomicInc(counter, blocks - 1) == blocks - 1;
+    __threadfence();  // this block sees the results of the others after its arrival
+  }
+  return any_of_role<barrier, threads>(last);
+}
+)";
+
 /// Source: PTX ISA, "Miscellaneous Instructions: setmaxnreg". It needs a launch bound of one block.
 constexpr std::string_view moved_registers =
     R"(/// Gives registers of this warp to others of the block, or takes some from them.
@@ -278,7 +306,6 @@ public:
         if (const auto *sync = kernel::as<kernel::Sync>(stmt))
           note(*sync);
       });
-      arrives_ |= !kernel::counters_of(kernel).empty();
       channels_ |= !kernel.channels.empty();
       fences_ |= !kernel.maps.empty();
       for (const kernel::TensorMap &map : kernel.maps)
@@ -328,6 +355,8 @@ public:
       helpers += copy_of_box(rank);
     if (syncs_roles_)
       helpers += barrier_of_role;
+    if (role_arrives_)
+      helpers += arrival_of_role;
     if (registers_)
       helpers += moved_registers;
     return includes + (includes.empty() ? "" : "\n") + helpers + (helpers.empty() ? "" : "\n");
@@ -339,6 +368,8 @@ private:
     calls_ |= sync.counts_groups(kernel::Queue::calls);
     fences_ |= std::holds_alternative<kernel::Fence>(sync.kind);
     syncs_roles_ |= sync.orders() == kernel::SyncScope::role;
+    if (const auto *arrive = std::get_if<kernel::Arrive>(&sync.kind))
+      (arrive->scope == kernel::SyncScope::block ? arrives_ : role_arrives_) = true;
     for (const Buffer &sums : sync.registers())
       sums_.insert(*as_int(sums->shape[0]));
   }
@@ -386,7 +417,7 @@ private:
   std::set<std::string> functions_;                ///< a set, for a deterministic order
   std::set<std::pair<int, bool>> copies_; ///< bytes of asynchronous copies, and whether they have a mask
   bool rounds_ = false, packs_ = false, arrives_ = false, groups_ = false, calls_ = false, fences_ = false;
-  bool channels_ = false, registers_ = false, syncs_roles_ = false;
+  bool channels_ = false, registers_ = false, syncs_roles_ = false, role_arrives_ = false;
   std::set<std::size_t> ranks_; ///< of the sources of bulk copies
   std::set<std::int64_t> sums_; ///< registers of the arrays that are operands of waits for calls
 };

@@ -58,6 +58,7 @@ PlannedChannel plan_channel(const Program &program, const WarpRole &role, std::s
       }
   }
   kernel::Channel channel{.tiles = plan.tiles,
+                          .role = number + 1,
                           .slots = plan.slots,
                           .filled = role.warps * lanes_per_warp * (side.copies + side.stores) +
                                     (side.bulk_bytes != 0 ? 1 : 0),

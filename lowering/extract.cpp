@@ -304,8 +304,12 @@ private:
     auto counters = std::make_shared<const BufferNode>(BufferNode{
         groups ? "arrived_groups" : "arrived", DType::u32, {simplify(count)}, Scope::global, Role::temporary});
     kernel_.params.push_back(counters);
-    return {make_var(groups ? "last_group" : "last", DType::boolean), counters, simplify(index, bounds_),
-            loop.extent, *loop.axis()};
+    return {make_var(groups ? "last_group" : "last", DType::boolean),
+            counters,
+            simplify(index, bounds_),
+            loop.extent,
+            *loop.axis(),
+            program_.roles.empty() ? kernel::SyncScope::block : kernel::SyncScope::role};
   }
 
   kernel::Stmt emit_loop(const For &loop) {

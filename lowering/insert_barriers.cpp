@@ -217,10 +217,9 @@ private:
   /// the guard. A barrier may be inserted inside a uniform guard.
   Segment rewrite_branch(const Stmt &stmt, const If &branch) {
     const Barrier outside = between_;
-    const bool roles = branch.purpose.kind == Purpose::Kind::role;
-    const auto role = static_cast<std::size_t>(branch.purpose.iterations);
+    const auto roles = roles_of_sides(branch);
     if (roles)
-      enter_role(role);
+      enter_role(roles->body);
     Segment body = rewrite(branch.body);
     if (auto until = until_of(branch.condition))
       limit(body, *until);
@@ -231,8 +230,8 @@ private:
     copy.body = body.stmt;
     Segment other{nullptr, {}, {}};
     if (branch.otherwise) {
-      if (roles)
-        enter_role(role + 1);
+      if (roles && roles->otherwise)
+        enter_role(*roles->otherwise);
       other = rewrite(branch.otherwise);
       changed = changed || other.stmt != branch.otherwise;
       copy.otherwise = other.stmt;

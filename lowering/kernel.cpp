@@ -334,6 +334,21 @@ Expr TensorMap::place(const Expr &number) const {
                     constant(piece));
 }
 
+std::optional<RolesOfSides> roles_of_sides(const If &branch) {
+  if (branch.purpose.kind != Purpose::Kind::role)
+    return std::nullopt;
+  const auto role = static_cast<std::size_t>(branch.purpose.iterations);
+  const auto *more = as<If>(branch.otherwise);
+  const bool others = more && more->purpose.kind == Purpose::Kind::role;
+  return RolesOfSides{role, others ? std::nullopt : std::optional(role + 1)};
+}
+
+bool Kernel::is_of_one_thread(std::size_t role) const {
+  return role > 0 && std::ranges::all_of(channels, [&](const Channel &channel) {
+           return channel.role != role || channel.filled == 1;
+         });
+}
+
 std::vector<Buffer> counters_of(const Kernel &kernel) {
   std::vector<Buffer> found;
   walk(kernel.body, [&](const Stmt &stmt) {

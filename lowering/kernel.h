@@ -95,6 +95,14 @@ struct If {
   Purpose purpose = {};
 };
 
+/// The roles of the warps that take the sides of a branch: positions in `Kernel::roles`.
+struct RolesOfSides {
+  std::size_t body;
+  std::optional<std::size_t> otherwise; ///< none: another branch selects one
+};
+/// None if the branch selects no role (`Purpose::Kind::role`).
+std::optional<RolesOfSides> roles_of_sides(const If &branch);
+
 struct Seq {
   std::vector<Stmt> stmts;
 };
@@ -230,6 +238,7 @@ void set_range(Bounds &bounds, const ThreadIndex &index);
 /// warp awaits the phase of a fill by its parity.
 struct Channel {
   std::vector<Buffer> tiles;          ///< of the program
+  std::size_t role = 1;               ///< that fills them: position in `Kernel::roles`
   std::int64_t slots = 1;             ///< fills that no reader has released
   std::int64_t filled = 0, freed = 0; ///< arrivals of a phase: of threads that fill; of warps that read
   std::int64_t byte_offset = 0;       ///< of the first mbarrier in shared memory, after all arrays
@@ -291,7 +300,7 @@ struct Kernel {
   std::vector<Allocation> shared, local;
   std::int64_t shared_bytes = 0;  ///< shared memory per block, in bytes
   std::vector<TensorMap> maps;    ///< parameters after all others, without duplicates
-  std::vector<Channel> channels;  ///< one for each role but the main one
+  std::vector<Channel> channels;  ///< one for each role but the main one, in each nest of the kernel
   std::vector<RoleOfWarps> roles; ///< in the order of their warps; empty: all warps have one role
   std::int64_t min_blocks = 0;    ///< requested resident blocks per SM; 0: no request
   /// For each parameter with vector accesses: the alignment of its address that these accesses need, in bytes.
@@ -309,7 +318,7 @@ struct Kernel {
   std::int64_t threads() const;              ///< threads per block
   /// Whether one thread executes the role: all it does is to start bulk copies. Nothing else counts for the
   /// tiles of its channel.
-  bool is_of_one_thread(std::size_t role) const { return role > 0 && channels[role - 1].filled == 1; }
+  bool is_of_one_thread(std::size_t role) const;
 };
 
 /// The ranges of all indices, loop variables and declared variables, as far as they are known.

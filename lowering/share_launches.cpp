@@ -88,6 +88,61 @@ template <class T> void add_missing(std::vector<T> &to, const std::vector<T> &fr
       to.push_back(x);
 }
 
+/// Channels and tensor maps of the second nest that are like one of the first take its place: a thread block
+/// executes one nest. Others get memory of their own.
+class Appended {
+public:
+  Appended(Kernel &kernel, const Kernel &second) {
+    for (const Channel &channel : second.channels) {
+      auto like = std::ranges::find_if(kernel.channels, [&](const Channel &known) {
+        return known.role == channel.role && known.slots == channel.slots && known.filled == channel.filled &&
+               known.freed == channel.freed;
+      });
+      channels_.push_back(static_cast<std::size_t>(like - kernel.channels.begin()));
+      if (like != kernel.channels.end()) {
+        add_missing(like->tiles, channel.tiles);
+        continue;
+      }
+      kernel.channels.push_back(channel);
+      Channel &added = kernel.channels.back();
+      added.byte_offset = rounded_up(kernel.shared_bytes, std::int64_t{8});
+      kernel.shared_bytes = added.byte_offset + added.bytes();
+    }
+    for (const TensorMap &map : second.maps) {
+      auto like = std::ranges::find_if(kernel.maps, [&](const TensorMap &known) {
+        return known.source == map.source && known.box == map.box && known.swizzle == map.swizzle;
+      });
+      maps_.push_back(static_cast<std::size_t>(like - kernel.maps.begin()));
+      if (like == kernel.maps.end())
+        kernel.maps.push_back(map);
+    }
+  }
+
+  /// The statement of the second nest, with the positions in the joined kernel.
+  Stmt operator()(const Stmt &stmt) const {
+    if (const auto *copy = as<BulkCopy>(stmt)) {
+      BulkCopy moved = *copy;
+      moved.map = maps_[copy->map];
+      moved.channel = channels_[copy->channel];
+      return make(std::move(moved), stmt->origin);
+    }
+    if (const auto *await = as<Await>(stmt)) {
+      Await moved = *await;
+      moved.channel = channels_[await->channel];
+      return make(std::move(moved), stmt->origin);
+    }
+    if (const auto *signal = as<Signal>(stmt)) {
+      Signal moved = *signal;
+      moved.channel = channels_[signal->channel];
+      return make(std::move(moved), stmt->origin);
+    }
+    return map_children(stmt, [&](const Stmt &child) { return (*this)(child); });
+  }
+
+private:
+  std::vector<std::size_t> channels_, maps_; ///< positions of those of the second nest
+};
+
 /// One kernel, whose first thread blocks are those of `first`.
 Kernel joined(Kernel first, const Kernel &second) {
   const std::int64_t begin = blocks_of_grid(first), blocks = begin + blocks_of_grid(second);
@@ -106,12 +161,14 @@ Kernel joined(Kernel first, const Kernel &second) {
     }
   Kernel kernel = std::move(first);
   kernel.indices = std::move(indices);
-  kernel.body =
-      make(If{Expr(block) < Expr(begin), body, renamed(otherwise, threads), {Purpose::Kind::first_nest}});
+  const Appended appended(kernel, second);
+  kernel.body = make(
+      If{Expr(block) < Expr(begin), body, appended(renamed(otherwise, threads)), {Purpose::Kind::first_nest}});
   add_missing(kernel.params, second.params);
   add_missing(kernel.scalars, second.scalars);
   kernel.assumptions.insert(kernel.assumptions.end(), second.assumptions.begin(), second.assumptions.end());
   add_shared(kernel, second);
+  internal_check(kernel.roles.size() == second.roles.size(), "nests of one launch have the same roles");
   kernel.local.insert(kernel.local.end(), second.local.begin(), second.local.end());
   for (const auto &[buffer, bytes] : second.aligned) {
     std::int64_t &known = kernel.aligned[buffer];

@@ -13,7 +13,7 @@ std::optional<SyncScope> Sync::orders() const {
   using Threads = std::optional<SyncScope>;
   return visit(*this,
                Overloaded{[](const Barrier &barrier) { return Threads(barrier.scope); },
-                          [](const Arrive &) { return Threads(SyncScope::block); },
+                          [](const Arrive &arrive) { return Threads(arrive.scope); },
                           [](const Commit &) { return Threads(); }, [](const Wait &) { return Threads(); },
                           [](const Begin &) { return Threads(); }, [](const Fence &) { return Threads(); },
                           [](const Await &) { return Threads(); }, [](const Signal &) { return Threads(); }});

@@ -97,13 +97,15 @@ struct Begin {
 /// variable. The counter returns to 0 with the last arrival.
 ///
 /// All accesses of a block before its arrival happen before all accesses of the last block after its arrival.
-/// The statement is also a barrier of the block.
+/// The statement is also a barrier of the block. In a kernel with roles, it is one of the main role, which
+/// arrives for the block: the other roles write no global memory.
 struct Arrive {
   Var last;
   Buffer counters; ///< u32, a parameter; each element is 0 before and after a launch
   Expr index;      ///< uniform over the thread block
   Expr arrivals;
-  Axis axis; ///< the thread blocks along this axis share a counter
+  Axis axis;                          ///< the thread blocks along this axis share a counter
+  SyncScope scope = SyncScope::block; ///< `SyncScope::role`: of the main role
 };
 
 /// Makes the thread's writes to shared memory visible to matrix units that read tiles: they do not see ordinary

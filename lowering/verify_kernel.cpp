@@ -367,8 +367,8 @@ private:
 
   void check_branch(const If &x, Divergence divergent) {
     check(x.condition);
-    if (x.purpose.kind == Purpose::Kind::role)
-      return check_roles(x, divergent);
+    if (const auto roles = roles_of_sides(x))
+      return check_roles(x, *roles, divergent);
     Divergence inside = std::max(divergent, uniform_.uniform(x.condition)           ? Divergence::none
                                             : uniform_in_warp_.uniform(x.condition) ? Divergence::warps
                                                                                     : Divergence::lanes);
@@ -381,15 +381,12 @@ private:
 
   /// Checks that whole warps take each side. Below it, statements that all threads must reach are those of a
   /// role.
-  void check_roles(const If &x, Divergence divergent) {
+  void check_roles(const If &x, const RolesOfSides &roles, Divergence divergent) {
     if (divergent != Divergence::none || role_ || !x.otherwise || !uniform_in_warp_.uniform(x.condition))
       return fail("the roles stand below a guard or select no whole warps: {}", to_string(x.condition));
-    const auto *more = as<If>(x.otherwise);
-    const bool others = more && more->purpose.kind == Purpose::Kind::role;
-    const auto role = static_cast<std::size_t>(x.purpose.iterations);
-    role_ = role;
+    role_ = roles.body;
     scoped([&] { check(x.body, Divergence::none); });
-    role_ = others ? std::nullopt : std::optional(role + 1);
+    role_ = roles.otherwise;
     scoped([&] { check(x.otherwise, Divergence::none); });
     role_ = std::nullopt;
   }
@@ -447,6 +444,9 @@ private:
     if (const auto *barrier = std::get_if<Barrier>(&x.kind);
         barrier && barrier->scope == SyncScope::role && role_ != barrier->role)
       fail("a barrier of role {} stands outside of it", barrier->role);
+    if (const auto *arrive = std::get_if<Arrive>(&x.kind);
+        arrive && arrive->scope == SyncScope::role && role_ != std::size_t{0})
+      fail("an arrival of the main role stands outside of it");
     for (Queue queue : {Queue::copies, Queue::calls})
       if (x.completes(queue).value_or(0) < 0)
         fail("a {} leaves {} groups of {} pending", x.name(), *x.completes(queue), name(queue));

@@ -54,8 +54,7 @@ std::optional<EvenTail> even_tail(const Extents &extents, const Extents &tile, s
 }
 
 std::int64_t choose_even(Knobs &knobs, const Extents &extents, const Extents &tile, const Target &target,
-                         double terms) {
-  constexpr std::int64_t most_blocks = 16; // with fewer than 64 threads, a multiprocessor holds more
+                         double terms, std::int64_t most_blocks) {
   std::vector<std::int64_t> candidates = {0};
   for (std::int64_t blocks = 1; blocks <= most_blocks; ++blocks)
     if (even_tail(extents, tile, blocks * multiprocessors(target), terms))

@@ -33,10 +33,13 @@ inline constexpr double terms_of_a_part = 10, terms_of_a_part_by_units = 80;
 std::optional<EvenTail> even_tail(const Extents &extents, const Extents &tile, std::int64_t places,
                                   double terms = terms_of_a_part);
 
-/// The knob `even`: the number of thread blocks on each multiprocessor for which the product gets an even tail,
-/// of those numbers for which there is one. 0, the default: it gets none. The knob is not asked if there is
-/// none.
+/// With fewer than 64 threads, a multiprocessor holds more blocks than these.
+inline constexpr std::int64_t most_resident_blocks = 16;
+
+/// The knob `even`: the number of thread blocks on each multiprocessor, of 1 to `most_blocks`, for which the
+/// product gets an even tail, of those numbers for which there is one. 0, the default: it gets none. The knob
+/// is not asked if there is none.
 std::int64_t choose_even(Knobs &knobs, const Extents &extents, const Extents &tile, const Target &target,
-                         double terms = terms_of_a_part);
+                         double terms = terms_of_a_part, std::int64_t most_blocks = most_resident_blocks);
 
 } // namespace nestsmith

@@ -2,6 +2,7 @@
 
 #include "dsl/expr/error.h"
 #include "dsl/ir/allocation.h"
+#include "dsl/ir/last_block.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -100,14 +101,13 @@ public:
         check_role(role, passed);
     if (breach_ || passed.empty())
       return breach_;
-    walk(program_.body, [&](const Stmt &stmt) {
-      if (const auto *loop = as<For>(stmt); loop && (loop->last_block() || loop->shares_launch()))
-        fail(loop->var->name,
-             "the loop {} has a last block or shares a launch, which a nest with roles cannot; leave "
-             "out role",
-             loop->var->name);
-      return true;
-    });
+    for (const LastBlock &last : find_last_blocks(program_.body))
+      for (const Block *block : last.after)
+        if (role_of(program_, block->id))
+          fail(block->id->name,
+               "block {} of a role follows the loop {}, whose last thread block continues, but only the main "
+               "role knows which one that is; leave it out of role",
+               block->id->name, last.loop->var->name);
     check_main();
     return breach_;
   }

@@ -62,7 +62,7 @@ struct RoleBreach {
 ///   - a role only copies from global memory to shared arrays, which only it writes and only the main role
 ///   reads;
 ///   - all its tiles are those of one pipelined loop, whose readers have one stage;
-///   - no other array is in shared memory, and no loop has a last block or shares a launch;
+///   - of a loop that has a last block, only the main role continues;
 ///   - the blocks of a role have as many threads on threadIdx.x as its warps, but for bulk copies, which one
 ///     thread issues; those of the main role have whole warps. Roles with registers have whole groups of four
 ///     warps, and an SM has one block.

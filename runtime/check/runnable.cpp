@@ -31,8 +31,8 @@ public:
                        return lanes ? followed(stmt) : map_children(stmt, into());
                      },
                      [&](const If &x) {
-                       if (x.purpose.kind == Purpose::Kind::role)
-                         return in_roles(stmt, x);
+                       if (const auto roles = roles_of_sides(x))
+                         return in_roles(stmt, x, *roles);
                        return uniform_.uniform(x.condition) ? map_children(stmt, into()) : followed(stmt);
                      },
                      [&](const Seq &) { return map_children(stmt, into()); },
@@ -62,13 +62,13 @@ private:
   }
 
   /// The sides of the branch, with barriers of the roles that they are for.
-  Stmt in_roles(const Stmt &stmt, const If &x) {
+  Stmt in_roles(const Stmt &stmt, const If &x, const RolesOfSides &roles) {
     const Barrier outside = between_;
-    const auto role = static_cast<std::size_t>(x.purpose.iterations);
     If copy = x;
-    between_ = {SyncScope::role, {}, role};
+    between_ = {SyncScope::role, {}, roles.body};
     copy.body = rewrite(x.body);
-    between_.role = role + 1;
+    if (roles.otherwise)
+      between_.role = *roles.otherwise;
     copy.otherwise = rewrite(x.otherwise);
     between_ = outside;
     return make(std::move(copy), stmt->origin);

@@ -255,16 +255,17 @@ void Decoder::arrive(const kernel::Arrive &node) {
   decoded_.regions[region_].barriers += 2;
   ++epoch_;
   auto at = static_cast<std::int64_t>(site(nullptr));
+  const bool of_role = node.scope == kernel::SyncScope::role;
   if (!options_.arrivals) {
     if (options_.barriers)
-      values_.emit({.run = block_barrier, .imm = at});
+      values_.emit({.run = of_role ? role_barrier : block_barrier, .imm = at});
     std::size_t along = dimension(node.axis);
     ValueId most = values_.constant(DType::i64, decoded_.grid[along] - 1);
     variables_[node.last] = values_.binary(BinaryOp::eq, values_.block_index(along, DType::i64), most);
     return;
   }
   std::uint32_t last = values_.allocate(8), index = values_.reg(value(node.index));
-  values_.emit({.run = block_arrival,
+  values_.emit({.run = of_role ? role_arrival : block_arrival,
                 .dst = last,
                 .a = index,
                 .b = values_.reg(value(node.arrivals)),

@@ -26,21 +26,6 @@ void set_clock(Warp &w, const Clock &clock, std::uint32_t stamp) {
   w.floor_entry = clock.floor() << stamp_shift;
 }
 
-/// Accesses with stamps below the least one that the warp has seen of all others need no further check.
-void set_stamps(Warp &w) {
-  const Machine &m = *w.machine;
-  std::uint32_t least = std::numeric_limits<std::uint32_t>::max();
-  for (std::uint32_t other = 0; other < m.decoded.warps; ++other)
-    if (other != w.index)
-      least = std::min(least, w.seen[other]);
-  w.floor_entry = std::max(least, m.clock.floor()) << stamp_shift;
-}
-
-/// The stamps of another warp that are ordered before what this warp does after a barrier or a signal.
-std::uint32_t ordered_after(const Warp &w, std::uint32_t other) {
-  return other == w.index ? (w.entry >> stamp_shift) + 1 : w.seen[other];
-}
-
 } // namespace
 
 bool stops_part_of_warp(const Instr *ip, Warp &w) {
@@ -87,6 +72,8 @@ const Instr *block_barrier(const Instr *ip, Warp &w) {
 const Instr *block_arrival(const Instr *ip, Warp &w) { return block_barrier(ip, w); }
 
 const Instr *role_barrier(const Instr *ip, Warp &w) { return block_barrier(ip, w); }
+
+const Instr *role_arrival(const Instr *ip, Warp &w) { return block_barrier(ip, w); }
 
 const Instr *warp_barrier(const Instr *ip, Warp &w) {
   if (stops_part_of_warp(ip, w))
@@ -255,53 +242,6 @@ bool Machine::read_conflicts(const Now &now, std::size_t unit) {
   return false;
 }
 
-bool Machine::pass_events(bool &waits) {
-  bool any = false;
-  for (Warp &w : warps_)
-    if (w.state == Warp::State::waiting && w.pc->run == await_event) {
-      waits = true;
-      if (may_go_on(w)) {
-        w.state = Warp::State::ready;
-        any = true;
-      }
-    }
-  return any;
-}
-
-bool Machine::pass_role_barriers() {
-  bool any = false;
-  for (const kernel::RoleOfWarps &role : decoded.roles) {
-    const std::span<Warp> members = std::span(warps_).subspan(static_cast<std::size_t>(role.first_warp),
-                                                              static_cast<std::size_t>(role.warps));
-    const Warp &first = members.front();
-    if (!std::ranges::all_of(members, [&](const Warp &w) {
-          return w.state == Warp::State::waiting && w.pc == first.pc && w.pc->run == role_barrier &&
-                 same_iteration(w, first, static_cast<std::uint32_t>(w.pc->imm));
-        }))
-      continue;
-    std::vector<std::uint32_t> seen(decoded.warps);
-    std::uint64_t unfenced = 0, unfenced_reads = 0;
-    for (const Warp &w : members) {
-      for (std::uint32_t other = 0; other < decoded.warps; ++other)
-        seen[other] = std::max(seen[other], ordered_after(w, other));
-      unfenced |= w.unfenced_by_others;
-      unfenced_reads |= w.unfenced_reads_by_others;
-    }
-    for (Warp &w : members) {
-      std::ranges::copy(seen, w.seen);
-      w.unfenced_by_others = unfenced;
-      w.unfenced_reads_by_others = unfenced_reads;
-      w.unfenced_at_barrier = w.unfenced;
-      w.entry = clock.advance(w.index) << stamp_shift;
-      set_stamps(w);
-      w.state = Warp::State::ready;
-      ++w.pc;
-    }
-    any = true;
-  }
-  return any;
-}
-
 void Machine::report_deadlock() {
   std::string waits;
   std::uint32_t at = 0;
@@ -354,7 +294,7 @@ bool Machine::release() {
                        barrier_text(decoded.sites[site], iteration(w, site)));
   };
   auto site = static_cast<std::uint32_t>(first->pc->imm);
-  if (finished && !(other && first->pc->run == role_barrier)) {
+  if (finished && !(other && waits_in_role(*first->pc))) {
     for (const Warp &w : warps_)
       waits += (waits.empty() ? "" : "; ") +
                (w.state == Warp::State::waiting ? wait(w) : warp_text(decoded, w.index) + " has finished");
@@ -503,145 +443,6 @@ void Machine::report_barrier(ErrorKind kind, std::uint32_t site, std::string mes
     return;
   if (seen_.insert({kind, decoded.sites[site].source, false}).second)
     events.push_back({kind, site, 0, block, 0, {}, 0, std::move(message)});
-}
-
-namespace {
-
-/// The number of phases after which the warp may go on: a slot is free before its first fill.
-std::int64_t phases_before(const Instr &instr, const Warp &w) {
-  const std::int64_t number = reg<std::int64_t>(w, instr.a);
-  return number / w.machine->channels.slots(instr.c) + (instr.b != 0 ? 0 : 1);
-}
-
-/// The first warp of a role issues its bulk copies.
-bool issues_copies(const Warp &w, std::uint32_t channel) {
-  return w.index == w.machine->decoded.roles[channel + 1].first_warp;
-}
-
-/// The warp arrives `arrivals` times at the event.
-void arrive(const Instr &instr, Warp &w, SlotEvent &event, std::int64_t arrivals, std::int64_t needed) {
-  Machine &m = *w.machine;
-  if (event.arrived + arrivals > needed) {
-    const auto site = static_cast<std::uint32_t>(instr.imm);
-    m.report_barrier(
-        ErrorKind::deadlock, site,
-        fmt::format("{} of {} arrives {} times in {}, but the phase needs {} more arrivals: the others "
-                    "would count for the next phase",
-                    warp_text(m.decoded, w.index), block_text(m.decoded, m.block), arrivals,
-                    barrier_text(m.decoded.sites[site], m.iteration(w, site)), needed - event.arrived));
-  }
-  for (std::uint32_t other = 0; other < m.decoded.warps; ++other)
-    event.seen[other] = std::max(event.seen[other], ordered_after(w, other));
-  event.unfenced |= w.unfenced;
-  event.unfenced_reads |= w.unfenced_reads;
-  w.entry = m.clock.advance(w.index) << stamp_shift;
-  event.arrived += arrivals;
-  if (event.arrived < needed)
-    return;
-  event.arrived = 0;
-  event.ended.push_back({event.seen, event.unfenced, event.unfenced_reads});
-  event.unfenced = event.unfenced_reads = 0;
-}
-
-} // namespace
-
-bool may_go_on(const Warp &w) {
-  const Instr &instr = *w.pc;
-  const SlotEvent &event = w.machine->channels.event(instr.c, instr.b != 0, reg<std::int64_t>(w, instr.a));
-  return std::ssize(event.ended) >= phases_before(instr, w);
-}
-
-const Instr *await_event(const Instr *ip, Warp &w) {
-  w.pc = ip;
-  if (stops_part_of_warp(ip, w))
-    return nullptr;
-  if (!may_go_on(w)) {
-    w.state = Warp::State::waiting;
-    return nullptr;
-  }
-  Machine &m = *w.machine;
-  const SlotEvent &event = m.channels.event(ip->c, ip->b != 0, reg<std::int64_t>(w, ip->a));
-  const std::int64_t phases = phases_before(*ip, w);
-  if (std::ssize(event.ended) > phases)
-    m.report_lapped(w, static_cast<std::uint32_t>(ip->imm));
-  if (phases > 0) {
-    const SlotEvent::Phase &phase = event.ended[static_cast<std::size_t>(phases - 1)];
-    for (std::uint32_t other = 0; other < m.decoded.warps; ++other)
-      w.seen[other] = std::max(w.seen[other], phase.seen[other]);
-    w.unfenced_by_others |= phase.unfenced;
-    w.unfenced_reads_by_others |= phase.unfenced_reads;
-  }
-  set_stamps(w);
-  return ip + 1;
-}
-
-const Instr *signal_filled(const Instr *ip, Warp &w) {
-  if (stops_part_of_warp(ip, w))
-    return nullptr;
-  Machine &m = *w.machine;
-  if (ip->dst != 0)
-    land_copies(w, ip->imm);
-  arrive(*ip, w, m.channels.event(ip->c, false, reg<std::int64_t>(w, ip->a)),
-         std::int64_t{ip->b} * std::popcount(w.active), m.decoded.channels[ip->c].filled);
-  return ip + 1;
-}
-
-const Instr *start_box(const Instr *ip, Warp &w) {
-  Machine &m = *w.machine;
-  if (!issues_copies(w, ip->c))
-    return ip + 1;
-  m.channels.event(ip->c, false, reg<std::int64_t>(w, ip->a)).copied += ip->dst;
-  const std::uint64_t read = w.unfenced_reads_by_others & bit_of(ip->b);
-  w.unfenced_reads_by_others &= ~bit_of(ip->b);
-  if (read == 0)
-    return ip + 1;
-  const auto site = static_cast<std::uint32_t>(ip->imm);
-  const Buffer &tile = m.decoded.shared[ip->b];
-  m.report_units(
-      ErrorKind::unfenced, site,
-      fmt::format("a bulk copy of {} in {} overwrites {}, which warps of another role have read without a "
-                  "fence before they freed it: it may overtake their reads",
-                  block_text(m.decoded, m.block), barrier_text(m.decoded.sites[site], m.iteration(w, site)),
-                  tile->name),
-      {.kind = kernel::Hazard::Kind::write_after_read, .buffer = tile});
-  return ip + 1;
-}
-
-const Instr *note_tile_read(const Instr *ip, Warp &w) {
-  w.unfenced_reads |= bit_of(ip->c);
-  return ip + 1;
-}
-
-const Instr *signal_bulk(const Instr *ip, Warp &w) {
-  if (stops_part_of_warp(ip, w))
-    return nullptr;
-  Machine &m = *w.machine;
-  if (!issues_copies(w, ip->c))
-    return ip + 1;
-  land_copies(w, ip->imm);
-  SlotEvent &event = m.channels.event(ip->c, false, reg<std::int64_t>(w, ip->a));
-  if (event.copied != ip->dst) {
-    const auto site = static_cast<std::uint32_t>(ip->imm);
-    m.report_barrier(
-        ErrorKind::deadlock, site,
-        fmt::format("{} of {} announces {} bytes in {}, but its bulk copies bring {} bytes for this "
-                    "phase: the phase {}",
-                    warp_text(m.decoded, w.index), block_text(m.decoded, m.block), ip->dst,
-                    barrier_text(m.decoded.sites[site], m.iteration(w, site)), event.copied,
-                    event.copied < ip->dst ? "never ends" : "ends before they have arrived"));
-  }
-  event.copied = 0;
-  arrive(*ip, w, event, 1, m.decoded.channels[ip->c].filled);
-  return ip + 1;
-}
-
-const Instr *signal_freed(const Instr *ip, Warp &w) {
-  if (stops_part_of_warp(ip, w))
-    return nullptr;
-  Machine &m = *w.machine;
-  arrive(*ip, w, m.channels.event(ip->c, true, reg<std::int64_t>(w, ip->a)), 1,
-         m.decoded.channels[ip->c].freed);
-  return ip + 1;
 }
 
 } // namespace nestsmith::sim

@@ -143,7 +143,11 @@ const Instr *role_barrier(const Instr *ip, Warp &w);
 /// A barrier of the block at which it arrives at a counter. `dst` gets 1 if the block is the last one. `a` is
 /// the index of the counter, `b` the number of arrivals, and `c` the index in `DecodedKernel::arrivals`.
 const Instr *block_arrival(const Instr *ip, Warp &w);
+/// The same for the warps of the main role alone, which arrive for the block.
+const Instr *role_arrival(const Instr *ip, Warp &w);
 const Instr *warp_barrier(const Instr *ip, Warp &w);
+/// Whether the warps of a role wait for each other at the instruction.
+bool waits_in_role(const Instr &instr);
 /// The instructions for the events of channels. `a` is the register with the number of the fill, `c` the
 /// channel, and `imm` the site. Of `await_event`, `b` is 1 if it awaits a free slot. Of `signal_filled`, `b` is
 /// the number of arrivals of each thread, and `dst` is 1 if its copies have arrived.

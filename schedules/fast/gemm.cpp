@@ -190,6 +190,12 @@ Schedule roles(const Shape &shape, DType dtype, const Target &target, Knobs &kno
   tiles.stages = knobs.choose("stages", stages);
   if (knobs.flag("persistent"))
     tiles.persistent = multiprocessors(target);
+  if (std::vector<std::int64_t> parts = tensor::parts_of_k(shape, tiles.k); parts.size() > 1)
+    tiles.split_k = knobs.choose("split_k", parts);
+  if (!shape.stated && tiles.split_k == 1) // an SM has one block
+    tiles.even_places = multiprocessors(target) * choose_even(knobs, {shape[0], shape[1], shape[2]},
+                                                              {tiles.tile(0), tiles.tile(1), tiles.k}, target,
+                                                              terms_of_a_part, 1);
   library::product(s, s.block("AB"), tiles);
   return s;
 }

@@ -180,7 +180,7 @@ Tiles choose_tiles_of_warps(const Shape &shape, DType dtype, const Target &targe
 struct Choice {
   bool persistent = false; ///< with as many blocks as the GPU executes at one time
   bool of_units = false;   ///< always with tiles that matrix units read themselves
-  bool roles = false;      ///< four warps fill the tiles; then nothing is split
+  bool roles = false;      ///< four warps fill the tiles
   bool bulk = false;       ///< one of their threads starts bulk copies, if the target has them
   bool stores = false;     ///< blocks compute tiles in waves, and write whole rows of them
 };
@@ -202,9 +202,9 @@ Schedule chosen(const Shape &shape, DType dtype, const Target &target, Knobs &kn
                   target.arch.has(Feature::tma) && knobs.flag("bulk", choice.bulk)};
     if (knobs.flag("persistent", choice.stores))
       tiles.persistent = multiprocessors(target);
-    return product(shape, dtype, target, tiles);
+  } else {
+    tiles.blocks = knobs.choose("blocks", {0, 1, 2, 3});
   }
-  tiles.blocks = knobs.choose("blocks", {0, 1, 2, 3});
   if (std::vector<std::int64_t> parts = parts_of_k(shape, tiles.steps * instruction_for(dtype).k());
       parts.size() > 1)
     tiles.split_k = knobs.choose("split_k", parts);
@@ -216,7 +216,7 @@ Schedule chosen(const Shape &shape, DType dtype, const Target &target, Knobs &kn
     const std::int64_t even =
         choose_even(knobs, {shape[0], shape[1], shape[2]},
                     {tiles.tile(0), tiles.tile(1), tiles.steps * instruction_for(dtype).k()}, target,
-                    terms_of_a_part_by_units);
+                    terms_of_a_part_by_units, choice.roles ? 1 : most_resident_blocks);
     tiles.even_places = even * multiprocessors(target);
   }
   if (choice.persistent)

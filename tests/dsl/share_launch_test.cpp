@@ -55,7 +55,7 @@ TEST(ShareLaunch, IsRefusedForOtherLoops) {
                  "is serial, expected a loop that is bound to a block axis; use bind first", {});
   chain.bind(outermost(chain, "U"), Axis::block_x);
   expect_refused(chain, "share_launch.follows", [&] { chain.share_launch(outermost(chain, "U")); },
-                 "that of block T, is not bound to a block axis; bind it first", {});
+                 "that of block T, is bound to a block axis; bind one first", {});
 }
 
 TEST(ShareLaunch, OwesEqualThreads) {

@@ -122,7 +122,6 @@ void TableMaker::add_candidates() {
       schedule_at(choice_, {4095, 4080, 4096}, dtype_, target_of(gpu_.gpu), knobs);
       knobs.refuse_unknown();
       candidate.knobs = knobs.chosen();
-      candidate.parts = candidate.knobs.contains(choice_.kernels.parts);
       candidate.knobs.erase(choice_.kernels.parts);
       candidate.knobs.erase(choice_.kernels.even);
       candidate.tile = choice_.kernels.tile(candidate.knobs, dtype_);
@@ -182,9 +181,9 @@ void TableMaker::find_resident() {
 void TableMaker::add_jobs() {
   for (std::size_t n = 0; n < candidates_.size(); ++n)
     for (auto [rows, resident] : candidates_[n].resident)
-      for (const records::Probe &probe :
-           records::probes(candidates_[n].tile, resident, gpu_.gpu.sms, rows, 16 / byte_size(dtype_),
-                           candidates_[n].parts ? choice_.kernels.with_parts : std::vector<std::string>{}))
+      for (const records::Probe &probe : records::probes(
+               candidates_[n].tile, resident, gpu_.gpu.sms, rows, 16 / byte_size(dtype_),
+               choice_.kernels.parts.empty() ? std::vector<std::string>{} : choice_.kernels.with_parts))
         jobs_.push_back({n, rows, probe, {}});
   // Jobs of the same size are measured in turns.
   std::ranges::stable_sort(jobs_, {}, [](const Job &job) { return job.probe.extents; });

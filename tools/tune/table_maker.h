@@ -45,7 +45,6 @@ private:
   struct Candidate {
     KnobValues knobs; ///< of the point
     records::Extents tile = {};
-    bool parts = false;                             ///< it has the knob for parts of sums
     std::map<records::Rows, std::int64_t> resident; ///< blocks on a multiprocessor, of each form
   };
 

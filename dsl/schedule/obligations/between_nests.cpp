@@ -1,6 +1,7 @@
 #include "dsl/expr/expr_text.h"
 #include "dsl/ir/allocation.h"
 #include "dsl/ir/dependence.h"
+#include "dsl/ir/roles.h"
 #include "dsl/schedule/makers.h"
 #include "dsl/schedule/obligations/rules.h"
 
@@ -91,9 +92,10 @@ std::size_t last_bind(const Schedule &schedule, const Stmt &nest, Axis axis) {
   return last;
 }
 
-std::map<Axis, std::int64_t> threads_of_nest(const Stmt &nest) {
-  std::map<Axis, std::int64_t> threads = axis_extents(nest);
-  std::erase_if(threads, [](const auto &axis) { return !is_thread(axis.first) || axis.second == 1; });
+/// The threads of the main role.
+std::map<Axis, std::int64_t> threads_of_nest(const Program &program, const Stmt &nest) {
+  std::map<Axis, std::int64_t> threads = thread_extents(program, nest, std::nullopt);
+  std::erase_if(threads, [](const auto &axis) { return axis.second == 1; });
   return threads;
 }
 
@@ -116,12 +118,25 @@ const For *grid_of_sizes(const Stmt &nest) {
   return found;
 }
 
+/// The other roles of a nest: "4 warps with 40 registers".
+std::string roles_of_nest(const Program &program, const Stmt &nest) {
+  std::string text;
+  for (const WarpRole &role : program.roles)
+    if (has_block(nest, role))
+      text += fmt::format("{}{} warps with {} registers", text.empty() ? "" : ", ", role.warps, role.registers);
+  return text.empty() ? "none" : text;
+}
+
 /// Why the nests cannot be parts of one kernel; empty if they can.
-std::string hinders_launch(const Stmt &root, const Stmt &first, const Stmt &second) {
-  if (auto a = threads_of_nest(first), b = threads_of_nest(second); a != b)
+std::string hinders_launch(const Program &program, const Stmt &first, const Stmt &second) {
+  const Stmt &root = program.body;
+  if (auto a = threads_of_nest(program, first), b = threads_of_nest(program, second); a != b)
     return fmt::format("has {} threads, and the nest before, of block {}, has {}, expected the same number on "
                        "each axis",
                        to_text(b), blocks_of(first).front()->id->name, to_text(a));
+  if (auto a = roles_of_nest(program, first), b = roles_of_nest(program, second); a != b)
+    return fmt::format("has the roles: {}; and the nest before, of block {}: {}; expected the same ones", b,
+                       blocks_of(first).front()->id->name, a);
   for (const Stmt &nest : {first, second})
     if (const For *loop = grid_of_sizes(nest))
       return fmt::format(
@@ -181,7 +196,7 @@ std::vector<Obligation> shared_launches(const Schedule &schedule) {
     if (!loop || !loop->shares_launch())
       launched.clear();
     for (const Stmt &before : launched)
-      if (std::string why = hinders_launch(schedule.program().body, before, nest); !why.empty()) {
+      if (std::string why = hinders_launch(schedule.program(), before, nest); !why.empty()) {
         found.push_back(
             about_loop(schedule, loop->var, fmt::format("the nest of {} {}", loop->var->name, why)));
         break;

@@ -10,9 +10,12 @@ namespace nestsmith {
 
 namespace {
 
+/// Also if the loops of thread blocks are inside of others: the nest of a product in waves.
 bool is_on_blocks(const Stmt &nest) {
-  const auto *loop = as<For>(nest);
-  return loop && loop->axis() && is_block(*loop->axis());
+  const std::vector<const Block *> blocks = blocks_of(nest);
+  return std::ranges::any_of(loops_of(path_to(nest, blocks.front()->id)), [](const For *loop) {
+    return loop->axis() && is_block(*loop->axis());
+  });
 }
 
 void check_follows(const Schedule::Edit &edit, const For &loop) {
@@ -30,8 +33,8 @@ void check_follows(const Schedule::Edit &edit, const For &loop) {
     return;
   const std::string &block = blocks_of(before).front()->id->name;
   edit.refuse("share_launch.follows",
-              fmt::format("the outermost loop of the nest before {}, that of block {}, is not bound to a block "
-                          "axis; bind it first",
+              fmt::format("no loop of the nest before {}, that of block {}, is bound to a block axis; bind one "
+                          "first",
                           loop.var->name, block),
               {loop.var->name, block});
 }

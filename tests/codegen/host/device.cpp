@@ -322,22 +322,27 @@ bool any_in_block(bool value, int line) {
 }
 void wait_for_warp(int line) { Device::get().wait(State::at_warp_barrier, line); }
 
-void wait_for_role(int number, int threads, int line) {
+bool any_of_role(int number, int threads, bool value, int line) {
   struct Barrier {
     int arrived = 0;
     long phase = 0;
+    bool any = false, any_before = false; ///< of the threads that have arrived, and of the phase before
   };
   static std::map<int, Barrier> barriers;
   Barrier &barrier = barriers[number];
   const long phase = barrier.phase;
   ++Device::get().arrivals;
+  barrier.any |= value;
   if (++barrier.arrived == threads) {
+    barrier.any_before = std::exchange(barrier.any, false);
     barrier.arrived = 0;
     ++barrier.phase;
   }
   while (barrier.phase == phase)
     Device::get().wait(State::at_event, line);
+  return barrier.any_before;
 }
+void wait_for_role(int number, int threads, int line) { any_of_role(number, threads, false, line); }
 unsigned lane() { return static_cast<unsigned>(Device::get().running().number % 32); }
 void shuffle(unsigned mask, void *value, std::size_t bytes, unsigned from, int line) {
   Device &device = Device::get();

@@ -33,6 +33,8 @@ void wait_for_block(int line);
 void wait_for_warp(int line);
 /// Waits until this number of threads wait at barrier `number` of the block.
 void wait_for_role(int number, int threads, int line);
+/// The same. True if `value` is true in one of the threads.
+bool any_of_role(int number, int threads, bool value, int line);
 /// Waits as `wait_for_block` does. Returns whether `value` is true in any thread of the block.
 bool any_in_block(bool value, int line);
 

@@ -26,7 +26,8 @@ inline kernel::Stmt without_barrier(const kernel::Stmt &stmt, int &n, kernel::Ba
                               [&](const kernel::Stmt &child) { return without_barrier(child, n, removed); });
 }
 
-inline std::vector<sim::Diagnostic> diagnostics_of(const Program &source, const kernel::Kernel &kernel) {
+inline std::vector<sim::Diagnostic> diagnostics_of(const Program &source, const kernel::Kernel &kernel,
+                                                   const sim::WeakArrivals &weak = {}) {
   Inputs inputs = make_inputs(source, CheckRun::ring, 1);
   std::vector<sim::Argument> arguments;
   for (Array &array : inputs.arrays)
@@ -36,7 +37,7 @@ inline std::vector<sim::Diagnostic> diagnostics_of(const Program &source, const 
     arguments.push_back({&workspaces.emplace_back(kernel.params[n]->dtype,
                                                   std::vector{kernel::element_count(kernel.params[n])}),
                          false});
-  return sim::run(kernel, arguments, inputs.scalars, {.max_diagnostics = 100}).diagnostics;
+  return sim::run(kernel, arguments, inputs.scalars, {.max_diagnostics = 100, .weak = weak}).diagnostics;
 }
 
 inline std::vector<Hazard> hazards_found(const Program &source, const kernel::Kernel &kernel) {
