@@ -40,8 +40,7 @@ public:
     if (!plan_.workspaces.empty())
       workspace_bytes();
     out_.verbatim(overlap_function);
-    if (has_tensor_maps(plan_))
-      out_.verbatim(tensor_map_function);
+    out_.verbatim(launcher_functions(plan_));
     for (const ChoicePlan &part : file_.plans)
       out_.verbatim(emit_launcher(part.info, part.plan) + "\n");
     requirement();

@@ -497,6 +497,7 @@ std::string KernelWriter::sync_text(const kernel::Sync &sync) {
               add("copies");
             return signals;
           },
+          [](const kernel::AwaitKernel &) { return std::string("await_kernel();"); },
           [&](const kernel::Arrive &arrive) {
             std::string counter = access(arrive.counters, {arrive.index});
             std::string arrivals = spell(arrive.arrivals);

@@ -110,6 +110,34 @@ std::string emit_header_comment(const EmitInfo &info, const kernel::Plan &plan) 
   return out.take();
 }
 
+/// Source: CUDA Programming Guide, "Programmatic Dependent Launch and Synchronization".
+constexpr std::string_view early_launch_function =
+    R"(/// Launches a kernel that may start while the kernel before it in the stream ends: it waits for that one before it
+/// accesses memory. The launcher returns an error of the launch.
+template <class... Parameters, class... Arguments>
+static void launch_early(dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t stream,
+                         void (*kernel)(Parameters...), const Arguments &...arguments) {
+  cudaLaunchAttribute early = {};
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config = {};
+  config.gridDim = grid;
+  config.blockDim = block;
+  config.dynamicSmemBytes = shared_bytes;
+  config.stream = stream;
+  config.attrs = &early;
+  config.numAttrs = 1;
+  cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...);
+}
+
+)";
+
+std::string launcher_functions(const kernel::Plan &plan) {
+  const bool early = std::ranges::any_of(plan.kernels, &kernel::Kernel::launches_early);
+  return fmt::format("{}{}", has_tensor_maps(plan) ? tensor_map_function : "",
+                     early ? early_launch_function : "");
+}
+
 namespace {
 
 class LauncherWriter {
@@ -122,8 +150,8 @@ public:
   std::string write() {
     if (requirements_.check_overlaps() && !dispatched_)
       out_.verbatim(overlap_function);
-    if (has_tensor_maps(plan_) && !dispatched_)
-      out_.verbatim(tensor_map_function);
+    if (!dispatched_)
+      out_.verbatim(launcher_functions(plan_));
     if (!plan_.workspaces.empty() && !dispatched_)
       workspace_function();
     requirement_function();
@@ -233,10 +261,17 @@ private:
       out_.close();
     }
     make_tensor_maps(out_, launcher_, kernel);
-    out_.line(fmt::format("{}<<<{}, {}, {}, stream>>>({});", entry_name(kernel),
-                          dim3_text(kernel.grid_exprs(), launcher_.spell),
-                          dim3_text(exprs(kernel.block()), launcher_.spell), kernel.dynamic_shared_bytes(),
-                          launcher_.arguments(kernel)));
+    const std::string grid = dim3_text(kernel.grid_exprs(), launcher_.spell),
+                      block = dim3_text(exprs(kernel.block()), launcher_.spell);
+    if (!kernel.launches_early) {
+      out_.line(fmt::format("{}<<<{}, {}, {}, stream>>>({});", entry_name(kernel), grid, block,
+                            kernel.dynamic_shared_bytes(), launcher_.arguments(kernel)));
+      return;
+    }
+    out_.call("launch_early",
+              {grid, block, std::to_string(kernel.dynamic_shared_bytes()), "stream", entry_name(kernel),
+               launcher_.arguments(kernel)},
+              ";");
   }
 
   const kernel::Plan &plan_;

@@ -68,9 +68,12 @@ std::string emit_header(const EmitInfo &info, const kernel::Plan &plan);
 
 /// Two parts of this file, which other files also have: the header comment, and the launcher. If
 /// `info.workspace_function` is set, the text has no definition of `overlap_function` (codegen/requirements.h)
-/// and `tensor_map_function` (codegen/tensor_maps.h).
+/// and `launcher_functions`.
 std::string emit_header_comment(const EmitInfo &info, const kernel::Plan &plan);
 std::string emit_launcher(const EmitInfo &info, const kernel::Plan &plan);
+/// The definitions of the functions that launchers of the plan call: `tensor_map_function`
+/// (codegen/tensor_maps.h), and one that launches a kernel early.
+std::string launcher_functions(const kernel::Plan &plan);
 /// The headers that the launcher needs.
 std::string runtime_includes(const kernel::Plan &plan);
 

@@ -287,6 +287,15 @@ template <int registers> static __device__ __forceinline__ void more_registers()
 }
 )";
 
+/// Source: PTX ISA, "Parallel Synchronization and Communication Instructions: griddepcontrol". Without a kernel
+/// before that was launched so, it does not wait.
+constexpr std::string_view early_launch =
+    R"(/// Lets the next kernel of the stream start, and waits until the kernel before has ended.
+static __device__ __forceinline__ void await_kernel() {
+  asm volatile("griddepcontrol.launch_dependents; griddepcontrol.wait;" ::: "memory");
+}
+)";
+
 /// The code that precedes kernels: includes for narrow types, helpers, and functions that kernels call.
 class Prelude {
 public:
@@ -355,6 +364,8 @@ public:
       helpers += copy_of_box(rank);
     if (syncs_roles_)
       helpers += barrier_of_role;
+    if (launches_early_)
+      helpers += early_launch;
     if (role_arrives_)
       helpers += arrival_of_role;
     if (registers_)
@@ -368,6 +379,7 @@ private:
     calls_ |= sync.counts_groups(kernel::Queue::calls);
     fences_ |= std::holds_alternative<kernel::Fence>(sync.kind);
     syncs_roles_ |= sync.orders() == kernel::SyncScope::role;
+    launches_early_ |= std::holds_alternative<kernel::AwaitKernel>(sync.kind);
     if (const auto *arrive = std::get_if<kernel::Arrive>(&sync.kind))
       (arrive->scope == kernel::SyncScope::block ? arrives_ : role_arrives_) = true;
     for (const Buffer &sums : sync.registers())
@@ -417,7 +429,8 @@ private:
   std::set<std::string> functions_;                ///< a set, for a deterministic order
   std::set<std::pair<int, bool>> copies_; ///< bytes of asynchronous copies, and whether they have a mask
   bool rounds_ = false, packs_ = false, arrives_ = false, groups_ = false, calls_ = false, fences_ = false;
-  bool channels_ = false, registers_ = false, syncs_roles_ = false, role_arrives_ = false;
+  bool channels_ = false, registers_ = false, syncs_roles_ = false, role_arrives_ = false,
+       launches_early_ = false;
   std::set<std::size_t> ranks_; ///< of the sources of bulk copies
   std::set<std::int64_t> sums_; ///< registers of the arrays that are operands of waits for calls
 };

@@ -140,6 +140,8 @@ const std::set<std::string> &reserved_words() {
                                               "signal_freed",
                                               "signal_bulk",
                                               "copy_box",
+                                              "await_kernel",
+                                              "launch_early",
                                               "TensorMap",
                                               "encode_map",
                                               "packed_word",

@@ -37,6 +37,7 @@ public:
     kernel_.params = program_.params;
     kernel_.scalars = program_.scalars;
     kernel_.min_blocks = program_.min_blocks;
+    kernel_.launches_early = program_.launches_early;
     for (const Var &size : program_.sizes)
       kernel_.sizes.push_back({size, size});
     kernel_.indices = indices_of(program_, schedule_.target());

@@ -303,6 +303,7 @@ struct Kernel {
   std::vector<Channel> channels;  ///< one for each role but the main one, in each nest of the kernel
   std::vector<RoleOfWarps> roles; ///< in the order of their warps; empty: all warps have one role
   std::int64_t min_blocks = 0;    ///< requested resident blocks per SM; 0: no request
+  bool launches_early = false;    ///< may start while the kernel before it in its stream ends
   /// For each parameter with vector accesses: the alignment of its address that these accesses need, in bytes.
   std::map<Buffer, std::int64_t> aligned;
   Stmt body;

@@ -185,6 +185,8 @@ std::string note_of(const Stmt &stmt) {
                                     return names_of(commit->targets);
                                   if (const auto *await = std::get_if<Await>(&sync.kind))
                                     return describe_await(*await);
+                                  if (std::holds_alternative<AwaitKernel>(sync.kind))
+                                    return std::string("the results of the kernel before are visible");
                                   if (const auto *signal = std::get_if<Signal>(&sync.kind))
                                     return signal->event == Event::filled
                                                ? std::string("when the copies have arrived")

@@ -91,6 +91,7 @@ std::vector<Program> split_nests(const Program &program) {
     nest.sizes = program.sizes;
     nest.body = stmt;
     nest.min_blocks = program.min_blocks;
+    nest.launches_early = program.launches_early;
     for (const WarpRole &role : program.roles)
       if (has_block(stmt, role))
         nest.roles.push_back(role);

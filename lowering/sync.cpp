@@ -16,7 +16,8 @@ std::optional<SyncScope> Sync::orders() const {
                           [](const Arrive &arrive) { return Threads(arrive.scope); },
                           [](const Commit &) { return Threads(); }, [](const Wait &) { return Threads(); },
                           [](const Begin &) { return Threads(); }, [](const Fence &) { return Threads(); },
-                          [](const Await &) { return Threads(); }, [](const Signal &) { return Threads(); }});
+                          [](const Await &) { return Threads(); }, [](const Signal &) { return Threads(); },
+                          [](const AwaitKernel &) { return Threads(); }});
 }
 
 std::string_view name(SyncScope scope) {
@@ -55,6 +56,7 @@ std::span<const Hazard> Sync::hazards() const {
                           [](const Begin &begin) { return Hazards(begin.hazards); },
                           [](const Fence &fence) { return Hazards(fence.hazards); },
                           [](const Await &await) { return Hazards(await.hazards); },
+                          [](const AwaitKernel &await) { return Hazards(await.hazards); },
                           [](const Signal &) { return Hazards(); }, [](const Commit &) { return Hazards(); },
                           [](const Arrive &) { return Hazards(); }});
 }
@@ -100,7 +102,8 @@ std::string_view Sync::name() const {
       Overloaded{[](const Barrier &) { return Name("barrier"); }, [](const Commit &) { return Name("commit"); },
                  [](const Wait &) { return Name("wait"); }, [](const Begin &) { return Name("begin"); },
                  [](const Arrive &) { return Name("arrival"); }, [](const Fence &) { return Name("fence"); },
-                 [](const Await &) { return Name("await"); }, [](const Signal &) { return Name("signal"); }});
+                 [](const Await &) { return Name("await"); }, [](const Signal &) { return Name("signal"); },
+                 [](const AwaitKernel &) { return Name("await of the kernel before"); }});
 }
 
 } // namespace nestsmith::kernel

@@ -24,7 +24,8 @@ namespace nestsmith::kernel {
 enum class SyncScope : std::uint8_t { block, role, warp };
 std::string_view name(SyncScope scope); ///< "block"
 
-/// Two accesses to shared memory by different threads that must execute in program order. The buffers and the
+/// Two accesses to memory by different threads that must execute in program order: to shared memory or, of
+/// `AwaitKernel`, to global memory by two kernels. The buffers and the
 /// loop are those of the program, like origins, so that no pass needs to rewrite them.
 ///
 /// Example: the certificates of the two barriers of a tile, as hazards.
@@ -114,6 +115,14 @@ struct Fence {
   std::vector<Hazard> hazards = {}; ///< certificate: exactly the reads of matrix units that need it
 };
 
+/// Lets the next kernel of the stream start, and waits until the kernel before has ended: its results are then
+/// visible to all threads. It is the first statement of a kernel that may start early, before any access to
+/// global memory.
+struct AwaitKernel {
+  /// Certificate: each parameter that the kernel reads (the kernel before may still write it) or writes.
+  std::vector<Hazard> hazards = {};
+};
+
 /// A channel has two events for each of its slots (`Channel` of lowering/kernel.h): a tile is filled, or free.
 enum class Event : std::uint8_t { filled, freed };
 std::string_view name(Event event); ///< "filled"
@@ -145,12 +154,12 @@ struct Signal {
 };
 
 template <class T>
-concept SyncKind =
-    std::same_as<T, Barrier> || std::same_as<T, Commit> || std::same_as<T, Wait> || std::same_as<T, Begin> ||
-    std::same_as<T, Arrive> || std::same_as<T, Fence> || std::same_as<T, Await> || std::same_as<T, Signal>;
+concept SyncKind = std::same_as<T, Barrier> || std::same_as<T, Commit> || std::same_as<T, Wait> ||
+    std::same_as<T, Begin> || std::same_as<T, Arrive> || std::same_as<T, Fence> || std::same_as<T, Await> ||
+    std::same_as<T, Signal> || std::same_as<T, AwaitKernel>;
 
 struct Sync {
-  std::variant<Barrier, Commit, Wait, Begin, Arrive, Fence, Await, Signal> kind;
+  std::variant<Barrier, Commit, Wait, Begin, Arrive, Fence, Await, Signal, AwaitKernel> kind;
 
   /// The threads for which the statement is a barrier: all accesses of one before it happen before all accesses
   /// of the others after it. None: it orders the accesses of no other thread.

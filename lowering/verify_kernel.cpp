@@ -43,6 +43,8 @@ public:
     check(kernel.body, Divergence::none);
     if (finished)
       check_memory(kernel);
+    if (finished && kernel.launches_early)
+      check_early_launch();
   }
   std::optional<std::string> breach;
 
@@ -50,6 +52,20 @@ private:
   template <class... Args> void fail(fmt::format_string<Args...> format, Args &&...args) {
     if (!breach)
       breach = fmt::format(format, std::forward<Args>(args)...);
+  }
+
+  /// Only declarations that read no memory stand before the await of the kernel before.
+  void check_early_launch() {
+    const auto *seq = as<Seq>(kernel_.body);
+    for (const Stmt &stmt : seq ? seq->stmts : std::vector{kernel_.body}) {
+      if (as<AwaitKernel>(stmt))
+        return;
+      bool reads = false;
+      walk_exprs(stmt, [&](const Expr &e) { reads = reads || e.as<Load>(); });
+      if (!as<Declare>(stmt) || reads)
+        break;
+    }
+    fail("the kernel may start early, but does not first await the kernel before");
   }
 
   void define(const Var &var) {
@@ -461,6 +477,8 @@ private:
         fail("the {}{} differs between the threads of a block", x.name(),
              updated ? " at " + updated->name : "");
     }
+    if (std::holds_alternative<AwaitKernel>(x.kind) && (role_ || !kernel_.launches_early))
+      fail("an await of the kernel before stands in a role, or in a kernel that does not start early");
     if (updated && (!buffers_.count(updated) || updated->dtype != DType::u32))
       fail("{} is not a parameter of u32 counters", updated->name);
     if (x.declares())

@@ -36,6 +36,7 @@ constexpr FeatureRow feature_rows[] = {
     {Feature::clusters, "clusters", 90},                    // barrier.cluster
     {Feature::wgmma, "wgmma", 90, 90, true},                // wgmma.mma_async
     {Feature::setmaxnreg, "setmaxnreg", 90, INT_MAX, true}, // setmaxnreg
+    {Feature::griddepcontrol, "griddepcontrol", 90},        // griddepcontrol.wait
 };
 
 const FeatureRow &row_of(Feature feature) {

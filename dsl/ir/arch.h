@@ -27,6 +27,7 @@ enum class Feature : std::uint8_t {
   clusters,
   wgmma,
   setmaxnreg,
+  griddepcontrol, ///< kernels that start while the kernel before them ends
 };
 
 /// {90, 'a'} is sm_90a: code for compute capability 9.0. Suffix 'a' permits the instructions that only this

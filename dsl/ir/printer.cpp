@@ -150,6 +150,8 @@ std::vector<Line> lines_of(const Program &program, int depth) {
                        {buffer}});
   if (program.min_blocks != 0)
     lines.push_back({fmt::format("at least {} blocks on an SM", program.min_blocks), "", {}});
+  if (program.launches_early)
+    lines.push_back({"started while the kernel before ends", "", {}});
   for (const WarpRole &role : program.roles) {
     std::string list;
     for (const BlockId &block : role.blocks)

@@ -214,6 +214,7 @@ struct Program {
   std::int64_t min_blocks = 0;      ///< requested resident thread blocks per SM; 0: no request
   std::vector<Var> sizes = {};      ///< extents and leading dimensions that the caller passes
   std::vector<WarpRole> roles = {}; ///< all other blocks have the *main* role
+  bool launches_early = false;      ///< a kernel may start while the one before it in its stream ends
 };
 
 /// Rebuilds `stmt` with `f` applied to direct sub-statements. If `f` returns null, the sub-statement is

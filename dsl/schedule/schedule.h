@@ -127,6 +127,7 @@ public:
 
   // Launch.
   void launch_bounds(std::int64_t min_blocks, Caller caller = Where::current());
+  void launch_early(Caller caller = Where::current());
 
   // Time.
   void async_copy(BlockRef copy, Caller caller = Where::current());

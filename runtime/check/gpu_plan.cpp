@@ -74,8 +74,8 @@ GpuPlan::GpuPlan(const Device &device, kernel::Plan plan, const std::vector<Comp
     if (shared_bytes != 0)
       allow_shared(device, function, compiled[n].kernel_name, shared_bytes);
     stages_.push_back({compiled[n].kernel_name, std::move(module), function, launched.grid(), launched.block(),
-                       shared_bytes, plan_.arguments(kernel), plan_.scalar_arguments(kernel),
-                       maps_of(plan_, kernel, launched)});
+                       shared_bytes, kernel.launches_early, plan_.arguments(kernel),
+                       plan_.scalar_arguments(kernel), maps_of(plan_, kernel, launched)});
   }
 }
 
@@ -106,7 +106,7 @@ void GpuPlan::enqueue(std::span<const Address> addresses, std::span<const Scalar
     for (TensorMap &map : maps)
       arguments.push_back(&map);
     launch(device_, stage.function, stage.name, stage.grid, stage.block, std::move(arguments),
-           stage.shared_bytes);
+           stage.shared_bytes, stage.early);
   }
 }
 

@@ -46,6 +46,7 @@ private:
     FunctionHandle function;
     std::array<std::int64_t, 3> grid, block;
     std::int64_t shared_bytes;          ///< dynamic shared memory of the launch
+    bool early;                         ///< it may start while the kernel before it ends
     std::vector<std::size_t> arguments; ///< positions among parameters and workspaces
     std::vector<std::size_t> scalars;
     /// Arguments after all others, with the positions of their arrays among parameters and workspaces.

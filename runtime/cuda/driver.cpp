@@ -229,11 +229,15 @@ FunctionHandle Module::function(const std::string &name) const {
 
 void launch(const Device &device, FunctionHandle function, const std::string &name,
             const std::array<std::int64_t, 3> &grid, const std::array<std::int64_t, 3> &block,
-            std::vector<void *> arguments, std::int64_t shared_bytes) {
-  Result result = device.functions().launch_kernel(
-      function, checked_extent(grid[0]), checked_extent(grid[1]), checked_extent(grid[2]),
-      checked_extent(block[0]), checked_extent(block[1]), checked_extent(block[2]),
-      static_cast<unsigned>(shared_bytes), device.stream(), arguments.data(), nullptr);
+            std::vector<void *> arguments, std::int64_t shared_bytes, bool early) {
+  LaunchAttribute attribute{.id = starts_early, .value = {1}};
+  LaunchConfig config{.grid = {checked_extent(grid[0]), checked_extent(grid[1]), checked_extent(grid[2])},
+                      .block = {checked_extent(block[0]), checked_extent(block[1]), checked_extent(block[2])},
+                      .shared_bytes = static_cast<unsigned>(shared_bytes),
+                      .stream = device.stream(),
+                      .attributes = early ? &attribute : nullptr,
+                      .count = early ? 1U : 0U};
+  Result result = device.functions().launch_kernel(&config, function, arguments.data(), nullptr);
   if (result != 0) // the time to format a message would count as time of the launch
     device.check(result, fmt::format("cannot launch kernel {} with grid ({}, {}, {}) and block ({}, {}, {})",
                                      name, grid[0], grid[1], grid[2], block[0], block[1], block[2]));

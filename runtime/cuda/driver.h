@@ -116,10 +116,11 @@ private:
 
 /// Enqueues a launch. `arguments` points to the values in the order of the kernel's parameters; they are copied
 /// before this function returns. `shared_bytes` is the dynamic shared memory. If it is larger than 48 KB, the
-/// caller must first call `allow_shared` with the same value.
+/// caller must first call `allow_shared` with the same value. `early`: the kernel may start while the one
+/// before it ends, and awaits it.
 void launch(const Device &device, FunctionHandle function, const std::string &name,
             const std::array<std::int64_t, 3> &grid, const std::array<std::int64_t, 3> &block,
-            std::vector<void *> arguments, std::int64_t shared_bytes = 0);
+            std::vector<void *> arguments, std::int64_t shared_bytes = 0, bool early = false);
 void allow_shared(const Device &device, FunctionHandle function, const std::string &name,
                   std::int64_t shared_bytes);
 

@@ -20,6 +20,23 @@ using StreamHandle = struct CUstream_st *;
 using GraphHandle = struct CUgraph_st *;
 using GraphExecHandle = struct CUgraphExec_st *;
 
+/// CUlaunchAttribute. 6 is CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION, whose value is an int.
+struct LaunchAttribute {
+  int id = 0;
+  int padding = 0;
+  int value[16] = {};
+};
+inline constexpr int starts_early = 6;
+
+/// CUlaunchConfig.
+struct LaunchConfig {
+  unsigned grid[3], block[3];
+  unsigned shared_bytes = 0;
+  StreamHandle stream = nullptr;
+  LaunchAttribute *attributes = nullptr;
+  unsigned count = 0;
+};
+
 /// X(member of the table, symbol, signature)
 #define NESTSMITH_DRIVER_FUNCTIONS(X)                                                                          \
   X(get_error_name, cuGetErrorName, Result(Result, const char **))                                             \
@@ -63,9 +80,7 @@ using GraphExecHandle = struct CUgraphExec_st *;
   X(tensor_map_encode_tiled, cuTensorMapEncodeTiled,                                                           \
     Result(void *, int, unsigned, void *, const std::uint64_t *, const std::uint64_t *, const std::uint32_t *, \
            const std::uint32_t *, int, int, int, int))                                                         \
-  X(launch_kernel, cuLaunchKernel,                                                                             \
-    Result(FunctionHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, StreamHandle, \
-           void **, void **))
+  X(launch_kernel, cuLaunchKernelEx, Result(const LaunchConfig *, FunctionHandle, void **, void **))
 
 struct DriverFunctions {
 #define NESTSMITH_MEMBER(member, symbol, ...) std::add_pointer_t<__VA_ARGS__> member = nullptr;

@@ -200,6 +200,8 @@ void Decoder::sync(const kernel::Sync &node) {
                           [&](const kernel::Await &x) { await(x); },
                           [&](const kernel::Signal &x) { signal(x); },
                           [&](const kernel::Arrive &x) { arrive(x); },
+                          // One that not all warps execute is not counted.
+                          [&](const kernel::AwaitKernel &) { awaited_ = awaited_ || region_ == 0; },
                           [&](const kernel::Fence &) {
                             if (computes())
                               values_.emit({.run = fence_tiles});
@@ -255,6 +257,7 @@ void Decoder::arrive(const kernel::Arrive &node) {
   decoded_.regions[region_].barriers += 2;
   ++epoch_;
   auto at = static_cast<std::int64_t>(site(nullptr));
+  check_awaited(nullptr, static_cast<std::uint32_t>(at));
   const bool of_role = node.scope == kernel::SyncScope::role;
   if (!options_.arrivals) {
     if (options_.barriers)

@@ -161,7 +161,8 @@ void Decoder::bulk_copy(const kernel::BulkCopy &node) {
   auto number = [](std::int64_t n) { return int_imm(n, DType::i64); };
   auto wide = [](const Expr &e) { return cast(DType::i64, e); };
   const Expr thread = wide(tid->var);
-  const std::int64_t elements = map.elements(), first = kernel_.roles[node.channel + 1].first_warp,
+  const std::int64_t elements = map.elements(),
+                     first = kernel_.roles[kernel_.channels[node.channel].role].first_warp,
                      rounds = (elements + warp_size - 1) / warp_size;
   const Var round = make_var("round");
   const Expr element = Expr(round) * number(warp_size) + floormod(thread, number(warp_size));

@@ -26,7 +26,8 @@ class Decoder {
 public:
   Decoder(const kernel::Kernel &kernel, const std::vector<GlobalBuffer> &buffers, const DecodeOptions &options)
       : kernel_(kernel), buffers_(buffers), options_(options), check_(options.check && options.values),
-        handlers_(handlers_for(options.arithmetic, options.baseline)), values_(handlers_, decoded_) {}
+        handlers_(handlers_for(options.arithmetic, options.baseline)), awaited_(!kernel.launches_early),
+        values_(handlers_, decoded_) {}
 
   DecodedKernel decode(std::span<const Scalar> scalars);
 
@@ -115,12 +116,15 @@ private:
   ValueId unknown(DType dtype);
   void needs(ValueId id); ///< marks a value as used by an address or a condition
   std::uint32_t site(const Load *load);
+  /// Emits a report of an access to global memory, or of an arrival, if the kernel before has not ended.
+  void check_awaited(const Access *access, std::uint32_t site);
 
   const kernel::Kernel &kernel_;
   const std::vector<GlobalBuffer> &buffers_;
   const DecodeOptions &options_;
   bool check_;
   const HandlerTable &handlers_;
+  bool awaited_; ///< the kernel before has ended
   DecodedKernel decoded_;
   Values values_;
   std::map<Var, ValueId> variables_;

@@ -134,6 +134,23 @@ void Machine::report_units(ErrorKind kind, std::uint32_t site, std::string messa
     events.push_back({kind, site, 0, block, 0, {}, 0, std::move(message), std::move(hazard)});
 }
 
+const Instr *report_early(const Instr *ip, Warp &w) {
+  Machine &m = *w.machine;
+  const auto site = static_cast<std::uint32_t>(ip->imm);
+  const bool stores = !ip->access || ip->access->is_store;
+  const Buffer &buffer =
+      ip->access ? ip->access->buffer : kernel::as<kernel::Arrive>(m.decoded.sites[site].stmt)->counters;
+  using Kind = kernel::Hazard::Kind;
+  m.report_units(
+      ErrorKind::race, site,
+      fmt::format("{} of {} {} {} in {}, before it awaits the kernel before it, which may still {} it",
+                  warp_text(m.decoded, w.index), block_text(m.decoded, m.block), stores ? "updates" : "loads",
+                  buffer->name, barrier_text(m.decoded.sites[site], m.iteration(w, site)),
+                  stores ? "use" : "write"),
+      {.kind = stores ? Kind::write_after_write : Kind::read_after_write, .buffer = buffer});
+  return ip + 1;
+}
+
 void Machine::report_lapped(const Warp &warp, std::uint32_t site) {
   report_barrier(
       ErrorKind::deadlock, site,

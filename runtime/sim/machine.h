@@ -146,6 +146,9 @@ const Instr *block_arrival(const Instr *ip, Warp &w);
 /// The same for the warps of the main role alone, which arrive for the block.
 const Instr *role_arrival(const Instr *ip, Warp &w);
 const Instr *warp_barrier(const Instr *ip, Warp &w);
+/// Reports an access to global memory before the await of the kernel before: `access` or, if that is null, an
+/// arrival. `imm` is the site.
+const Instr *report_early(const Instr *ip, Warp &w);
 /// Whether the warps of a role wait for each other at the instruction.
 bool waits_in_role(const Instr &instr);
 /// The instructions for the events of channels. `a` is the register with the number of the fill, `c` the

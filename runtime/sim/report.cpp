@@ -61,6 +61,7 @@ std::string sync_text(const kernel::Sync &sync, const std::string &note) {
                 [](const kernel::Signal &s) {
                   return fmt::format("signal {} {}", kernel::name(s.event), to_string(s.number));
                 },
+                [](const kernel::AwaitKernel &) { return std::string("await_kernel()"); },
                 [](const kernel::Arrive &s) {
                   return fmt::format("arrival at {}[{}]", s.counters->name, to_string(s.index));
                 },

@@ -196,6 +196,7 @@ Schedule roles(const Shape &shape, DType dtype, const Target &target, Knobs &kno
     tiles.even_places = multiprocessors(target) * choose_even(knobs, {shape[0], shape[1], shape[2]},
                                                               {tiles.tile(0), tiles.tile(1), tiles.k}, target,
                                                               terms_of_a_part, 1);
+  tiles.early = target.arch.has(Feature::griddepcontrol) && knobs.flag("early");
   library::product(s, s.block("AB"), tiles);
   return s;
 }

@@ -365,6 +365,8 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
     s.skip_tiles(waves->wave);
   if (tiles.blocks > 0)
     s.launch_bounds(tiles.blocks);
+  if (tiles.early && !s.program().launches_early)
+    s.launch_early();
   std::vector<BlockRef> tiles_of_k;
   for (const TileCopy &copy : copies)
     tiles_of_k.push_back(copy.tile);

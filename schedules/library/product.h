@@ -74,6 +74,7 @@ struct RegisterTiles {
   /// has one block, or `split_k` blocks.
   std::int64_t even_places = 0;
   LoadWarps load = {}; ///< with `async`: they fill the tiles
+  bool early = false;  ///< the kernels may start while those before them in the stream end (`launch_early`)
 
   std::int64_t threads() const { return warps[0] * warps[1] * lanes[0] * lanes[1]; }
   std::int64_t tile(std::size_t side) const { return warps[side] * lanes[side] * results[side]; }
@@ -123,6 +124,7 @@ struct MatrixTiles {
   /// The results of a warp go through shared memory, so that it writes whole rows of 32 columns (row_stores.h):
   /// for results of a multiple of 32 columns.
   bool staged = false;
+  bool early = false; ///< as in `RegisterTiles`
 
   std::int64_t threads() const { return warps[0] * warps[1] * 32; }
   std::int64_t tile(std::size_t side) const { return warps[side] * results[side]; }

@@ -81,7 +81,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
   check(sum, tiles);
   const auto &[warps, lanes, results, zigzag, async_wanted, prefetch, fragments, joined, spread, columns, snake,
                last_k, bk, most_group, stages, split_k, tiles_of_part, two_kernels, groups_of_parts, blocks,
-               width, persistent, even_places, load] = tiles;
+               width, persistent, even_places, load, early] = tiles;
   const bool split = split_k > 1 || tiles_of_part > 0, in_groups = groups_of_parts > 1;
   // Vectors need whole tiles, and tiles with guards are not loaded ahead.
   auto is_vector_of = [&](DType dtype) { return !guarded && byte_size(dtype) * elements <= 16; };
@@ -231,6 +231,8 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
   if (blocks > 0 &&
       c.others.empty()) // other elements take registers, which the number of blocks does not count
     s.launch_bounds(blocks);
+  if (early && !s.program().launches_early)
+    s.launch_early();
   return {c.sum, c.results, tiles_of_k, grid, thread, k_outer, k_inner};
 }
 

@@ -202,6 +202,7 @@ Schedule chosen(const Shape &shape, DType dtype, const Target &target, Knobs &kn
                   target.arch.has(Feature::tma) && knobs.flag("bulk", choice.bulk)};
     if (knobs.flag("persistent", choice.stores))
       tiles.persistent = multiprocessors(target);
+    tiles.early = target.arch.has(Feature::griddepcontrol) && knobs.flag("early");
   } else {
     tiles.blocks = knobs.choose("blocks", {0, 1, 2, 3});
   }

@@ -249,6 +249,7 @@ std::string as_host_cpp(const std::string &cuda, bool shuffles) {
   static const std::regex box(
       R"re(asm volatile\("cp\.async\.bulk\.tensor\.(\d)d[^;]*;"([\s\S]*?): "memory"\);)re"),
       sync_role(R"re(asm volatile\("bar\.sync[^;]*;"[^;]*;)re"),
+      await_kernel(R"re(asm volatile\("griddepcontrol[^;]*; [^;]*;"[^;]*;)re"),
       registers(R"re(asm volatile\("setmaxnreg[^;]*;"[^;]*;)re"),
       any_of_role(R"re(asm volatile\("\{ \.reg \.pred one[\s\S]*?: "memory"\);)re"),
       arrive_bulk(R"re(asm volatile\("\{ \.reg \.b64 state; mbarrier\.arrive\.expect_tx[^"]*"[^;]*;)re");
@@ -270,6 +271,7 @@ std::string as_host_cpp(const std::string &cuda, bool shuffles) {
   text = std::regex_replace(text, await, "::host::await_phase(event, parity, __LINE__);");
   text = std::regex_replace(text, arrive, "::host::arrive(event);");
   text = std::regex_replace(text, registers, "");
+  text = std::regex_replace(text, await_kernel, "");
   text = std::regex_replace(text, sync_role, "::host::wait_for_role(barrier, threads, __LINE__);");
   text = std::regex_replace(text, any_of_role, "any = ::host::any_of_role(barrier, threads, value, __LINE__);");
   text = std::regex_replace(text, arrive_after, "::host::arrive_after_copies(filled + number % slots);");

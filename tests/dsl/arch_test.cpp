@@ -68,7 +68,8 @@ TEST(ArchFeatures, AreThoseOfTheTable) {
                                         {Feature::tma, sm_90},
                                         {Feature::clusters, sm_90},
                                         {Feature::wgmma, "90a "},
-                                        {Feature::setmaxnreg, "90a 100a "}}) {
+                                        {Feature::setmaxnreg, "90a 100a "},
+                                        {Feature::griddepcontrol, sm_90}}) {
     std::string having;
     for (const char *arch : {"75", "80", "86", "89", "90", "90a", "100", "100a", "120"})
       if (Arch::parse(std::string("sm_") + arch)->has(feature))

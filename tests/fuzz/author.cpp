@@ -128,6 +128,8 @@ void Author::write() {
     wander();
   if (chance(15))
     go("launch_bounds", {random_.pick({1, 1, 2, 3, 4, 8})});
+  if (chance(6))
+    go("launch_early", {});
   mend();
   share_launches();
 }

@@ -68,6 +68,8 @@ void Author::write_for_warps() {
     wander();
   if (chance(10))
     go("launch_bounds", {random_.pick({1, 2, 4})});
+  if (chance(10))
+    go("launch_early", {});
   mend();
 }
 

@@ -14,7 +14,7 @@ namespace nestsmith::fuzz {
 
 /// The counts of a campaign. They are plain numbers, so that processes can share them.
 struct CampaignCounts {
-  static constexpr std::size_t most_primitives = 48, most_architectures = 64, most_features = 64;
+  static constexpr std::size_t most_primitives = 49, most_architectures = 64, most_features = 64;
   std::uint64_t schedules = 0, directives = 0; ///< accepted directives only
   std::array<std::uint64_t, 16> kinds = {};    ///< by Kind
   /// Counts of exact schedules with these properties (tests/fuzz/judge.h):

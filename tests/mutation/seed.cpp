@@ -204,6 +204,7 @@ static std::string brief(const kernel::Sync &sync, const std::string &note) {
           [&](const kernel::Fence &) { return "fence (" + note + ")"; },
           [&](const kernel::Await &x) { return fmt::format("await {} ({})", kernel::name(x.event), note); },
           [](const kernel::Signal &x) { return fmt::format("signal {}", kernel::name(x.event)); },
+          [](const kernel::AwaitKernel &) { return std::string("await of the kernel before"); },
           [](const kernel::Arrive &x) {
             return fmt::format("arrival {} at {}[{}]", to_string(x.arrivals), x.counters->name,
                                to_string(x.index));

@@ -146,7 +146,7 @@ TEST_F(Benched, AWrongRungIsReportedAndNotMeasured) {
   EXPECT_EQ(shape.rows[1].times.size(), 1U) << "the others are measured";
   EXPECT_EQ(code_of({shape}), ExitCode::wrong_result);
   // After the check, only the libraries run.
-  EXPECT_EQ(fake_cuda().count("cuLaunchKernel"), 1);
+  EXPECT_EQ(fake_cuda().count("cuLaunchKernelEx"), 1);
 }
 
 /// The order of a sum may decide the last bit of a narrow result, and no more than that.

@@ -237,6 +237,12 @@ template <class Result, class... Arguments> using Method = Result (Schedule::*)(
 /// Not a constant: what calls it does not compile.
 inline void declaration_differs_from_the_method() {}
 
+template <auto method> consteval Primitive primitive(std::string_view name) {
+  using Of = MethodOf<decltype(method)>;
+  static_assert(Of::parameters == 0, "the declaration has no parameters, but the method does");
+  return {name, {}, 0, Of::gives_list, Of::template apply<method>};
+}
+
 template <auto method, std::size_t n>
 consteval Primitive primitive(std::string_view name, const Parameter (&parameters)[n]) {
   using Of = MethodOf<decltype(method)>;

@@ -183,6 +183,27 @@ template <class Kernel> cudaError_t cudaFuncSetAttribute(Kernel *kernel, cudaFun
   host::allow_shared(reinterpret_cast<const void *>(kernel), static_cast<size_t>(bytes));
   return cudaSuccess;
 }
+enum cudaLaunchAttributeID { cudaLaunchAttributeProgrammaticStreamSerialization = 6 };
+struct cudaLaunchAttribute {
+  cudaLaunchAttributeID id;
+  struct {
+    int programmaticStreamSerializationAllowed;
+  } val;
+};
+struct cudaLaunchConfig_t {
+  dim3 gridDim, blockDim;
+  size_t dynamicSmemBytes;
+  cudaStream_t stream;
+  cudaLaunchAttribute *attrs;
+  unsigned numAttrs;
+};
+template <class... Parameters>
+cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config, void (*kernel)(Parameters...),
+                               const Parameters &...arguments) {
+  ::host::launch(kernel, config->gridDim, config->blockDim, config->dynamicSmemBytes, config->stream,
+                 [&] { kernel(arguments...); });
+  return cudaSuccess;
+}
 inline cudaError_t cudaGetLastError() {
   return host::take_refusal() ? cudaErrorInvalidConfiguration : cudaSuccess;
 }

@@ -122,7 +122,7 @@ TEST_F(Gpu, RunsAKernelOnHostArrays) {
     EXPECT_EQ(arrays[1].view<float>()[i], 100 + 2 * static_cast<float>(i));
     EXPECT_EQ(arrays[2].view<float>()[i], 100 + 2 * static_cast<float>(i));
   }
-  EXPECT_EQ(fake_cuda().count("cuLaunchKernel"), 1);
+  EXPECT_EQ(fake_cuda().count("cuLaunchKernelEx"), 1);
 }
 
 /// Sizes are passed between pointers and scalars, and determine the grid. Elements between the rows may stay
@@ -231,7 +231,7 @@ TEST_F(Gpu, AnIntegerThatHappensToBePoisonIsNoUnwrittenElement) {
   };
   EXPECT_EQ(plan.run(integers, one), std::vector<std::string>());
   EXPECT_EQ(integers[1].view<std::uint32_t>()[0], poison);
-  EXPECT_EQ(fake_cuda().count("cuLaunchKernel"), 2);
+  EXPECT_EQ(fake_cuda().count("cuLaunchKernelEx"), 2);
 }
 
 TEST_F(Gpu, WhatIsReadOutOfBoundsOrUnwrittenIsNan) {
@@ -291,10 +291,10 @@ TEST_F(Gpu, EveryFailedCallIsAnErrorAndLeaksNothing) {
 }
 
 TEST_F(Gpu, ADriverWithoutAFunctionOrADeviceIsRefused) {
-  fake_cuda().missing = {"cuLaunchKernel"};
+  fake_cuda().missing = {"cuLaunchKernelEx"};
   UserError old = refusal([] { Device::open(test::fake_driver()); });
   EXPECT_EQ(old.code(), ExitCode::no_device);
-  EXPECT_STREQ(old.what(), "the CUDA driver has no cuLaunchKernel; install a newer one (CUDA 12 or 13)");
+  EXPECT_STREQ(old.what(), "the CUDA driver has no cuLaunchKernelEx; install a newer one (CUDA 12 or 13)");
   fake_cuda().missing.clear();
   fake_cuda().device_count = 0;
   UserError none = refusal([] { Device::open(test::fake_driver()); });
@@ -306,7 +306,7 @@ TEST_F(Gpu, TimesSingleLaunchesOnCopies) {
   fake_cuda().elapsed_ms = {5, 1, 4, 2};
   GpuPlan plan(*device, scale_kernel(), {compiled_scale()});
   Spread ms = plan.time(arrays, std::vector{factor}, {.launch = LaunchMode::single, .rounds = 4, .warm_up = 3});
-  EXPECT_EQ(fake_cuda().count("cuLaunchKernel"), 3 + 4 * (3 + 1));
+  EXPECT_EQ(fake_cuda().count("cuLaunchKernelEx"), 3 + 4 * (3 + 1));
   EXPECT_DOUBLE_EQ(ms.median, 3);
   EXPECT_DOUBLE_EQ(ms.min, 1);
   EXPECT_DOUBLE_EQ(ms.max, 5);
@@ -316,7 +316,7 @@ TEST_F(Gpu, TimesSingleLaunchesOnCopies) {
 TEST_F(Gpu, TimesTwentyLaunchesByDefaultEachAfterAnother) {
   fake_cuda().kernels["scale"] = scale<float>();
   GpuPlan(*device, scale_kernel(), {compiled_scale()}).time(arrays, std::vector{factor});
-  EXPECT_EQ(fake_cuda().count("cuLaunchKernel"), 1 + 20 * 2);
+  EXPECT_EQ(fake_cuda().count("cuLaunchKernelEx"), 1 + 20 * 2);
   EXPECT_EQ(fake_cuda().count("cuEventElapsedTime"), 20);
 }
 

@@ -137,7 +137,17 @@ TEST_F(GpuPlanTest, LaunchesTheKernelsInOrderOnOneWorkspace) {
   EXPECT_EQ(two.arrays[1].view<float>()[5], 30);
   executor.time(two.plan, two.arrays, two.scalars,
                 {.launch = cuda::LaunchMode::single, .rounds = 1, .warm_up = 1});
-  EXPECT_EQ(fake_cuda().count("cuLaunchKernel"), 8);
+  EXPECT_EQ(fake_cuda().count("cuLaunchKernelEx"), 8);
+}
+
+/// A kernel that awaits the one before it is launched with the attribute that lets it start early.
+TEST_F(GpuPlanTest, LaunchesEarlyWhatAwaitsTheKernelBefore) {
+  TwoKernels two;
+  two.plan.kernels[1].launches_early = true;
+  GpuExecutor executor(*device, compiled);
+  EXPECT_EQ(executor.run(two.plan, two.arrays, two.scalars).diagnostics, std::vector<std::string>());
+  EXPECT_EQ(fake_cuda().count("cuLaunchKernelEx"), 2);
+  EXPECT_EQ(fake_cuda().early, 1);
 }
 
 TEST_F(GpuPlanTest, AWorkspaceStartsAsPoison) {

@@ -264,14 +264,17 @@ Result cuTensorMapEncodeTiled(void *map, int, unsigned rank, void *address, cons
   std::memcpy(map, &address, sizeof(address));
   return 0;
 }
-Result cuLaunchKernel(FunctionHandle function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
-                      unsigned bz, unsigned shared, StreamHandle stream, void **arguments, void **) {
-  ENTER(cuLaunchKernel);
+Result cuLaunchKernelEx(const LaunchConfig *config, FunctionHandle function, void **arguments, void **) {
+  ENTER(cuLaunchKernelEx);
   CAPTURED();
-  if (stream != the_stream || (shared != 0 && shared > fake.allowed_shared))
+  const unsigned shared = config->shared_bytes;
+  if (config->stream != the_stream || (shared != 0 && shared > fake.allowed_shared))
     return invalid_value;
+  for (unsigned n = 0; n < config->count; ++n)
+    fake.early += config->attributes[n].id == starts_early && config->attributes[n].value[0] == 1;
+  const auto &[grid, block] = std::tie(config->grid, config->block);
   reinterpret_cast<decltype(fake.kernels)::value_type *>(function)->second(
-      {{gx, gy, gz}, {bx, by, bz}, arguments});
+      {{grid[0], grid[1], grid[2]}, {block[0], block[1], block[2]}, arguments});
   return 0;
 }
 

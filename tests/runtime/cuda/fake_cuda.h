@@ -35,6 +35,7 @@ struct FakeCuda {
   /// During a capture, launches and products are counted here instead of being executed.
   bool capturing = false;
   int captured = 0;
+  int early = 0; ///< launches of kernels that may start while the one before ends
   int math_mode = -1;
   unsigned allowed_shared = 0; ///< the largest dynamic shared memory that was allowed for a kernel
   std::size_t elapsed_calls = 0;

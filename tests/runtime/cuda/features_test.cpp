@@ -35,6 +35,7 @@ const Instruction instructions[] = {
     {Feature::clusters, "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;"},
     {Feature::wgmma, "wgmma.fence.sync.aligned;"},
     {Feature::setmaxnreg, "setmaxnreg.inc.sync.aligned.u32 240;"},
+    {Feature::griddepcontrol, "griddepcontrol.launch_dependents; griddepcontrol.wait;"},
 };
 
 TEST(Features, AreThoseThatTheAssemblerTakes) {
