@@ -82,6 +82,7 @@ private:
   void store(const kernel::Store &store, const std::string &note);
   void call(const kernel::Call &call);
   void bulk_copy(const kernel::BulkCopy &copy, const std::string &note);
+  const Var &thread_x() const; ///< its variable
   void signal_bulk(const kernel::Signal &signal);
   std::string first_thread(std::size_t role) const;
 
@@ -119,6 +120,8 @@ std::set<Buffer> exchanged(const kernel::Kernel &kernel) {
       found.merge(stored);
     if (const auto *store = kernel::as<kernel::Store>(stmt))
       stored.insert(store->buffer);
+    if (const auto *copy = kernel::as<kernel::BulkCopy>(stmt); copy && copy->stores())
+      stored.insert(copy->array);
   });
   return found;
 }
@@ -276,7 +279,7 @@ void KernelWriter::channels() {
   for (std::size_t n = 0; n < channels_.size(); ++n)
     out_.line(fmt::format("start_channel({}, {}, {}, {}, {});", channels_[n].filled, channels_[n].freed,
                           kernel_.channels[n].slots, kernel_.channels[n].filled, kernel_.channels[n].freed));
-  if (!kernel_.maps.empty())
+  if (!kernel_.maps.empty() && !channels_.empty())
     out_.line("fence_tiles();", "bulk copies see the events");
   if (!channels_.empty())
     out_.line("__syncthreads();", "the channels have started");
@@ -342,21 +345,30 @@ void KernelWriter::call(const kernel::Call &call) {
 
 /// The condition of the thread that starts the bulk copies of a role.
 std::string KernelWriter::first_thread(std::size_t role) const {
-  const auto tid = std::ranges::find(kernel_.indices, Axis::thread_x, &kernel::ThreadIndex::axis);
-  return fmt::format("if ({} == {})", names_[tid->var], kernel_.roles[role].first_warp * lanes_per_warp);
+  return fmt::format("if ({} == {})", names_[thread_x()], kernel_.roles[role].first_warp * lanes_per_warp);
+}
+
+const Var &KernelWriter::thread_x() const {
+  return std::ranges::find(kernel_.indices, Axis::thread_x, &kernel::ThreadIndex::axis)->var;
 }
 
 void KernelWriter::bulk_copy(const kernel::BulkCopy &copy, const std::string &note) {
   std::string start; // the last dimension is the first coordinate of the instruction
   for (auto index = copy.start.rbegin(); index != copy.start.rend(); ++index)
     start += ", " + spell(*index);
-  const std::size_t role = kernel_.channels[copy.channel].role;
+  const std::string tile = access(copy.tile, copy.indices), &map = maps_[copy.map];
+  if (copy.stores()) {
+    out_.line(fmt::format("if ({} % {} == 0)", names_[thread_x()], lanes_per_warp), note);
+    out_.line(fmt::format("  store_box(&{}, &{}{});", map, tile, start));
+    return;
+  }
+  const auto &[channel, number] = *copy.fill;
+  const std::size_t role = kernel_.channels[channel].role;
   const bool alone = kernel_.is_of_one_thread(role);
   if (!alone)
     out_.open(first_thread(role), note);
-  out_.line(fmt::format("copy_box<{}>(&{}, &{}, {}, {}{});", kernel_.channels[copy.channel].slots,
-                        access(copy.tile, copy.indices), maps_[copy.map], channels_[copy.channel].filled,
-                        spell(copy.number), start));
+  out_.line(fmt::format("copy_box<{}>(&{}, &{}, {}, {}{});", kernel_.channels[channel].slots, tile, map,
+                        channels_[channel].filled, spell(number), start));
   if (!alone)
     out_.close();
 }
@@ -528,9 +540,8 @@ bool is_written(const kernel::Plan &plan, const Buffer &buffer) {
   bool written = false;
   for (const kernel::Kernel &kernel : plan.kernels)
     kernel::walk(kernel.body, [&](const kernel::Stmt &stmt) {
-      const auto *store = kernel::as<kernel::Store>(stmt);
       const auto *sync = kernel::as<kernel::Sync>(stmt);
-      written |= (store && store->buffer == buffer) || (sync && sync->updates() == buffer);
+      written |= kernel::written_by(stmt) == buffer || (sync && sync->updates() == buffer);
     });
   return written;
 }

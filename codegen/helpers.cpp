@@ -132,11 +132,13 @@ template <int pending> static __device__ __forceinline__ void wait_calls(float (
 /// Source: PTX ISA, "Parallel Synchronization and Communication Instructions: mbarrier". The warps that await a
 /// slot for the first time pass: the phase before the first one has odd parity. Waits with a time limit need
 /// sm_90.
-constexpr std::string_view channel_of_tiles =
+constexpr std::string_view address_of_shared =
     R"(static __device__ __forceinline__ unsigned int shared_address(const void *p) {
   return (unsigned int)__cvta_generic_to_shared(p);
 }
-static __device__ __forceinline__ void start_event(unsigned long long *event, int arrivals) {
+)";
+constexpr std::string_view channel_of_tiles =
+    R"(static __device__ __forceinline__ void start_event(unsigned long long *event, int arrivals) {
   asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(shared_address(event)), "r"(arrivals)
                : "memory");
 }
@@ -240,6 +242,37 @@ static __device__ __forceinline__ void copy_box(void *to, const TensorMap *map, 
                      rank, parameters, places, rank + 2, operands);
 }
 
+/// Source: PTX ISA, "cp.async.bulk.tensor", "cp.async.bulk.commit_group" and "cp.async.bulk.wait_group".
+constexpr std::string_view group_of_stores =
+    R"(/// Ends the group of the bulk stores that this thread has started.
+static __device__ __forceinline__ void commit_stores() {
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+/// Waits until at most `pending` of this thread's latest groups still read shared memory.
+template <int pending> static __device__ __forceinline__ void wait_stores() {
+  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(pending) : "memory");
+}
+)";
+
+/// A bulk store of a box of this rank.
+std::string store_of_box(std::size_t rank) {
+  std::string parameters, places, operands;
+  for (std::size_t n = 0; n < rank; ++n) {
+    parameters += fmt::format(", int x{}", n);
+    places += fmt::format("{}%{}", n == 0 ? "" : ", ", n + 1);
+    operands += fmt::format(", \"r\"(x{})", n);
+  }
+  return fmt::format(
+      R"(/// Starts to store a box of shared memory. What lies outside of the array is not written.
+static __device__ __forceinline__ void store_box(const TensorMap *map, const void *from{1}) {{
+  asm volatile("cp.async.bulk.tensor.{0}d.global.shared::cta.bulk_group [%0, {{{2}}}], [%{3}];" ::"l"(map){4},
+               "r"(shared_address(from))
+               : "memory");
+}}
+)",
+      rank, parameters, places, rank + 1, operands);
+}
+
 /// Source: PTX ISA, "Parallel Synchronization and Communication Instructions: bar".
 constexpr std::string_view barrier_of_role =
     R"(/// Waits for all threads of this role. It has a barrier of its own.
@@ -314,11 +347,11 @@ public:
           note_intrinsic(call->intrinsic.get().name, call->intrinsic.get().prelude);
         if (const auto *sync = kernel::as<kernel::Sync>(stmt))
           note(*sync);
+        if (const auto *copy = kernel::as<kernel::BulkCopy>(stmt))
+          (copy->stores() ? stored_ranks_ : ranks_).insert(copy->start.size());
       });
       channels_ |= !kernel.channels.empty();
-      fences_ |= !kernel.maps.empty();
-      for (const kernel::TensorMap &map : kernel.maps)
-        ranks_.insert(map.box.size());
+      fences_ |= !kernel.maps.empty() && !kernel.channels.empty();
       for (const kernel::RoleOfWarps &role : kernel.roles)
         registers_ |= role.registers != 0;
     }
@@ -354,14 +387,20 @@ public:
       helpers += wait_for_calls(registers);
     if (fences_)
       helpers += fence_of_tiles;
-    if (!ranks_.empty())
+    if (!ranks_.empty() || !stored_ranks_.empty())
       helpers += tensor_map_type;
+    if (channels_ || stores_)
+      helpers += address_of_shared;
     if (channels_)
       helpers += channel_of_tiles;
     if (!ranks_.empty())
       helpers += bulk_arrival;
     for (std::size_t rank : ranks_)
       helpers += copy_of_box(rank);
+    if (stores_)
+      helpers += group_of_stores;
+    for (std::size_t rank : stored_ranks_)
+      helpers += store_of_box(rank);
     if (syncs_roles_)
       helpers += barrier_of_role;
     if (launches_early_)
@@ -377,6 +416,7 @@ private:
   void note(const kernel::Sync &sync) {
     groups_ |= sync.counts_groups(kernel::Queue::copies);
     calls_ |= sync.counts_groups(kernel::Queue::calls);
+    stores_ |= sync.counts_groups(kernel::Queue::stores);
     fences_ |= std::holds_alternative<kernel::Fence>(sync.kind);
     syncs_roles_ |= sync.orders() == kernel::SyncScope::role;
     launches_early_ |= std::holds_alternative<kernel::AwaitKernel>(sync.kind);
@@ -428,11 +468,12 @@ private:
   std::set<std::pair<DType, int>> vectors_;        ///< element types and numbers of lanes
   std::set<std::string> functions_;                ///< a set, for a deterministic order
   std::set<std::pair<int, bool>> copies_; ///< bytes of asynchronous copies, and whether they have a mask
-  bool rounds_ = false, packs_ = false, arrives_ = false, groups_ = false, calls_ = false, fences_ = false;
+  bool rounds_ = false, packs_ = false, arrives_ = false, groups_ = false, calls_ = false, fences_ = false,
+       stores_ = false;
   bool channels_ = false, registers_ = false, syncs_roles_ = false, role_arrives_ = false,
        launches_early_ = false;
-  std::set<std::size_t> ranks_; ///< of the sources of bulk copies
-  std::set<std::int64_t> sums_; ///< registers of the arrays that are operands of waits for calls
+  std::set<std::size_t> ranks_, stored_ranks_; ///< of the arrays of bulk copies to shared memory and from there
+  std::set<std::int64_t> sums_;                ///< registers of the arrays that are operands of waits for calls
 };
 
 } // namespace

@@ -18,8 +18,8 @@ std::vector<Hazard> hazards_of(const Kernel &kernel) {
       add(access->buffer, Hazard::Kind::read_after_write);
   });
   walk(kernel.body, [&](const Stmt &stmt) {
-    if (const auto *copy = as<BulkCopy>(stmt))
-      add(kernel.maps[copy->map].source, Hazard::Kind::read_after_write);
+    if (const auto *copy = as<BulkCopy>(stmt); copy && !copy->stores())
+      add(copy->array, Hazard::Kind::read_after_write);
     if (const auto *sync = as<Sync>(stmt))
       add(sync->updates(), Hazard::Kind::write_after_write);
     add(written_by(stmt), Hazard::Kind::write_after_write);

@@ -10,6 +10,7 @@
 #include "lowering/copies_in_flight.h"
 #include "lowering/launch_axes.h"
 #include "lowering/pipelines.h"
+#include "lowering/stores_in_flight.h"
 #include "lowering/unit.h"
 #include "lowering/warp_buffers.h"
 
@@ -56,6 +57,7 @@ public:
     for (const Buffer &buffer : temporaries(program_))
       if (buffer->scope != Scope::global) // global temporaries are parameters
         allocate(placements.of(buffer));
+    find_boxes();
     kernel_.body = program_.roles.empty() ? emit_whole(program_.body) : emit_roles();
     share_memory();
     return std::move(kernel_);
@@ -68,6 +70,8 @@ private:
     const auto *seq = as<Seq>(nest);
     kernel::Stmt body = seq ? emit_all(seq->stmts) : emit_all({&nest, 1});
     declared_.push_back(std::move(body));
+    if (kernel::Stmt wait = StoresInFlight(program_, role_).wait_at_end())
+      declared_.push_back(std::move(wait));
     return kernel::make_seq(std::exchange(declared_, {}));
   }
 
@@ -90,7 +94,6 @@ private:
     if (std::ranges::any_of(kernel_.roles, &kernel::RoleOfWarps::registers))
       kernel_.min_blocks =
           std::max<std::int64_t>(kernel_.min_blocks, 1); // its threads have all registers of the SM
-    find_boxes();
     kernel::Stmt others;
     std::int64_t first = all;
     for (std::size_t role = program_.roles.size(); role-- > 0;) {
@@ -238,6 +241,8 @@ private:
       if (!issues && copies.must_land_before(children[n]))
         copies.land(children.subspan(n), stmts);
       issues_ = issues_ || issues;
+      if (kernel::Stmt wait = StoresInFlight(program_, role_).wait_before(children[n]))
+        stmts.push_back(std::move(wait));
       const auto *loop = as<For>(children[n]);
       bool marked = loop && loop->last_block() && n + 1 < children.size();
       if (marked && !axes_that_continue_below(*loop).empty()) {
@@ -496,6 +501,8 @@ private:
   }
 
   void find_boxes() {
+    if (std::ranges::none_of(blocks_of(program_.body), &Block::bulk))
+      return;
     Placements placements(program_);
     for (const Block *block : blocks_of(program_.body))
       if (block->bulk) {
@@ -515,18 +522,24 @@ private:
     Values bindings;
     for (const IterVar &iter : block.iters)
       bindings[iter.var] = substitute(iter.binding, loops_);
-    const Buffer &source = block.body.value.as<Load>()->buffer;
-    kernel::BulkCopy copy{.map = map_of(source, box),
-                          .tile = storage(block.body.buffer),
-                          .indices = indices(block.body.buffer, block.body.indices, bindings, bindings),
-                          .start = {},
-                          .channel = *role_,
-                          .number = {}};
-    for (const Expr &index : block.body.value.as<Load>()->indices)
+    const auto &load = *block.body.value.as<Load>();
+    const bool stores = is_bulk_store(block);
+    const Buffer &array = stores ? block.body.buffer : load.buffer, &tile = tile_of_bulk(block);
+    kernel::BulkCopy copy{.map = map_of(array, box),
+                          .array = array,
+                          .tile = storage(tile),
+                          .indices =
+                              indices(tile, stores ? load.indices : block.body.indices, bindings, bindings),
+                          .start = {}};
+    for (const Expr &index : stores ? block.body.indices : load.indices)
       copy.start.push_back(simplify(substitute(index, bindings), bounds_));
+    const Origin origin = origin_of(std::vector{&block});
+    if (stores)
+      return kernel::make_seq({kernel::make(std::move(copy), origin),
+                               kernel::make(kernel::Commit{{array}, kernel::Queue::stores}, origin)});
     const Var &pipelined = channels_[*role_].loop;
-    copy.number = number_of_fill(pipelined, loops_.at(pipelined));
-    return kernel::make(std::move(copy), origin_of(std::vector{&block}));
+    copy.fill = {*role_, number_of_fill(pipelined, loops_.at(pipelined))};
+    return kernel::make(std::move(copy), origin);
   }
 
   std::size_t map_of(const Buffer &source, const CopiedBox &box) {

@@ -35,6 +35,8 @@ public:
     for (const Buffer &tile : tiles_of_units(kernel))
       if (!bulk.contains(tile))
         written_by_threads_.insert(of_program(tile));
+    for (const Buffer &tile : stored_tiles(kernel))
+      written_by_threads_.insert(of_program(tile));
     for (const Buffer &tile : bulk)
       if (read.contains(tile))
         read_by_threads_.insert(of_program(tile));

@@ -1,14 +1,14 @@
 #pragma once
 /// Fences between the ordinary accesses of threads to shared memory, and those of units that access it by
-/// themselves: the matrix units, which read tiles, and the unit of bulk copies, which writes them. Events and
-/// barriers alone do not order the two kinds (PTX ISA, "Async proxy").
+/// themselves: the matrix units, which read tiles, and the unit of bulk copies, which writes and reads them.
+/// Events and barriers alone do not order the two kinds (PTX ISA, "Async proxy").
 
 #include "lowering/kernel.h"
 
 namespace nestsmith::kernel {
 
 /// Inserts a fence
-///   - before each barrier that orders ordinary writes before reads of matrix units;
+///   - before each barrier that orders ordinary writes before reads of matrix units or bulk stores;
 ///   - after each await of such writes by another role: the warps that fill a tile do not know when their
 ///   copies
 ///     arrive;

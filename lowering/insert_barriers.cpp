@@ -87,12 +87,17 @@ private:
                        return Segment{stmt, all, all};
                      },
                      [&](const Call &) -> Segment { internal_error("a call before the pass flatten"); },
-                     [&](const BulkCopy &) { // its channel orders it
-                       return Segment{stmt, {}, {}};
+                     [&](const BulkCopy &copy) {
+                       Accesses reads; // of a store; a channel orders the others
+                       if (copy.stores() && slots_.contains(copy.tile))
+                         Accesses::add(reads.reads, access(copy.tile, copy.indices, copy.array));
+                       return Segment{stmt, reads, reads};
                      },
                      [&](const Sync &sync) {
                        if (sync.orders())
                          return barrier(stmt);
+                       if (sync.completes(Queue::stores))
+                         return wait_for_stores(stmt, sync);
                        return sync.completes(Queue::copies) ? rewrite_wait(stmt, sync) : Segment{stmt, {}, {}};
                      },
                  });
@@ -119,6 +124,16 @@ private:
     join(result, at_once);
     result.stmt = std::move(both);
     return result;
+  }
+
+  /// Until the wait, the lane that has issued bulk stores reads their tiles.
+  Segment wait_for_stores(const Stmt &stmt, const Sync &wait) const {
+    Accesses reads;
+    for (const Hazard &hazard : wait.hazards())
+      for (const auto &[buffer, count] : slots_)
+        if (of_program_(buffer) == hazard.buffer && hazard.kind == Hazard::Kind::write_after_read)
+          Accesses::add(reads.reads, {buffer, std::nullopt, hazard.reader});
+    return {stmt, reads, reads};
   }
 
   SharedAccess access(const Buffer &buffer, const std::vector<Expr> &indices, const Buffer &by) const {

@@ -75,7 +75,8 @@ static std::vector<Expr *> operands(BulkCopy &copy) {
   for (auto *list : {&copy.indices, &copy.start})
     for (Expr &e : *list)
       all.push_back(&e);
-  all.push_back(&copy.number);
+  if (copy.fill)
+    all.push_back(&copy.fill->number);
   return all;
 }
 
@@ -168,7 +169,8 @@ void each_expr(const Stmt &stmt, FunctionRef<void(const Expr &)> f) {
                      for (const auto *list : {&copy.indices, &copy.start})
                        for (const Expr &e : *list)
                          f(e);
-                     f(copy.number);
+                     if (copy.fill)
+                       f(copy.fill->number);
                    },
                    [&](const Sync &sync) {
                      for (const Expr *operand : sync.uses())
@@ -263,7 +265,9 @@ Buffer written_by(const Stmt &stmt) {
   if (const auto *store = as<Store>(stmt))
     return store->buffer;
   if (const auto *copy = as<BulkCopy>(stmt))
-    return copy->tile;
+    return copy->stores() ? copy->array : copy->tile;
+  if (const auto *wait = as<Wait>(stmt); wait && wait->queue == Queue::stores)
+    return wait->hazards.empty() ? nullptr : wait->hazards.front().reader;
   const auto *call = as<Call>(stmt);
   return call ? call->result().buffer : nullptr;
 }
@@ -299,7 +303,16 @@ std::set<Buffer> tiles_of_units(const Kernel &kernel) {
 std::set<Buffer> bulk_tiles(const Kernel &kernel) {
   std::set<Buffer> tiles;
   walk(kernel.body, [&](const Stmt &stmt) {
-    if (const auto *copy = as<BulkCopy>(stmt))
+    if (const auto *copy = as<BulkCopy>(stmt); copy && !copy->stores())
+      tiles.insert(copy->tile);
+  });
+  return tiles;
+}
+
+std::set<Buffer> stored_tiles(const Kernel &kernel) {
+  std::set<Buffer> tiles;
+  walk(kernel.body, [&](const Stmt &stmt) {
+    if (const auto *copy = as<BulkCopy>(stmt); copy && copy->stores())
       tiles.insert(copy->tile);
   });
   return tiles;
@@ -373,6 +386,11 @@ Stmt specialised(Specialiser &specialiser, const Stmt &stmt) {
   if (const Store *store = as<Store>(result)) {
     Store copy = *store;
     copy.buffer = specialiser(store->buffer);
+    return make(std::move(copy), stmt->origin);
+  }
+  if (const auto *bulk = as<BulkCopy>(result)) {
+    BulkCopy copy = *bulk;
+    copy.array = specialiser(bulk->array);
     return make(std::move(copy), stmt->origin);
   }
   if (const Sync *sync = as<Sync>(result); sync && sync->updates()) {

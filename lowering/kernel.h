@@ -137,15 +137,22 @@ struct Call {
 
 std::string to_string(const Call &call); ///< "mma_m16n8k16(C[8], A[0], B[4])"
 
-/// The copy of a box to shared memory (dsl/hardware/bulk_copy.h), in a role. The first thread of the role
-/// issues it, and the bytes count for the event of the channel that the tile of fill `number` is filled.
+/// The copy of a box between shared and global memory (dsl/hardware/bulk_copy.h).
 struct BulkCopy {
-  std::size_t map; ///< position in `Kernel::maps`
-  Buffer tile;
+  /// To the tile, in a role. The first thread of the role issues the copy, and the bytes count for the event of
+  /// the channel that the tile of this fill is filled.
+  struct Fill {
+    std::size_t channel; ///< position in `Kernel::channels`
+    Expr number;         ///< uniform over the role
+  };
+  std::size_t map;           ///< position in `Kernel::maps`
+  Buffer array, tile;        ///< the parameter that the map describes, and the shared array
   std::vector<Expr> indices; ///< of the first element in the tile
-  std::vector<Expr> start;   ///< index of the first element in the source; it may lie outside
-  std::size_t channel;       ///< position in `Kernel::channels`
-  Expr number;               ///< of the fill; uniform over the role
+  std::vector<Expr> start;   ///< index of the first element in the array; it may lie outside
+  /// None: to the array. The first lane of each warp issues the copy, in its queue of stores.
+  std::optional<Fill> fill = {};
+
+  bool stores() const { return !fill; }
 };
 
 struct StmtNode {
@@ -246,7 +253,7 @@ struct Channel {
   std::int64_t bytes() const { return 16 * slots; }
 };
 
-/// A parameter of the kernel by which the host describes the source of bulk copies.
+/// A parameter of the kernel by which the host describes the array of bulk copies.
 struct TensorMap {
   Buffer source;                 ///< a parameter; its extents and strides are those of the map
   std::vector<std::int64_t> box; ///< elements in each dimension
@@ -333,8 +340,8 @@ Kernel specialise(const Kernel &kernel, std::span<const std::int64_t> sizes, Spe
 /// Throws UserError (usage) that names the first assumption that these sizes violate.
 void check_assumptions(const Kernel &kernel, std::span<const std::int64_t> sizes);
 
-/// The buffer to which the statement itself writes results; null for other statements than stores, calls and
-/// bulk copies.
+/// The buffer to which the statement itself writes results; null for other statements than stores, calls, bulk
+/// copies, and waits for bulk stores.
 Buffer written_by(const Stmt &stmt);
 /// Calls `f` with each array that a statement itself accesses, and with the array that it computes from it. An
 /// asynchronous call does not count: it accesses its operands later.
@@ -345,8 +352,9 @@ std::string atomic_text(Reducer reducer, const std::string &element, const std::
 std::vector<Buffer> counters_of(const Kernel &kernel);
 /// The shared buffers that matrix units read as tiles (`InTile` of dsl/ir/intrinsic.h).
 std::set<Buffer> tiles_of_units(const Kernel &kernel);
-/// The shared buffers that bulk copies fill.
+/// The shared buffers that bulk copies fill, and those that bulk stores read.
 std::set<Buffer> bulk_tiles(const Kernel &kernel);
+std::set<Buffer> stored_tiles(const Kernel &kernel);
 /// For each shared buffer, in order: the part of another one in which it lies.
 std::vector<std::optional<Tenancy>> tenancies_of(const Kernel &kernel);
 

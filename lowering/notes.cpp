@@ -195,7 +195,10 @@ std::string note_of(const Stmt &stmt) {
                                                                   : sync.completes(Queue::calls) ? "computed"
                                                                                                  : "written");
                                 },
-                                [](const BulkCopy &) { return std::string("one thread copies the box"); },
+                                [](const BulkCopy &copy) {
+                                  return std::string(copy.stores() ? "one lane copies the box"
+                                                                   : "one thread copies the box");
+                                },
                                 [](const auto &) { return std::string(); }});
 }
 

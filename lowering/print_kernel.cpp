@@ -146,9 +146,12 @@ std::string Printer::text(const BulkCopy &copy) {
   std::string box;
   for (std::int64_t extent : map.box)
     box += (box.empty() ? "" : " x ") + std::to_string(extent);
-  return fmt::format(
-      "{} = bulk {}, a box of {}{}, fill {}", access(copy.tile, copy.indices), access(map.source, copy.start),
-      box, map.swizzle != 0 ? fmt::format(" swizzled by {} bytes", map.swizzle) : "", text(copy.number));
+  std::string to = access(copy.tile, copy.indices), from = access(copy.array, copy.start);
+  if (copy.stores())
+    std::swap(to, from);
+  return fmt::format("{} = bulk {}, a box of {}{}{}", to, from, box,
+                     map.swizzle != 0 ? fmt::format(" swizzled by {} bytes", map.swizzle) : "",
+                     copy.fill ? ", fill " + text(copy.fill->number) : "");
 }
 
 std::string Printer::text(const Sync &sync) {

@@ -123,7 +123,8 @@ public:
     if (const auto *copy = as<BulkCopy>(stmt)) {
       BulkCopy moved = *copy;
       moved.map = maps_[copy->map];
-      moved.channel = channels_[copy->channel];
+      if (moved.fill)
+        moved.fill->channel = channels_[copy->fill->channel];
       return make(std::move(moved), stmt->origin);
     }
     if (const auto *await = as<Await>(stmt)) {

@@ -25,7 +25,10 @@ std::string_view name(SyncScope scope) {
   return names[static_cast<std::size_t>(scope)];
 }
 
-std::string_view name(Queue queue) { return queue == Queue::copies ? "copies" : "calls"; }
+std::string_view name(Queue queue) {
+  constexpr std::array names = {"copies", "calls", "stores"};
+  return names[static_cast<std::size_t>(queue)];
+}
 
 std::string_view name(Event event) { return event == Event::filled ? "filled" : "freed"; }
 

@@ -63,10 +63,11 @@ struct Barrier {
   std::size_t role = 0;             ///< with `SyncScope::role`: position in `Kernel::roles`
 };
 
-/// A thread starts work and goes on: asynchronous copies to shared memory (`Store::async`), and calls
-/// of matrix units (`Intrinsic::asynchronous`). A thread has one queue of each. In a queue, groups complete in
-/// order.
-enum class Queue : std::uint8_t { copies, calls };
+/// A thread starts work and goes on: asynchronous copies to shared memory (`Store::async`), calls of matrix
+/// units (`Intrinsic::asynchronous`), and bulk stores (`BulkCopy::stores`). A thread has one queue of each. In
+/// a queue, groups complete in order.
+enum class Queue : std::uint8_t { copies, calls, stores };
+inline constexpr Queue all_queues[] = {Queue::copies, Queue::calls, Queue::stores};
 std::string_view name(Queue queue); ///< "copies"
 
 /// Ends a group: what the thread has put in the queue since its previous commit. A group may be empty.
@@ -77,11 +78,12 @@ struct Commit {
 
 /// Waits until at most `pending` of the thread's latest groups are in flight. Older copies are then in shared
 /// memory; other threads see their data only after a barrier. Older calls have read their tiles and written
-/// their sums.
+/// their sums. Older stores have read their tiles; what they write is visible after the kernel.
 struct Wait {
   std::int64_t pending = 0;
   /// Certificate. Copies: exactly the reads, or the end, before which the data must be there. Calls: exactly
-  /// the accesses to the sums and the overwrites of the tiles, before which they must be complete.
+  /// the accesses to the sums and the overwrites of the tiles, before which they must be complete. Stores: the
+  /// overwrites of their tiles, or the end.
   std::vector<Hazard> hazards = {};
   Queue queue = Queue::copies;
   /// The arrays in registers to which the calls in flight add: no access to them moves before the wait.

@@ -427,14 +427,17 @@ private:
   }
 
   void check_bulk_copy(const BulkCopy &x, Divergence divergent) {
-    check_reached("a bulk copy", divergent);
-    if (!role_)
+    if (x.stores() && divergent == Divergence::lanes)
+      fail("a bulk store stands below a guard that differs between the lanes of a warp");
+    if (!x.stores())
+      check_reached("a bulk copy", divergent);
+    if (!x.stores() && !role_)
       fail("a bulk copy stands outside of a role");
-    if (x.map >= kernel_.maps.size() || x.channel >= kernel_.channels.size())
+    if (x.map >= kernel_.maps.size() || (x.fill && x.fill->channel >= kernel_.channels.size()))
       return fail("a bulk copy has no tensor map or no channel");
     const TensorMap &map = kernel_.maps[x.map];
     if (!buffers_.count(x.tile) || x.tile->scope != Scope::shared || !buffers_.count(map.source) ||
-        map.source->scope != Scope::global || x.tile->dtype != map.source->dtype)
+        x.array != map.source || map.source->scope != Scope::global || x.tile->dtype != map.source->dtype)
       fail("a bulk copy of {} writes {}, expected a shared array of its elements", map.source->name,
            x.tile->name);
     if (x.start.size() != map.box.size() || map.box.size() != map.source->shape.size())
@@ -445,8 +448,10 @@ private:
         check(index);
         check_width(index);
       }
-    check(x.number);
-    check_width(x.number);
+    if (x.fill) {
+      check(x.fill->number);
+      check_width(x.fill->number);
+    }
     std::int64_t &stated = vector_bytes_[map.source];
     stated = std::max(stated, bulk_alignment);
   }
@@ -463,7 +468,7 @@ private:
     if (const auto *arrive = std::get_if<Arrive>(&x.kind);
         arrive && arrive->scope == SyncScope::role && role_ != std::size_t{0})
       fail("an arrival of the main role stands outside of it");
-    for (Queue queue : {Queue::copies, Queue::calls})
+    for (Queue queue : all_queues)
       if (x.completes(queue).value_or(0) < 0)
         fail("a {} leaves {} groups of {} pending", x.name(), *x.completes(queue), name(queue));
     for (const Buffer &sums : x.registers())

@@ -60,6 +60,8 @@ private:
     });
     if (const auto *store = as<Store>(stmt))
       note(store->buffer, store->indices);
+    if (const auto *copy = as<BulkCopy>(stmt); copy && copy->stores())
+      note(copy->tile, copy->indices);
   }
 
   void note(const Buffer &buffer, const std::vector<Expr> &indices) {

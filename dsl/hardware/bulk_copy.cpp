@@ -31,12 +31,13 @@ std::optional<Swizzle> swizzle_of_rows(std::int64_t bytes, DType dtype) {
 class BoxFinder {
 public:
   BoxFinder(Placements &filled, const Block &block)
-      : filled_(filled), bounds_(filled.bounds()), block_(block), source_(*block.body.value.as<Load>()),
-        tile_(block.body.buffer), name_(block.id->name) {}
+      : filled_(filled), bounds_(filled.bounds()), block_(block), stores_(is_bulk_store(block)),
+        load_(*block.body.value.as<Load>()), array_(stores_ ? block.body.buffer : load_.buffer),
+        tile_(tile_of_bulk(block)), way_(stores_ ? "to" : "from"), name_(block.id->name) {}
 
   std::variant<CopiedBox, std::string> run() {
     find_loops();
-    check_source();
+    check_array();
     if (!failure_.empty())
       return failure_;
     for (std::size_t first = 0; first < loops_.size(); ++first) {
@@ -57,10 +58,14 @@ private:
       failure_ = fmt::format(text, std::forward<Arguments>(arguments)...);
   }
 
-  /// The loops of the block's nest: those below the pipelined loop.
+  /// The loops of the block's nest: those below the pipelined loop or, of a store, below all bound loops.
   void find_loops() {
-    bool inside = false;
+    bool inside = stores_;
     for (const For *loop : loops_of(path_to(filled_.program().body, block_.id))) {
+      if (stores_ && loop->axis()) {
+        loops_.clear();
+        continue;
+      }
       if (inside && as_int(loop->extent) != 1) {
         if (!loop->is<Serial>() && !loop->is<Unrolled>())
           fail("the loop {} of block {} is {}, but one thread issues a bulk copy, and the iterations are its "
@@ -71,7 +76,7 @@ private:
                             : std::string(nestsmith::name(loop->form)));
         loops_.push_back(loop);
       }
-      if (!loop->pipeline().empty()) {
+      if (!stores_ && !loop->pipeline().empty()) {
         inside = true;
         loops_.clear();
       }
@@ -80,38 +85,68 @@ private:
       fail("no loop around block {} is pipelined, so its tile has one copy; use role and pipeline", name_);
   }
 
-  void check_source() {
-    const Buffer &buffer = source_.buffer;
+  void check_array() {
+    const Buffer &buffer = array_;
     const auto rank = static_cast<std::int64_t>(buffer->shape.size());
     if (rank < 1 || rank > most_box_rank)
-      fail("block {} copies from {}, which has {} dimensions, but a tensor map has 1 to {}; leave the copy to "
+      fail("block {} copies {} {}, which has {} dimensions, but a tensor map has 1 to {}; leave the copy to "
            "threads",
-           name_, buffer->name, rank, most_box_rank);
+           name_, way_, buffer->name, rank, most_box_rank);
     const std::int64_t multiple = bulk_alignment / byte_size(buffer->dtype);
     std::vector<Expr> strides = strides_of(*buffer);
     if (tile_->shape.size() != buffer->shape.size())
-      fail("block {} copies from {} of {} dimensions to a tile of {}, expected the same number; leave the copy "
+      fail("block {} copies {} {} of {} dimensions, and its tile has {}, expected the same number; leave the "
+           "copy "
            "to threads",
-           name_, buffer->name, rank, tile_->shape.size());
+           name_, way_, buffer->name, rank, tile_->shape.size());
     for (std::size_t d = 0; d + 1 < strides.size(); ++d)
       if (!is_multiple(strides[d], multiple, bounds_))
-        fail("block {} copies from {}, whose rows in dimension {} are {} elements apart, but in a tensor map "
+        fail("block {} copies {} {}, whose rows in dimension {} are {} elements apart, but in a tensor map "
              "they are a multiple of {} elements ({} bytes) apart; leave the copy to threads for this shape",
-             name_, buffer->name, d, to_string(strides[d]), multiple, bulk_alignment);
+             name_, way_, buffer->name, d, to_string(strides[d]), multiple, bulk_alignment);
+    if (stores_)
+      check_others();
     for (const Block *other : blocks_of(filled_.program().body))
-      if (other->body.buffer == buffer)
+      if (!stores_ && other->body.buffer == buffer)
         fail("block {} writes {}, from which bulk copies of {} read, and no fence orders them; leave the copy "
              "to threads",
              other->id->name, buffer->name, name_);
-    indices_ = in_loops(source_.indices, block_, bounds_);
+    indices_ = in_loops(stores_ ? block_.body.indices : load_.indices, block_, bounds_);
     for (const Expr &index : indices_)
       if (index.node().data)
-        fail(
-            "block {} copies from {}[{}], whose place depends on data, but a box has one place; leave the copy "
-            "to threads",
-            name_, buffer->name, fmt::join(texts(indices_), ", "));
-    if (source_.mask.exists())
-      check_mask(source_.mask);
+        fail("block {} copies {} {}[{}], whose place depends on data, but a box has one place; leave the copy "
+             "to threads",
+             name_, way_, buffer->name, fmt::join(texts(indices_), ", "));
+    if (load_.mask.exists())
+      check_mask(load_.mask);
+    for (const IterVar &iter : block_.iters)
+      if (stores_ && iter.guarded)
+        check_guard(iter);
+  }
+
+  /// What a bulk store writes, no other block writes, and no block after it reads: nothing orders them.
+  void check_others() {
+    bool after = false;
+    for (const Block *other : blocks_of(filled_.program().body)) {
+      if (other->id == block_.id)
+        after = true;
+      else if (other->body.buffer == array_ || (after && reads(*other, array_)))
+        fail("block {} {} {}, to which bulk stores of {} write, and nothing orders them; leave the copy to "
+             "threads",
+             other->id->name, access_verb(*other, array_), array_->name, name_);
+    }
+  }
+
+  /// Checks that the guard excludes only elements outside of the array, which are not written.
+  void check_guard(const IterVar &iter) {
+    for (std::size_t d = 0; d < array_->shape.size(); ++d) {
+      const Var *index = block_.body.indices[d].as<Var>();
+      if (index && *index == iter.var && same(iter.extent, array_->shape[d]))
+        return;
+    }
+    fail("block {} leaves out elements where {} is not below {}, but a bulk store leaves out only what is "
+         "outside of {}; leave the copy to threads",
+         name_, iter.var->name, to_string(iter.extent), array_->name);
   }
 
   static std::vector<std::string> texts(const std::vector<Expr> &list) {
@@ -134,14 +169,14 @@ private:
     if (op && (op->op == BinaryOp::lt || op->op == BinaryOp::le)) {
       const Expr left = in_loops(op->b, block_, bounds_) - in_loops(op->a, block_, bounds_);
       for (std::size_t d = 0; d < indices_.size(); ++d) {
-        const Expr expected = op->op == BinaryOp::lt ? source_.buffer->shape[d] - indices_[d] : indices_[d];
+        const Expr expected = op->op == BinaryOp::lt ? array_->shape[d] - indices_[d] : indices_[d];
         if (as_int(simplify(left - expected, bounds_)) == 0)
           return;
       }
     }
     fail("block {} copies zeros where {} is false, but a bulk copy has zeros only outside of {}; leave the "
          "copy to threads",
-         name_, to_string(mask), source_.buffer->name);
+         name_, to_string(mask), array_->name);
   }
 
   /// With 0 for the loops of the box.
@@ -155,7 +190,7 @@ private:
   /// The box of the loops from `first` on; none, with a reason in `failure_`, if they are none.
   std::optional<CopiedBox> box_from(std::size_t first) {
     const std::span<const For *const> loops = std::span(loops_).subspan(first);
-    const Buffer &source = source_.buffer;
+    const Buffer &source = array_;
     CopiedBox box;
     std::vector<Expr> steps; // the distance of an index from the start of the box
     for (std::size_t d = 0; d < indices_.size(); ++d) {
@@ -168,25 +203,26 @@ private:
                       (!var || std::ranges::any_of(loops, [&](const For *loop) { return loop->var == *var; }));
       });
       if (!moves_alone) {
-        fail("block {} copies {}[{}], whose index {} is not the start of a box and a loop; leave the copy to "
-             "threads",
-             name_, source->name, fmt::join(texts(indices_), ", "), d);
+        fail(
+            "block {} copies {} {}[{}], whose index {} is not the start of a box and a loop; leave the copy to "
+            "threads",
+            name_, way_, source->name, fmt::join(texts(indices_), ", "), d);
         return std::nullopt;
       }
       box.extents.push_back(range->high + 1);
       if (box.extents.back() > most_box_extent)
-        fail("the box that block {} copies from {} has {} elements in dimension {}, expected at most {}; split "
+        fail("the box that block {} copies {} {} has {} elements in dimension {}, expected at most {}; split "
              "a loop of its nest and move the outer part out",
-             name_, source->name, box.extents.back(), d, most_box_extent);
+             name_, way_, source->name, box.extents.back(), d, most_box_extent);
     }
     if (!bijective(steps, {loops.begin(), loops.end()}, bounds_))
       fail("the loops of block {} do not count the elements of one box of {} once; leave the copy to threads",
            name_, source->name);
     const std::int64_t row = box.extents.back() * byte_size(source->dtype);
     if (row % bulk_alignment != 0)
-      fail("the box that block {} copies from {} has rows of {} bytes, expected a multiple of {}; choose a "
+      fail("the box that block {} copies {} {} has rows of {} bytes, expected a multiple of {}; choose a "
            "larger tile, or leave the copy to threads",
-           name_, source->name, row, bulk_alignment);
+           name_, way_, source->name, row, bulk_alignment);
     if (failure_.empty())
       check_tile(loops, steps, box);
     if (!failure_.empty())
@@ -221,7 +257,9 @@ private:
     }
     const Expr at =
         PlacedLayout(plain, placement.box())
-            .offset(in_box(placement, in_loops(block_.body.indices, block_, bounds_), bounds_), bounds_);
+            .offset(in_box(placement, in_loops(stores_ ? load_.indices : block_.body.indices, block_, bounds_),
+                           bounds_),
+                    bounds_);
     Expr expected = 0;
     for (std::size_t d = 0; d < steps.size(); ++d)
       expected = expected * Expr(box.extents[d]) + steps[d];
@@ -248,19 +286,39 @@ private:
   Placements &filled_;
   const Bounds &bounds_;
   const Block &block_;
-  const Load &source_;
-  const Buffer &tile_;
+  bool stores_;
+  const Load &load_;
+  const Buffer &array_, &tile_; ///< in global and in shared memory
+  std::string_view way_;        ///< that of the copy, seen from the array
   const std::string &name_;
-  std::vector<const For *> loops_; ///< below the pipelined loop, outermost first
-  std::vector<Expr> indices_;      ///< of the source, in terms of loops
+  std::vector<const For *> loops_; ///< of the nest, outermost first
+  std::vector<Expr> indices_;      ///< of the array, in terms of loops
   std::string failure_;
 };
 
 } // namespace
 
+bool is_bulk_store(const Block &block) { return block.bulk && block.body.buffer->scope == Scope::global; }
+
+const Buffer &tile_of_bulk(const Block &block) {
+  return is_bulk_store(block) ? block.body.value.as<Load>()->buffer : block.body.buffer;
+}
+
+std::string store_breach(const Block &block) {
+  const Buffer &array = block.body.buffer;
+  const auto *load = block.body.value.as<Load>();
+  if (array->scope == Scope::global && load && load->buffer->scope == Scope::shared && !load->mask.exists() &&
+      load->buffer->dtype == array->dtype && !is_tuple(array->dtype) && !block.reduces() && !block.atomic)
+    return "";
+  return fmt::format(
+      "block {} stores {} to {} in {} memory, expected a copy from shared to global memory, or from "
+      "global to shared memory, without a conversion; use cache_write(…, Scope::shared)",
+      block.id->name, to_string(block.body.value), array->name, name(array->scope));
+}
+
 bool is_bulk_tile(const Program &program, const Buffer &tile) {
   return std::ranges::any_of(blocks_of(program.body),
-                             [&](const Block *block) { return block->bulk && block->body.buffer == tile; });
+                             [&](const Block *block) { return block->bulk && tile_of_bulk(*block) == tile; });
 }
 
 std::int64_t alignment_of_bulk_tile(const BufferNode &tile) {
@@ -268,10 +326,36 @@ std::int64_t alignment_of_bulk_tile(const BufferNode &tile) {
   return box_alignment(swizzled ? bulk_alignment << tile.layout->swizzle->bits : 0);
 }
 
+/// A store is issued by the first lane of each warp: the warps are bound, and its nest has no other threads.
+static std::optional<std::string> threads_of_store(const Program &program, const Block &block) {
+  bool warps = false;
+  for (const For *loop : loops_of(path_to(program.body, block.id))) {
+    if (!loop->axis() || !is_thread(*loop->axis()))
+      continue;
+    warps = warps || *loop->axis() == Axis::warp;
+    if (*loop->axis() != Axis::warp)
+      return fmt::format(
+          "the loop {} of block {} is bound to {}, but one lane of each warp issues a bulk store, and "
+          "the iterations are its box; leave it serial",
+          loop->var->name, block.id->name, name(*loop->axis()));
+  }
+  if (warps)
+    return std::nullopt;
+  return fmt::format(
+      "no loop around block {} is bound to warp, but one lane of each warp issues a bulk store; bind "
+      "one, or leave the copy to threads",
+      block.id->name);
+}
+
 std::optional<std::string> bulk_obligation(Placements &filled, const Block &block) {
-  if (auto breach = async_breach(block))
+  if (is_bulk_store(block)) {
+    if (std::string breach = store_breach(block); !breach.empty())
+      return breach;
+    if (auto message = threads_of_store(filled.program(), block))
+      return message;
+  } else if (auto breach = async_breach(block)) {
     return std::move(breach->message);
-  if (!role_of(filled.program(), block.id))
+  } else if (!role_of(filled.program(), block.id))
     return fmt::format(
         "block {} is a bulk copy, but it has no role, and the bytes that arrive count for an event of a "
         "channel; use role, or async_copy in place of bulk_copy",

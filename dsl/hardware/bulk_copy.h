@@ -1,11 +1,15 @@
 #pragma once
-/// Bulk copies of boxes from global to shared memory (`cp.async.bulk.tensor`, the tensor memory accelerator),
-/// and the requirements on the blocks that use them.
+/// Bulk copies of boxes between global and shared memory (`cp.async.bulk.tensor`, the tensor memory
+/// accelerator), and the requirements on the blocks that use them.
 ///
-/// One thread issues a bulk copy, and a unit of the SM copies the box. The host describes the source by a
-/// *tensor map*: its extents, its strides, and the box. The box is stored in row-major order, or with a swizzle
-/// of its rows. What lies outside of the source is filled with zeros. The bytes that arrive count for an event
-/// of a channel (dsl/ir/roles.h), so a role has these copies.
+/// One thread issues a bulk copy, and a unit of the SM copies the box. The host describes the array in global
+/// memory by a *tensor map*: its extents, its strides, and the box. The tile in shared memory has the box in
+/// row-major order, or with a swizzle of its rows.
+///
+/// To the tile: what lies outside of the array is filled with zeros. The bytes that arrive count for an event
+/// of a channel (dsl/ir/roles.h), so a role has these copies. From the tile (a *bulk store*): what lies outside
+/// of the array is not written. The first lane of each warp issues the copies of its warp, and waits for those
+/// that still read the tile before it is overwritten.
 ///
 /// Source: PTX ISA, "Tensors" and "cp.async.bulk.tensor"; CUDA Driver API, cuTensorMapEncodeTiled.
 
@@ -33,17 +37,27 @@ struct CopiedBox {
   std::int64_t swizzle = 0;          ///< bytes of a row, 32, 64 or 128, whose pieces are exchanged; 0: none
 };
 
-/// The box of a block with `bulk`, which is below a pipelined loop. The innermost loops of its nest are the
-/// box: as many as fit in one. If there is no box, a message that states the actual and the expected value, and
-/// the remedy. `filled` is the program after `with_filled_tails`.
+/// Whether the bulk copies of the block go from the tile to global memory.
+bool is_bulk_store(const Block &block);
+/// The tile of a block with `bulk`.
+const Buffer &tile_of_bulk(const Block &block);
+
+/// The box of a block with `bulk`: of the loops below the pipelined loop or, of a bulk store, below the loops
+/// that are bound, the innermost ones, as many as fit in one. If there is no box, a message that states the
+/// actual and the expected value, and the remedy. `filled` is the program after `with_filled_tails`.
 std::variant<CopiedBox, std::string> copied_box(Placements &filled, const Block &block);
 
-/// Whether a bulk copy of the program fills the tile, and the multiple of bytes at which such a tile starts.
+/// Why the block cannot be a bulk store; empty if it can: it copies single elements from shared to global
+/// memory.
+std::string store_breach(const Block &block);
+
+/// Whether a bulk copy of the program fills the tile or stores it, and the multiple of bytes at which such a
+/// tile starts.
 bool is_bulk_tile(const Program &program, const Buffer &tile);
 std::int64_t alignment_of_bulk_tile(const BufferNode &tile);
 
 /// The requirements that depend on the final schedule. For a block with `bulk`, a message if one does not hold:
-/// the block still copies from global to shared memory (`async_breach`), it has a role, and its nest is a box.
+/// the block still is a copy, its nest is a box, and it has a role, or is below a loop that is bound to warps.
 std::optional<std::string> bulk_obligation(Placements &filled, const Block &block);
 
 } // namespace nestsmith

@@ -134,13 +134,15 @@ std::vector<Var> loops_around(const Stmt &root, const Block &a, const Block &b) 
 
 /// Whether `first` touches each common element before `second` does. Requires that `first` precedes `second` in
 /// the program, and that `loops` enclose both. True if, for each common element, `first` accesses it in the
-/// same iteration of each loop as `second`, or in an earlier iteration.
+/// same iteration of each loop as `second`, or in an earlier iteration. The variables `fixed` have the same
+/// values for both accesses.
 bool comes_first(const Stmt &root, const Block &first, const Block &second, const Buffer &buffer,
-                 const std::vector<Var> &loops) {
+                 const std::vector<Var> &loops, const std::vector<Var> &fixed = {}) {
   Bounds bounds = loop_bounds(root);
   auto in_order = [&](const ParameterAccess &x, const ParameterAccess &y) {
-    return determined(x, y, buffer, loops, bounds) || std::ranges::all_of(loops, [&](const Var &loop) {
-             return determined(x, y, buffer, {loop}, bounds) || never_later(x, y, buffer, loop, bounds);
+    return determined(x, y, buffer, loops, bounds, fixed) || std::ranges::all_of(loops, [&](const Var &loop) {
+             return determined(x, y, buffer, {loop}, bounds, fixed) ||
+                    never_later(x, y, buffer, loop, bounds, fixed);
            });
   };
   return loops.empty() ||
@@ -352,12 +354,18 @@ public:
     std::vector<Var> all;
     for (const auto &[axis, var] : index_)
       all.push_back(var);
+    std::vector<Var> serial = common_loops(path_to(nest_, first.id), path_to(nest_, second.id));
+    std::erase_if(serial, [&](const Var &var) { return axis_of_.contains(var); });
     std::vector<Axis> differing;
     for (const auto &[axis, var] : index_)
       if (!all_conflicts(a, b, [&, index = var](const ParameterAccess &x, const ParameterAccess &y) {
-            // It is enough if the element determines this index, alone or together with all other indices.
+            // It is enough if the element determines this index: alone, together with all other indices, or
+            // with the serial loops around both blocks, such as the waves of a tile's number.
+            std::vector<Var> with_serial = serial;
+            with_serial.push_back(index);
             return determined(x, y, buffer, {index}, bounds_, fixed) ||
-                   determined(x, y, buffer, all, bounds_, fixed);
+                   determined(x, y, buffer, all, bounds_, fixed) ||
+                   determined(x, y, buffer, with_serial, bounds_, fixed);
           }))
         differing.push_back(axis);
     return differing;
@@ -406,7 +414,7 @@ private:
 
   /// Whether a barrier orders the accesses of blocks n and m to `buffer`. This requires two conditions: block n
   /// writes shared memory that one of the blocks n + 1 … m reads, so that a barrier is between them; and
-  /// `comes_first` holds for the serial loops around both blocks.
+  /// `comes_first` holds for the serial loops around both blocks, in one thread block.
   bool barrier_between(std::size_t n, std::size_t m, const Buffer &buffer) const {
     const Buffer &filled = blocks_[n]->body.buffer;
     if (filled->scope != Scope::shared)
@@ -414,9 +422,13 @@ private:
     bool read = false;
     for (std::size_t at = n + 1; at <= m; ++at)
       read = read || (reads(*blocks_[at], filled) && !init_precedes(nest_, *blocks_[m], *blocks_[at]));
-    std::vector<Var> serial = loops_around(nest_, *blocks_[n], *blocks_[m]);
-    std::erase_if(serial, [&](const Var &var) { return axis_of_.count(var) > 0; });
-    return read && comes_first(nest_, *blocks_[n], *blocks_[m], buffer, serial);
+    std::vector<Var> serial, of_block;
+    for (const Var &var : loops_around(nest_, *blocks_[n], *blocks_[m]))
+      if (const auto axis = axis_of_.find(var); axis == axis_of_.end())
+        serial.push_back(var);
+      else if (is_block(axis->second))
+        of_block.push_back(var);
+    return read && comes_first(nest_, *blocks_[n], *blocks_[m], buffer, serial, of_block);
   }
 
   const Stmt &nest_;

@@ -171,8 +171,8 @@ struct Block {
   /// The kernel copies asynchronously (dsl/hardware/async_copy.h). This requests a form of the kernel, and does
   /// not affect the meaning.
   bool async = false;
-  /// Of an asynchronous copy: one thread issues it, and a unit of the SM copies boxes
-  /// (dsl/hardware/bulk_copy.h).
+  /// One thread issues the copy, and a unit of the SM copies boxes (dsl/hardware/bulk_copy.h): an asynchronous
+  /// copy to shared memory, or a store of a tile to global memory.
   bool bulk = false;
   /// Threads of the kernel combine their terms with one element by atomic operations in global memory, in any
   /// order (dsl/ir/atomics.h). This requests a form of the kernel, and does not affect the meaning. The block

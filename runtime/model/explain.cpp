@@ -3,6 +3,7 @@
 #include "codegen/cuda.h"
 #include "dsl/expr/error.h"
 #include "dsl/ir/intrinsic.h"
+#include "runtime/model/explain_roles.h"
 #include "runtime/model/words.h"
 
 #include <algorithm>
@@ -278,8 +279,11 @@ std::string count_text(double count) {
 }
 
 std::vector<Section> sections(const KernelAnalysis &kernel, const PlanAnalysis &whole) {
-  return {speed_of_light(kernel), memory_workload(kernel), occupancy_section(kernel),
-          launch_section(kernel, whole)};
+  std::vector<Section> list = {speed_of_light(kernel), memory_workload(kernel), occupancy_section(kernel),
+                               launch_section(kernel, whole)};
+  if (std::optional<Section> roles = roles_section(kernel, whole.gpu))
+    list.push_back(*std::move(roles));
+  return list;
 }
 
 /// The peak that the roofline uses, and its source.

@@ -22,8 +22,8 @@ struct Section {
   std::vector<Fact> facts;
 };
 
-/// Speed of light, memory workload, occupancy and launch of one kernel. `whole` is the analysis that contains
-/// it.
+/// Speed of light, memory workload, occupancy, launch and roles of one kernel. `whole` is the analysis that
+/// contains it.
 std::vector<Section> sections(const KernelAnalysis &kernel, const PlanAnalysis &whole);
 
 /// Intensities and attainable rates of the whole plan.

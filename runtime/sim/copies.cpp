@@ -1,9 +1,11 @@
 #include "runtime/sim/copies.h"
 
 #include "runtime/sim/access_checks.h"
+#include "runtime/sim/report.h"
 
 #include <algorithm>
 #include <cstring>
+#include <fmt/format.h>
 #include <limits>
 
 namespace nestsmith::sim {
@@ -138,6 +140,58 @@ void land_copies(Warp &w, std::int64_t site) {
   for (std::uint32_t lane = 0; lane < warp_size; ++lane)
     w.machine->flights[w.index].commits[lane] += w.active >> lane & 1;
   land_groups(w, site, 0);
+}
+
+const Instr *start_store(const Instr *ip, Warp &w) {
+  Machine &m = *w.machine;
+  BoxStores &stores = m.stores[w.index];
+  for (std::uint32_t lane = 0; lane < warp_size; ++lane)
+    if (w.active >> lane & 1) {
+      const std::int64_t element = address(*ip->access, w, lane);
+      if (element >= 0 && element < ip->access->storage.elements)
+        stores.list.push_back(
+            {ip->access, element, lane, stores.commits, m.writes[ip->access->storage.shared().unit(element)]});
+    }
+  return ip + 1;
+}
+
+const Instr *commit_stores(const Instr *ip, Warp &w) {
+  ++w.machine->stores[w.index].commits;
+  return ip + 1;
+}
+
+/// Reports a tile that was overwritten before the wait.
+static void report_overwritten(const StoreInFlight &store, const Warp &w, std::uint32_t site) {
+  Machine &m = *w.machine;
+  const Buffer &tile = store.access->buffer;
+  m.report_units(ErrorKind::in_flight, site,
+                 fmt::format("{}[{}] in {} is overwritten while a bulk store of {} reads it, before {}",
+                             tile->name, store.element, block_text(m.decoded, m.block),
+                             warp_text(m.decoded, w.index),
+                             barrier_text(m.decoded.sites[site], m.iteration(w, site))),
+                 {.kind = kernel::Hazard::Kind::write_after_read,
+                  .buffer = tile,
+                  .reader = kernel::written_by(m.decoded.sites[store.access->site].stmt)});
+}
+
+const Instr *wait_stores(const Instr *ip, Warp &w) {
+  Machine &m = *w.machine;
+  BoxStores &stores = m.stores[w.index];
+  std::erase_if(stores.list, [&](const StoreInFlight &store) {
+    if (store.access->buffer != ip->access->buffer || store.group + ip->c >= stores.commits)
+      return false;
+    if (!store.access->checked)
+      return true;
+    if (m.writes[store.access->storage.shared().unit(store.element)] != store.written) {
+      report_overwritten(store, w, static_cast<std::uint32_t>(ip->imm));
+      return true;
+    }
+    check_element({*ip->access, w, store.lane, store.element});
+    if (m.tracer)
+      m.tracer->note(w, *ip->access, store.lane, store.element);
+    return true;
+  });
+  return ip + 1;
 }
 
 } // namespace nestsmith::sim

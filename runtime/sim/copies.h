@@ -1,5 +1,5 @@
 #pragma once
-/// The instructions of asynchronous copies (flights.h).
+/// The instructions of asynchronous copies (flights.h), and of bulk stores (box_stores.h).
 
 #include "runtime/sim/decoded_kernel.h"
 
@@ -12,5 +12,11 @@ const Instr *commit_copies(const Instr *ip, Warp &w);
 const Instr *wait_copies(const Instr *ip, Warp &w);
 /// All copies of the active lanes arrive. `site` is that of the statement that waits for them.
 void land_copies(Warp &w, std::int64_t site);
+
+/// `start_store`: `access` is that of the element in the tile. `wait_stores`: `c` is the number of pending
+/// groups, `access` stands for the reads of one tile until the wait, and `imm` is the site.
+const Instr *start_store(const Instr *ip, Warp &w);
+const Instr *commit_stores(const Instr *ip, Warp &w);
+const Instr *wait_stores(const Instr *ip, Warp &w);
 
 } // namespace nestsmith::sim

@@ -37,6 +37,8 @@ void Decoder::store(const kernel::Store &node) {
   if (fixed)
     hint_ = storage_.at(node.buffer).local().element(element);
   ValueId stored = value(node.value);
+  if (stores_box_)
+    values_.emit({.run = start_store, .access = decoded_.accesses.back().get()});
   std::uint32_t hint = std::exchange(hint_, no_register);
   if (fixed)
     written_.insert({node.buffer, element});
@@ -153,35 +155,53 @@ void Decoder::copy(const kernel::Store &node) {
   }
 }
 
+namespace {
+
+Expr number(std::int64_t n) { return int_imm(n, DType::i64); }
+Expr wide(const Expr &e) { return cast(DType::i64, e); }
+
+/// The offset of an element of a box in the array of the map, and whether the array has it.
+struct PlaceInArray {
+  Expr offset, exists;
+
+  PlaceInArray(const kernel::TensorMap &map, const std::vector<Expr> &start, const Expr &element)
+      : offset(number(0)) {
+    Expr rest = element;
+    const std::vector<Expr> strides = map.strides();
+    for (std::size_t d = map.box.size(); d-- > 0;) {
+      const Expr index = wide(start[d]) + floormod(rest, number(map.box[d]));
+      rest = floordiv(rest, number(map.box[d]));
+      offset = offset + index * wide(strides[d]);
+      const Expr inside = number(0) <= index && index < wide(map.source->shape[d]);
+      exists = exists.exists() ? exists && inside : inside;
+    }
+  }
+};
+
+} // namespace
+
 /// The lanes of the issuing warp copy the elements of the box, as asynchronous copies of one element. So all
 /// that is known of these holds for it: bounds, races, what is in flight, and what is counted.
 void Decoder::bulk_copy(const kernel::BulkCopy &node) {
+  if (node.stores())
+    return bulk_store(node);
   const kernel::TensorMap &map = kernel_.maps[node.map];
+  const auto &[channel, fill_number] = *node.fill;
   const auto tid = std::ranges::find(kernel_.indices, Axis::thread_x, &kernel::ThreadIndex::axis);
-  auto number = [](std::int64_t n) { return int_imm(n, DType::i64); };
-  auto wide = [](const Expr &e) { return cast(DType::i64, e); };
   const Expr thread = wide(tid->var);
   const std::int64_t elements = map.elements(),
-                     first = kernel_.roles[kernel_.channels[node.channel].role].first_warp,
+                     first = kernel_.roles[kernel_.channels[channel].role].first_warp,
                      rounds = (elements + warp_size - 1) / warp_size;
   const Var round = make_var("round");
   const Expr element = Expr(round) * number(warp_size) + floormod(thread, number(warp_size));
-  Expr from = number(0), inside, rest = element;
-  const std::vector<Expr> strides = map.strides();
-  for (std::size_t d = map.box.size(); d-- > 0;) {
-    const Expr index = wide(node.start[d]) + floormod(rest, number(map.box[d]));
-    rest = floordiv(rest, number(map.box[d]));
-    from = from + index * wide(strides[d]);
-    const Expr exists = number(0) <= index && index < wide(map.source->shape[d]);
-    inside = inside.exists() ? inside && exists : exists;
-  }
-  made_ = nestsmith::load(map.source, {from}, inside, nestsmith::constant(map.source->dtype, 0));
+  const PlaceInArray from(map, node.start, element);
+  made_ = nestsmith::load(node.array, {from.offset}, from.exists, nestsmith::constant(node.array->dtype, 0));
   kernel::Stmt copy =
       kernel::make(kernel::Store{node.tile, {wide(node.indices[0]) + map.place(element)}, made_, 1, true});
   if (elements % warp_size != 0)
     copy = kernel::make(kernel::If{element < number(elements), copy});
   stands_for_ = stmt_;
-  const ValueId fill = value(node.number);
+  const ValueId fill = value(fill_number);
   needs(fill);
   const ValueId issues = value(equal(floordiv(thread, number(warp_size)), number(first)));
   const kernel::Stmt all = kernel::make(kernel::Loop{round, number(rounds), kernel::Serial{}, copy});
@@ -190,14 +210,42 @@ void Decoder::bulk_copy(const kernel::BulkCopy &node) {
                   .dst = static_cast<std::uint32_t>(map.bytes()),
                   .a = values_.reg(fill),
                   .b = storage_.at(node.tile).slot,
-                  .c = static_cast<std::uint32_t>(node.channel),
+                  .c = static_cast<std::uint32_t>(channel),
                   .imm = static_cast<std::int64_t>(site(nullptr))});
   guarded(issues, all);
   stands_for_ = nullptr;
   made_ = {};
 }
 
+/// The first lane of each warp copies the elements that the array has, one after the other.
+void Decoder::bulk_store(const kernel::BulkCopy &node) {
+  const kernel::TensorMap &map = kernel_.maps[node.map];
+  const auto tid = std::ranges::find(kernel_.indices, Axis::thread_x, &kernel::ThreadIndex::axis);
+  const Var element = make_var("element");
+  const Expr at = wide(element);
+  const PlaceInArray to(map, node.start, at);
+  made_ = nestsmith::load(node.tile, {wide(node.indices[0]) + map.place(at)});
+  const kernel::Stmt copy =
+      kernel::make(kernel::If{to.exists, kernel::make(kernel::Store{node.array, {to.offset}, made_})});
+  stands_for_ = stmt_;
+  if (computes())
+    values_.emit({.run = check_fenced,
+                  .c = storage_.at(node.tile).slot,
+                  .imm = static_cast<std::int64_t>(site(made_.as<Load>()))});
+  const ValueId issues = value(equal(floormod(wide(tid->var), number(warp_size)), number(0)));
+  stores_box_ = true;
+  guarded(issues, kernel::make(kernel::Loop{element, number(map.elements()), kernel::Serial{}, copy}));
+  stores_box_ = false;
+  stands_for_ = nullptr;
+  made_ = {};
+}
+
 void Decoder::commit(const kernel::Commit &node) {
+  if (node.queue == kernel::Queue::stores) {
+    if (computes())
+      values_.emit({.run = commit_stores});
+    return;
+  }
   const bool copies = node.queue == kernel::Queue::copies;
   if (copies ? computes() : !decoded_.sums.empty())
     values_.emit({.run = copies ? commit_copies : commit_calls});
@@ -210,6 +258,15 @@ void Decoder::wait(const kernel::Wait &node) {
   if (!computes())
     return;
   std::uint32_t at = site(nullptr);
+  if (node.queue == kernel::Queue::stores) {
+    for (const Buffer &tile : kernel::stored_tiles(kernel_)) {
+      Access &access = make_access(tile, nullptr, values_.constant(DType::i64, 0));
+      access.site = at;
+      values_.emit(
+          {.run = wait_stores, .c = static_cast<std::uint32_t>(node.pending), .imm = at, .access = &access});
+    }
+    return;
+  }
   for (const Buffer &buffer : copied_) { // for explanations
     Access &access = make_access(buffer, nullptr, values_.constant(DType::i64, 0));
     access.site = at;

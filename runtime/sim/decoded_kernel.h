@@ -91,7 +91,7 @@ struct SharedStorage {
   std::int64_t shadow_offset = 0; ///< index of the buffer's first shadow entry
   std::int64_t units = 1;         ///< shadow entries per element
   bool overlaps = false;          ///< another buffer has bytes in common with this one
-  bool of_units = false;          ///< matrix units read the buffer as a tile
+  bool of_units = false;          ///< matrix units read the buffer as a tile, or bulk stores read it
   bool of_bulk = false;           ///< bulk copies fill the buffer
 
   /// The first shadow entry of an element.
@@ -242,6 +242,7 @@ struct DecodedKernel {
   std::uint32_t written_begin = 0, written_end = 0; ///< zeroed when a block starts
   std::int64_t shared_bytes = 0, shadow_units = 0;
   bool shares_memory = false; ///< some shared buffers have bytes in common
+  bool stores_boxes = false;  ///< the kernel has bulk stores
   std::array<std::int64_t, 3> grid{}, block{};
   std::int64_t blocks = 0;
   std::uint32_t threads = 0, warps = 0;
@@ -251,6 +252,13 @@ struct DecodedKernel {
   bool rounds_in_any_order =
       false; ///< an atomic operation rounds, so the result depends on the order of blocks
 
+  /// The position of the role of a thread; 0 if there are no roles.
+  std::size_t role_of(std::uint32_t thread) const {
+    std::size_t role = 0;
+    while (role + 1 < roles.size() && roles[role + 1].first_warp <= std::int64_t{thread / warp_size})
+      ++role;
+    return role;
+  }
   bool has_atomics() const { return std::ranges::any_of(updated, std::identity()); }
 };
 

@@ -64,7 +64,10 @@ void Decoder::place_shared() {
     decoded_.shared_bytes = std::max(decoded_.shared_bytes, end_of(a));
   }
   unit = std::max<std::int64_t>(unit, 1);
-  const std::set<Buffer> tiles = kernel::tiles_of_units(kernel_), bulk = kernel::bulk_tiles(kernel_);
+  std::set<Buffer> tiles = kernel::tiles_of_units(kernel_);
+  const std::set<Buffer> bulk = kernel::bulk_tiles(kernel_), stored = kernel::stored_tiles(kernel_);
+  decoded_.stores_boxes = !stored.empty();
+  tiles.insert(stored.begin(), stored.end());
   for (const kernel::Allocation &a : kernel_.shared) {
     bool overlaps = std::ranges::any_of(kernel_.shared, [&](const kernel::Allocation &b) {
       return a.buffer != b.buffer && a.byte_offset < end_of(b) && b.byte_offset < end_of(a);
@@ -120,9 +123,9 @@ void Decoder::find_uses() {
     if (node && node->async && std::ranges::find(copied_, node->buffer) == copied_.end())
       copied_.push_back(node->buffer);
     if (const auto *copy = kernel::as<kernel::BulkCopy>(s)) {
-      if (std::ranges::find(copied_, copy->tile) == copied_.end())
+      if (!copy->stores() && std::ranges::find(copied_, copy->tile) == copied_.end())
         copied_.push_back(copy->tile);
-      decoded_.loaded[slot(kernel_.maps[copy->map].source)] = true;
+      (copy->stores() ? decoded_.stored : decoded_.loaded)[slot(copy->array)] = true;
     }
     if (node && node->buffer->scope == Scope::global)
       decoded_.stored[slot(node->buffer)] = true;

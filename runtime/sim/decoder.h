@@ -65,6 +65,7 @@ private:
   bool accumulate(const kernel::Store &node, std::int64_t element);
   void copy(const kernel::Store &node);
   void bulk_copy(const kernel::BulkCopy &node);
+  void bulk_store(const kernel::BulkCopy &node);
   void commit(const kernel::Commit &node);
   void wait(const kernel::Wait &node);
   void wait_for_calls(const kernel::Wait &node);
@@ -124,7 +125,8 @@ private:
   const DecodeOptions &options_;
   bool check_;
   const HandlerTable &handlers_;
-  bool awaited_; ///< the kernel before has ended
+  bool awaited_;            ///< the kernel before has ended
+  bool stores_box_ = false; ///< the store that is decoded is one of a bulk store
   DecodedKernel decoded_;
   Values values_;
   std::map<Var, ValueId> variables_;

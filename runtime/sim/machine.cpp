@@ -115,13 +115,14 @@ void Machine::check_fenced(const Warp &warp, std::uint32_t site, std::uint32_t b
   for (const Warp &writer : warps_)
     if ((writer.unfenced_at_barrier & bit_of(buffer)) != 0) {
       const Buffer &tile = decoded.shared[buffer];
+      const bool stores_it = kernel::as<kernel::BulkCopy>(decoded.sites[site].stmt) != nullptr;
       report_units(ErrorKind::unfenced, site,
-                   fmt::format("the matrix units read {} for {} of {} in {}, but {} has written to it "
-                               "without a fence before the barrier: they do not see ordinary writes without "
-                               "one",
-                               tile->name, warp_text(decoded, warp.index), block_text(decoded, block),
+                   fmt::format("{} {} for {} of {} in {}, but {} has written to it without a fence before the "
+                               "barrier: {} not see ordinary writes without one",
+                               stores_it ? "a bulk store reads" : "the matrix units read", tile->name,
+                               warp_text(decoded, warp.index), block_text(decoded, block),
                                barrier_text(decoded.sites[site], iteration(warp, site)),
-                               warp_text(decoded, writer.index)),
+                               warp_text(decoded, writer.index), stores_it ? "it does" : "they do"),
                    {.kind = kernel::Hazard::Kind::read_after_write,
                     .buffer = tile,
                     .reader = kernel::written_by(decoded.sites[site].stmt)});
@@ -165,7 +166,7 @@ Machine::Machine(const DecodedKernel &p, std::vector<GlobalBuffer> &g, Tracer *t
       writes(static_cast<std::size_t>(p.shadow_units) + warp_size),
       reads(writes.size() * (p.channels.empty() ? 1 : p.warps)), owners(p.shares_memory ? writes.size() : 0),
       rows(writes.size() / warp_size + 1), channels(p), flights(p.copies.empty() ? 0 : p.warps),
-      calls(p.sums.empty() ? 0 : p.warps), executions(p), observation(o),
+      calls(p.sums.empty() ? 0 : p.warps), stores(p.stores_boxes ? p.warps : 0), executions(p), observation(o),
       frames_(frame_stride(p) * p.warps + frame_alignment), warps_(p.warps) {
   set_frames();
 }
@@ -198,6 +199,7 @@ void Machine::reset_block() {
   std::fill(rows.begin(), rows.end(), 0);
   std::fill(owners.begin(), owners.end(), 0);
   std::ranges::fill(flights, Flights{});
+  std::ranges::fill(stores, BoxStores{});
   std::ranges::fill(calls, CallQueue{});
   clock.start(decoded.warps);
   channels.start_block();
@@ -298,6 +300,7 @@ bool Machine::release() {
   }
   if (!first) {
     report_calls_at_exit();
+    report_stores_at_exit();
     for (const Flights &left : flights)
       for (const Flight &flight : left.list)
         if (flight.access->checked)
@@ -350,6 +353,17 @@ void Machine::report_calls_at_exit() {
                       barrier_text(decoded.sites[call.site], call.iteration)),
           {.kind = kernel::Hazard::Kind::end_after_write,
            .buffer = kernel::written_by(decoded.sites[call.site].stmt)});
+}
+
+void Machine::report_stores_at_exit() {
+  for (std::uint32_t warp = 0; warp < stores.size(); ++warp)
+    for (const StoreInFlight &store : stores[warp].list)
+      report_units(
+          ErrorKind::in_flight, store.access->site,
+          fmt::format("a bulk store of {} in {} still reads {} at the end of the kernel: no wait of this "
+                      "warp covers it",
+                      warp_text(decoded, warp), block_text(decoded, block), store.access->buffer->name),
+          {.kind = kernel::Hazard::Kind::end_after_write, .buffer = store.access->buffer});
 }
 
 void Machine::arrive(const Instr &instr, std::uint32_t ordered) {

@@ -1,6 +1,7 @@
 #pragma once
 /// The simulator for one host thread: executes blocks one after the other.
 
+#include "runtime/sim/box_stores.h"
 #include "runtime/sim/calls.h"
 #include "runtime/sim/channels.h"
 #include "runtime/sim/event.h"
@@ -96,8 +97,9 @@ public:
   }
   Clock clock;
   Channels channels;
-  std::vector<Flights> flights; ///< for each warp, if the kernel has asynchronous copies
-  std::vector<CallQueue> calls; ///< for each warp, if the kernel has asynchronous calls
+  std::vector<Flights> flights;  ///< for each warp, if the kernel has asynchronous copies
+  std::vector<CallQueue> calls;  ///< for each warp, if the kernel has asynchronous calls
+  std::vector<BoxStores> stores; ///< for each warp, if the kernel has bulk stores
 
   Executions executions;
   RegionCounts masked; ///< counts of the accesses that have their own mask
@@ -123,6 +125,7 @@ private:
   bool pass_role_barriers();
   void report_deadlock();
   void report_calls_at_exit();
+  void report_stores_at_exit();
 
   std::vector<std::byte> frames_;
   std::vector<Warp> warps_;

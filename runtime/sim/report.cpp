@@ -127,15 +127,6 @@ std::optional<kernel::Hazard> hazard_of(const DecodedKernel &decoded, const Race
   return hazard_of(decoded, {first.access, first.iteration}, {second.access, second.iteration});
 }
 
-/// The position of the role of a thread.
-std::size_t role_of(const DecodedKernel &decoded, std::uint32_t thread) {
-  std::size_t role = 0;
-  while (role + 1 < decoded.roles.size() &&
-         decoded.roles[role + 1].first_warp <= std::int64_t{thread / warp_size})
-    ++role;
-  return role;
-}
-
 std::string why_unordered(const DecodedKernel &decoded, const Trace &a, const Trace &b) {
   if (a.block != b.block)
     return "nothing orders the blocks of a kernel";
@@ -144,7 +135,7 @@ std::string why_unordered(const DecodedKernel &decoded, const Trace &a, const Tr
   if (a.thread / warp_size == b.thread / warp_size)
     return "no __syncwarp() or __syncthreads() lies between them: sharing a warp does not order them";
   if (!decoded.channels.empty())
-    return role_of(decoded, a.thread) == role_of(decoded, b.thread)
+    return decoded.role_of(a.thread) == decoded.role_of(b.thread)
                ? "no barrier of their role lies between them"
                : "no event that one of the warps signals and the other awaits lies between them";
   return "no __syncthreads() lies between them";

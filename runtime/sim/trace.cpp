@@ -17,7 +17,8 @@ int distance(const Trace &a, const Trace &b) {
 bool swapped(const DecodedKernel &decoded, const Trace &a, const Trace &b) {
   Dependence apart = dependence(decoded, {a.access, a.iteration}, {b.access, b.iteration});
   // Roles have no order in the text: in one iteration, a tile is filled before it is read.
-  if (apart.distance == 0 && !decoded.channels.empty() && a.access->is_store != b.access->is_store)
+  if (apart.distance == 0 && a.access->is_store != b.access->is_store &&
+      decoded.role_of(a.thread) != decoded.role_of(b.thread))
     return b.access->is_store;
   return apart.distance != 0 ? apart.distance < 0
                              : decoded.sites[b.access->site].source < decoded.sites[a.access->site].source;

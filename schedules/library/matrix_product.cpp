@@ -236,18 +236,33 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
   if (!split)
     place(Scope::warp);
   s.transform_layout(AB, split ? "p, " + layout(Instruction::c_layout) : layout(Instruction::c_layout));
-  std::vector<BlockRef> staged; // one for each of what the warps write
-  if (tiles.staged)
-    for (const BlockRef &result : written)
-      staged.push_back(s.cache_read(result, block_of(s, AB).body.buffer->name, Scope::shared));
+  auto in_bulk = [&](const BlockRef &result) {
+    const DType dtype = block_of(s, result).body.buffer->dtype;
+    return tiles.bulk_stores && !split && s.target().arch.has(Feature::tma) &&
+           may_copy_in_bulk(dtype, width_of_rows(s, result), tiles.results[1]);
+  };
+  std::vector<std::optional<BlockRef>> staged, stores; // of what the warps write: by lanes, or in bulk
+  for (const BlockRef &result : tiles.staged ? written : std::vector<BlockRef>()) {
+    const bool bulk = in_bulk(result);
+    stores.push_back(bulk ? std::optional(s.cache_write(result, Scope::shared)) : std::nullopt);
+    staged.push_back(
+        bulk ? std::nullopt
+             : std::optional(s.cache_read(result, block_of(s, AB).body.buffer->name, Scope::shared)));
+  }
   auto warp = s.fuse(outer_warp, inner_warp);
-  for (const BlockRef &copy : staged)
-    s.reverse_compute_at(copy, warp);
+  for (const auto &copy : staged)
+    if (copy)
+      s.reverse_compute_at(*copy, warp);
   for (const BlockRef &result : written)
     s.reverse_compute_at(result, warp);
   for (std::size_t n = 0; n < staged.size(); ++n)
-    write_rows(s, written[n], staged[n], warp,
-               width_of_store(s, written[n], std::min<std::int64_t>(partial, 4)));
+    if (stores[n]) {
+      s.reverse_compute_at(*stores[n], warp);
+      store_rows_in_bulk(s, written[n], *stores[n], warp);
+    } else {
+      write_rows(s, written[n], *staged[n], warp,
+                 width_of_store(s, written[n], std::min<std::int64_t>(partial, 4)));
+    }
   const Edges edges = edges_of(s, i_block, j_block, group, whole_rows, whole_columns);
   auto waves = tiles.persistent > 0 && !split
                    ? bind_waves(s, c.batch, i_block, j_block, group, tiles.persistent, true)

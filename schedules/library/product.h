@@ -124,6 +124,9 @@ struct MatrixTiles {
   /// The results of a warp go through shared memory, so that it writes whole rows of 32 columns (row_stores.h):
   /// for results of a multiple of 32 columns.
   bool staged = false;
+  /// With `staged`: a unit of the multiprocessor stores the rows (`bulk_copy`), where the rows of the results
+  /// and the target allow it, and the sums have no parts.
+  bool bulk_stores = false;
   bool early = false; ///< as in `RegisterTiles`
 
   std::int64_t threads() const { return warps[0] * warps[1] * 32; }

@@ -22,4 +22,21 @@ void write_rows(Schedule &s, BlockRef result, BlockRef staged, Loop warp, std::i
   by_vectors(s, {part}, false);
 }
 
+void store_rows_in_bulk(Schedule &s, BlockRef result, BlockRef copy, Loop warp) {
+  constexpr std::int64_t bytes_of_row = 128;
+  const DType dtype = block_of(s, copy).body.buffer->dtype;
+  auto out = s.loops_below(copy, warp);
+  const Loop &row = out[out.size() - 2];
+  auto [part, column] = s.split(out.back(), {infer, bytes_of_row / byte_size(dtype)});
+  s.reorder({part, row, column});
+  s.compute_at(result, part);
+  auto computed = s.loops_below(result, part);
+  const std::vector<Loop> of_thread = to_lanes(s, computed[computed.size() - 2], computed.back(), 2);
+  by_vectors(s, read_ahead(s, result, of_thread, true), true);
+  Swizzle swizzle = swizzle_of_tiles(dtype);
+  s.swizzle(result, swizzle.bits, swizzle.base, swizzle.shift);
+  s.bulk_copy(copy);
+  by_vectors(s, {part}, false);
+}
+
 } // namespace nestsmith::library

@@ -15,4 +15,8 @@ inline constexpr std::int64_t staged_columns = 32; ///< 128 bytes of a sum
 /// memory, and `result` reads them there; both are below `warp`, the loop that is bound to warps.
 void write_rows(Schedule &s, BlockRef result, BlockRef staged, Loop warp, std::int64_t width);
 
+/// The same by bulk stores: a unit of the multiprocessor copies the rows of 128 bytes from shared memory.
+/// `copy` copies to global memory what `result` has written to shared memory (`cache_write`).
+void store_rows_in_bulk(Schedule &s, BlockRef result, BlockRef copy, Loop warp);
+
 } // namespace nestsmith::library

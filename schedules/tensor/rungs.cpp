@@ -203,6 +203,8 @@ Schedule chosen(const Shape &shape, DType dtype, const Target &target, Knobs &kn
     if (knobs.flag("persistent", choice.stores))
       tiles.persistent = multiprocessors(target);
     tiles.early = target.arch.has(Feature::griddepcontrol) && knobs.flag("early");
+    if (tiles.staged && target.arch.has(Feature::tma))
+      tiles.bulk_stores = knobs.flag("bulk_stores");
   } else {
     tiles.blocks = knobs.choose("blocks", {0, 1, 2, 3});
   }

@@ -245,6 +245,10 @@ std::string as_host_cpp(const std::string &cuda, bool shuffles) {
       arrive(R"re(asm volatile\("\{ \.reg \.b64 state;[^"]*"[^;]*;)re"),
       arrive_after(R"re(asm volatile\("cp\.async\.mbarrier\.arrive[^;]*;"[^;]*;)re"),
       address(R"re(\(unsigned int\)__cvta_generic_to_shared\(p\))re");
+  // And these of bulk stores, of any rank: they write at once.
+  static const std::regex stored(
+      R"re(asm volatile\("cp\.async\.bulk\.tensor\.(\d)d\.global[^;]*;"[\s\S]*?: "memory"\);)re"),
+      group_of_stores(R"re(asm volatile\("cp\.async\.bulk\.(commit|wait)_group[^;]*;"[^;]*;)re");
   // And these of bulk copies, of any rank.
   static const std::regex box(
       R"re(asm volatile\("cp\.async\.bulk\.tensor\.(\d)d[^;]*;"([\s\S]*?): "memory"\);)re"),
@@ -258,14 +262,17 @@ std::string as_host_cpp(const std::string &cuda, bool shuffles) {
   text = std::regex_replace(text, copy, "::host::copy_async(to, from, $1, true);");
   text = std::regex_replace(text, masked, "::host::copy_async(to, from, $1, exists);");
   text = std::regex_replace(text, commit, "::host::commit_copies();");
-  for (std::smatch found; std::regex_search(text, found, box);) {
-    std::string start;
-    for (int n = 0; n < std::stoi(found[1]); ++n)
-      start += fmt::format("{}x{}", n == 0 ? "" : ", ", n);
-    text = found.prefix().str() +
-           fmt::format("::host::copy_box(to, map, {{{}}}, filled + number % slots);", start) +
-           found.suffix().str();
-  }
+  text = std::regex_replace(text, group_of_stores, "");
+  auto replace_boxes = [&](const std::regex &of, const char *call) {
+    for (std::smatch found; std::regex_search(text, found, of);) {
+      std::string start;
+      for (int n = 0; n < std::stoi(found[1]); ++n)
+        start += fmt::format("{}x{}", n == 0 ? "" : ", ", n);
+      text = found.prefix().str() + fmt::format(fmt::runtime(call), start) + found.suffix().str();
+    }
+  };
+  replace_boxes(stored, "::host::store_box(map, from, {{{}}});");
+  replace_boxes(box, "::host::copy_box(to, map, {{{}}}, filled + number % slots);");
   text = std::regex_replace(text, arrive_bulk, "::host::arrive_bulk(filled + number % slots, bytes);");
   text = std::regex_replace(text, start, "::host::start_event(event, arrivals);");
   text = std::regex_replace(text, await, "::host::await_phase(event, parity, __LINE__);");

@@ -122,5 +122,99 @@ TEST(BulkCopy, MayHaveSeveralBoxes) {
   EXPECT_TRUE(t.s.obligations().empty()) << owed(t.s);
 }
 
+/// Y = 2*X in tiles of 8 x 32 elements of a warp, which are stored in bulk.
+struct Stored {
+  Schedule s;
+  BlockRef y, store;
+  Loop warp, part;
+
+  explicit Stored(std::int64_t columns = 64, std::int64_t rows = 32)
+      : s(doubled(rows, columns)), y(s.block("Y")) {
+    s = Schedule(doubled(rows, columns), make_target("sm_90"));
+    y = s.block("Y");
+    store = s.cache_write(y, Scope::shared);
+    auto [i, j] = s.loops<2>(store);
+    auto [block, warp_loop, row] = s.split(i, {infer, 2, 8});
+    auto [part_loop, column] = s.split(j, {infer, 32});
+    warp = warp_loop, part = part_loop;
+    s.reorder({block, warp, part, row, column});
+    s.bind(block, Axis::block_x);
+    s.bind(warp, Axis::warp);
+    s.compute_at(y, part);
+    auto tile = s.loops_below(y, part);
+    s.bind(s.split(tile[0], {2, infer})[0], Axis::warp);
+    s.bind(tile[1], Axis::lane);
+  }
+  static Program doubled(std::int64_t rows, std::int64_t columns) {
+    Workload w("doubled");
+    Tensor x = w.placeholder("X", {rows, columns});
+    return w.output({w.compute("Y", {rows, columns}, {"i", "j"},
+                               [&](Expr i, Expr j) -> Definition { return x(i, j) * 2.0f; })});
+  }
+};
+
+TEST(BulkStore, IsAMarkThatKeepsTheMeaning) {
+  for (std::int64_t rows : {32, 30}) {
+    Stored t(60, rows);
+    t.s.bulk_copy(t.store);
+    EXPECT_TRUE(contains(print(t.s.program()), " bulk where Y_")) << print(t.s.program());
+    EXPECT_TRUE(t.s.obligations().empty()) << owed(t.s);
+    EXPECT_TRUE(test::same_meaning(t.s));
+  }
+}
+
+TEST(BulkStoreRefuses, WhatIsNoCopy) {
+  Workload w("doubled");
+  Tensor x = w.placeholder("X", {8, 8});
+  Tensor y = w.compute("Y", {8, 8}, {"i", "j"}, [&](Expr i, Expr j) -> Definition { return x(i, j) * 2.0f; });
+  Schedule s(w.output({y}), make_target("sm_90"));
+  expect_refused(s, "bulk_copy.copy", [&] { s.bulk_copy(s.block("Y")); },
+                 "to Y in global memory, expected a copy from shared to global memory", {"Y"});
+}
+
+TEST(BulkStoreOwes, AWarpAndLoopsThatAreABox) {
+  Stored lanes;
+  lanes.s.bulk_copy(lanes.store);
+  lanes.s.bind(lanes.s.loops_below(lanes.store, lanes.part)[1], Axis::lane);
+  EXPECT_TRUE(contains(owed(lanes.s), "is bound to lane, but one lane of each warp issues a bulk store"))
+      << owed(lanes.s);
+
+  Stored rows(66);
+  rows.s.bulk_copy(rows.store);
+  EXPECT_TRUE(contains(owed(rows.s), "copies to Y, whose rows in dimension 0 are 66 elements apart"))
+      << owed(rows.s);
+
+  Stored swizzled(32);
+  swizzled.s.bulk_copy(swizzled.store);
+  swizzled.s.swizzle(swizzled.y, 3, 3, 3);
+  EXPECT_TRUE(contains(owed(swizzled.s), "expected swizzle(3, 2, 3)")) << owed(swizzled.s);
+
+  Workload w("doubled");
+  Tensor x = w.placeholder("X", {8, 32});
+  Tensor y = w.compute("Y", {8, 32}, {"i", "j"}, [&](Expr i, Expr j) -> Definition { return x(i, j) * 2.0f; });
+  Schedule s(w.output({y}), make_target("sm_90"));
+  BlockRef block = s.block("Y"), store = s.cache_write(block, Scope::shared);
+  s.compute_at(block, s.loops(store)[0]);
+  s.bulk_copy(store);
+  EXPECT_TRUE(contains(owed(s), "no loop around block Y_writeback is bound to warp")) << owed(s);
+}
+
+/// Z reads what the store of Y writes to a temporary, in the same thread block.
+TEST(BulkStoreOwes, NoReaderAfterIt) {
+  Workload w("chain");
+  Tensor x = w.placeholder("X", {32, 64});
+  Tensor y = w.compute("Y", {32, 64}, {"i", "j"}, [&](Expr i, Expr j) -> Definition { return x(i, j) * 2.0f; });
+  Tensor z = w.compute("Z", {32, 64}, {"i", "j"}, [&](Expr i, Expr j) -> Definition { return y(i, j) + 1.0f; });
+  Schedule s(w.output({z}), make_target("sm_90"));
+  BlockRef first = s.block("Y"), store = s.cache_write(first, Scope::shared);
+  auto [i, j] = s.loops<2>(store);
+  auto [warp, row] = s.split(i, {infer, 8});
+  s.bind(warp, Axis::warp);
+  s.compute_at(first, warp);
+  s.reverse_compute_at(s.block("Z"), warp);
+  s.bulk_copy(store);
+  EXPECT_TRUE(contains(owed(s), "block Z reads Y, to which bulk stores of Y_writeback write")) << owed(s);
+}
+
 } // namespace
 } // namespace nestsmith

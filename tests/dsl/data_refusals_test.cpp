@@ -1,5 +1,6 @@
 /// Tests the requirements of primitives on blocks and buffers. Each test violates one requirement.
 
+#include "dsl/ir/printer.h"
 #include "tests/dsl/support.h"
 
 namespace nestsmith {
@@ -77,13 +78,28 @@ TEST(CacheWriteRefuses, GlobalScope) {
                  "got the scope global, expected shared, local or warp", {});
 }
 
-TEST(CacheWriteRefuses, BufferWhoseOldContentIsRead) {
+TEST(CacheWriteRefuses, ReductionOfAnUpdatedParameter) {
+  Workload w("sums");
+  Tensor x = w.placeholder("X", {4, 8}), y = w.inout("Y", {4});
+  Reduce k = reduce_axis("k", 8);
+  w.update(y, {"i"}, [&](const std::vector<Expr> &at) -> Definition { return sum(x(at[0], k), k); });
+  Schedule s(w.output());
+  BlockRef block = s.block("Y");
+  expect_refused(
+      s, "cache_write.pure", [&] { s.cache_write(block, Scope::local); },
+      "Y is an inout parameter, and block Y is a reduction or reads other elements than the one that it "
+      "writes, so the cache would not hold their old values; compute the update in a stage of its own",
+      {"Y"});
+}
+
+/// The block goes on to read the parameter, and the cache holds new values.
+TEST(CacheWrite, HoldsNewValuesOfAnUpdatedParameter) {
   Schedule s(gemm(8, 5, 4));
-  BlockRef c = s.block("C");
-  expect_refused(s, "cache_write.pure", [&] { s.cache_write(c, Scope::local); },
-                 "C is an inout parameter, and the cache would not hold its old values; compute the update in "
-                 "a stage of its own",
-                 {"C"});
+  BlockRef c = s.block("C"), back = s.cache_write(c, Scope::shared);
+  EXPECT_TRUE(test::same_meaning(s));
+  EXPECT_TRUE(contains(print(s.program()), "C_shared[i, j] = alpha*AB[i, j] + beta*(C[i, j]"))
+      << print(s.program());
+  s.bind(s.loops(back)[0], Axis::block_x);
 }
 
 TEST(CacheWriteRefuses, WriterInAnotherNest) {

@@ -90,6 +90,9 @@ void Author::product_of_units(const std::string &name, Names around) {
         sums = split(k, {infer, apart_.chance(95) ? 4 : 2, of_call});
   if (out.empty() || rows.empty() || columns.empty() || sums.empty())
     return;
+  std::string store; // in bulk
+  if (apart_.chance(40) && go("cache_write", {BlockName{out}, Word{"shared"}}))
+    store = results().front();
   std::vector<LoopName> order;
   for (std::size_t d = 0; d + 3 < n; ++d)
     order.push_back({around[d]});
@@ -100,6 +103,8 @@ void Author::product_of_units(const std::string &name, Names around) {
   const std::string batch = n > 3 ? "b, " : "";
   go("transform_layout", {BlockName{name}, map(batch + "i, j -> i%8*4 + j%8//2, i//16, j//8, i%16//8, j%2")});
   go("reverse_compute_at", {BlockName{out}, LoopName{rows[1]}});
+  if (!store.empty())
+    go("reverse_compute_at", {BlockName{store}, LoopName{rows[1]}});
   Names blocks(around.begin(), around.end() - 3);
   blocks.insert(blocks.end(), {rows[0], columns[0]});
   bind(blocks, {Axis::block_x, Axis::block_y, Axis::block_z});
@@ -153,7 +158,17 @@ void Author::product_of_units(const std::string &name, Names around) {
   if (Names zeros = loops_inside(results().front(), rows[1]); zeros.size() == 2)
     to_lanes(zeros[0], zeros[1], 2);
   go("tensorize", {LoopName{rows[2]}, Word{intrinsic}});
-  if (Names own = loops_inside(out, rows[1]); own.size() >= 2)
+  std::string around_results = rows[1];
+  if (Names own = store.empty() ? Names() : loops_inside(store, rows[1]); own.size() >= 2)
+    if (Names parts = split(own.back(), {infer, 32}); !parts.empty()) {
+      go("reorder", {std::vector<LoopName>{{parts[0]}, {own[own.size() - 2]}, {parts[1]}}});
+      if (go("compute_at", {BlockName{out}, LoopName{parts[0]}}))
+        around_results = parts[0];
+      if (apart_.chance(90))
+        go("swizzle", {BlockName{out}, std::int64_t{3}, std::int64_t{2}, std::int64_t{3}});
+      go("bulk_copy", {BlockName{store}});
+    }
+  if (Names own = loops_inside(out, around_results); own.size() >= 2)
     to_lanes(own[own.size() - 2], own.back(), 2);
   stages.push_back({name, distance, 2});
   if (apart_.chance(roles ? 97 : 80) && go("pipeline", {LoopName{sums[0]}, stages}) && apart_.chance(85))

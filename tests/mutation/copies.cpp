@@ -17,7 +17,11 @@ namespace {
 void relax(Kernel &kernel, Chooser &chooser) {
   on_stmts(kernel, chooser, [](const Stmt &stmt) {
     const auto *wait = kernel::as<Wait>(stmt);
-    return wait ? std::vector{kernel::make(Wait{wait->pending + 1})} : std::vector<Stmt>{};
+    if (!wait)
+      return std::vector<Stmt>{};
+    Wait longer = *wait;
+    ++longer.pending;
+    return std::vector{kernel::make(std::move(longer))};
   });
 }
 

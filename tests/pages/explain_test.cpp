@@ -167,6 +167,19 @@ TEST(Explain, SectionsAreThoseOfAProfiler) {
   EXPECT_THAT(text, HasSubstr("Grid: 4 x 4 = 16 blocks"));
 }
 
+TEST(Explain, HasTheRolesOfWarps) {
+  PlanAnalysis analysis = on("hopper/tma", "H100", {256, 256, 512});
+  EXPECT_EQ(sections(analysis.kernels[0], analysis).back().title, "Roles of Warps");
+  std::string text = facts_of(analysis);
+  for (const char *fact :
+       {"Main role: 4 warps",
+        "Role 1: 4 warps of 40 registers; one thread starts bulk copies to A_shared, B_shared",
+        "Main role awaits: A_shared, B_shared: filled by other warps, read below by AB",
+        "Role 1 awaits: A_shared, B_shared: read by AB, ", "Slots: ", "Fills of a block: 8",
+        "To fill a slot: ", "To use it: ", "Who waits: "})
+    EXPECT_THAT(text, HasSubstr(fact));
+}
+
 TEST(Explain, OfOneIsTheSingular) {
   PlanAnalysis analysis = on("deep_dive/shared", "A100", {32, 32, 32});
   std::string text = facts_of(analysis);

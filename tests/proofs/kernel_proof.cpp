@@ -122,7 +122,8 @@ private:
                 for (const auto *list : {&x.indices, &x.start})
                   for (const Expr &e : *list)
                     check(e);
-                check(x.number);
+                if (x.fill)
+                  check(x.fill->number);
                 const std::int64_t last = kernel_.maps[x.map].elements() - 1;
                 for (std::int64_t element : {std::int64_t{0}, last})
                   check_access(x.tile, {x.indices[0] + int_imm(element, x.indices[0].dtype())}, 1);

@@ -67,24 +67,12 @@ TEST_P(KernelPoints, AreDifferentAndOnlyOfKnobsOfTheRung) {
   }
 }
 
-/// Points with roles have no parts of sums.
 TEST_P(KernelPoints, ShareATileInEveryWay) {
   const Rung &rung = test::rung(GetParam());
   const Shape shape = {64, 72, 4096};
   const DType dtype = rung.dtype();
-  std::vector<std::string> points = rung.kernels.points;
-  std::erase_if(points, [&](const std::string &text) {
-    Knobs knobs;
-    knobs.prefer(parse_knobs(text));
-    const bool roles = text.find("roles=true") != std::string::npos;
-    if (roles) {
-      rung.build(shape, DType::bf16, make_target("sm_90a"), knobs);
-      EXPECT_FALSE(knobs.chosen().contains(rung.kernels.parts)) << text;
-    }
-    return roles;
-  });
   for (const std::string &with : rung.kernels.with_parts)
-    for (const std::string &text : {points.front(), points.back()}) {
+    for (const std::string &text : {rung.kernels.points.front(), rung.kernels.points.back()}) {
       KnobValues wanted = parse_knobs(text);
       wanted[rung.kernels.parts] = "4";
       if (!with.empty())

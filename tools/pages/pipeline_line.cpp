@@ -133,12 +133,12 @@ private:
     kernel::visit(now.stmt,
                   Overloaded{[&](const kernel::Store &store) { add_nest(now, store.async); },
                              [&](const kernel::Call &) { add_nest(now, false); },
-                             [&](const kernel::BulkCopy &) { add_nest(now, true); },
+                             [&](const kernel::BulkCopy &copy) { add_nest(now, !copy.stores()); },
                              [&](const kernel::Sync &sync) { add(now.stmt, sync); }, [](const auto &) {}});
   }
 
   void add(const kernel::Stmt &stmt, const kernel::Sync &sync) {
-    if (sync.counts_groups(kernel::Queue::calls))
+    if (sync.counts_groups(kernel::Queue::calls) || sync.counts_groups(kernel::Queue::stores))
       return;
     if (std::holds_alternative<kernel::Commit>(sync.kind)) {
       groups_.push_back(std::move(issued_));

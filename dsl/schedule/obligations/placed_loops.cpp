@@ -57,11 +57,12 @@ std::vector<Obligation> blocks_around_last_block(NestFacts &nest) {
 
 std::vector<Obligation> async_copies(NestFacts &nest) {
   std::vector<Obligation> found;
-  if (!nest.complete || std::ranges::none_of(nest.blocks, &Block::async))
+  if (!nest.complete ||
+      std::ranges::none_of(nest.blocks, [](const Block *block) { return block->async || block->bulk; }))
     return found;
   Placements &filled = nest.after_filling();
   for (const Block *block : nest.blocks)
-    if (block->async) {
+    if (block->async || block->bulk) {
       const Block &copy = *find_block(filled.program().body, block->id);
       if (auto message = copy.bulk ? bulk_obligation(filled, copy) : async_obligation(filled, copy))
         found.push_back({std::move(*message),

@@ -1,4 +1,5 @@
 #include "dsl/expr/expr_text.h"
+#include "dsl/hardware/bulk_copy.h"
 #include "dsl/ir/dependence.h"
 #include "dsl/ir/region.h"
 #include "dsl/schedule/obligations/rules.h"
@@ -17,7 +18,9 @@ std::map<Axis, const For *> sharing_loops(const NestFacts &nest, const Block &bl
   bool shared = block.body.buffer->scope == Scope::shared;
   std::map<Axis, const For *> innermost;
   for (auto [axis, extent] : nest.extents)
-    if (extent > 1 && (!shared || is_thread(axis)) && !nest.is_last_along(block, axis))
+    if (is_bulk_store(block) && is_thread(axis) && axis != Axis::warp)
+      continue; // one lane of each warp issues it
+    else if (extent > 1 && (!shared || is_thread(axis)) && !nest.is_last_along(block, axis))
       innermost[axis] = nullptr;
   for (const For *loop : nest.loops_around(block))
     for (auto &[axis, around] : innermost)
@@ -115,7 +118,7 @@ bool same_owners(NestFacts &nest, const Block &init, const Block &update) {
 
 std::vector<Obligation> one_writer(NestFacts &nest, const Block &block) {
   const Buffer &buffer = block.body.buffer;
-  if (in_registers(buffer->scope) || block.bulk) // one thread of a role issues a bulk copy
+  if (in_registers(buffer->scope) || (block.bulk && !is_bulk_store(block))) // one thread of a role issues it
     return {};
   std::vector<Var> lasting = nest.lasting_loops(buffer);
   std::set<Var> fixed(lasting.begin(), lasting.end());

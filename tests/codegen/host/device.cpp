@@ -458,13 +458,14 @@ bool encode_map(std::uint64_t *words, int element_bytes, unsigned rank, const vo
   return right;
 }
 
-void copy_box(void *to, const void *words, BoxStart start, unsigned long long *event) {
+/// Calls `f` with the bytes of each element of a box: its place in the tile, the element in the array or null
+/// if it lies outside, and the size of an element.
+template <class F> static void each_of_box(const void *words, const void *tile, BoxStart start, const F &f) {
   Map map;
   std::memcpy(&map, words, sizeof(map));
-  auto *tile = static_cast<unsigned char *>(to);
   const std::size_t alignment = map.swizzle == 0 ? 128 : 8 * map.swizzle, size = map.element_bytes;
-  if (reinterpret_cast<std::uintptr_t>(to) % alignment != 0)
-    fail("a bulk copy writes to an address that is no multiple of %zu", alignment);
+  if (reinterpret_cast<std::uintptr_t>(tile) % alignment != 0)
+    fail("a bulk copy has a tile at an address that is no multiple of %zu", alignment);
   std::size_t elements = 1;
   for (unsigned d = 0; d < map.rank; ++d)
     elements *= map.box[d];
@@ -480,13 +481,29 @@ void copy_box(void *to, const void *words, BoxStart start, unsigned long long *e
     std::size_t at = n * size; // pieces of 16 bytes of a row change their places
     if (map.swizzle != 0)
       at ^= at / 128 % (map.swizzle / 16) * 16;
+    f(at, exists ? map.array + from : nullptr, size);
+  }
+}
+
+void copy_box(void *to, const void *words, BoxStart start, unsigned long long *event) {
+  auto *tile = static_cast<unsigned char *>(to);
+  std::size_t &brought = Device::get().running().bulk[event];
+  each_of_box(words, to, start, [&](std::size_t at, const unsigned char *element, std::size_t size) {
     unsigned char data[16] = {};
-    if (exists)
-      std::copy_n(map.array + from, size, data);
+    if (element)
+      std::copy_n(element, size, data);
     std::fill_n(tile + at, size, unwritten);
     start_copy(tile + at, data, size);
-  }
-  Device::get().running().bulk[event] += elements * size;
+    brought += size;
+  });
+}
+
+void store_box(const void *words, const void *from, BoxStart start) {
+  const auto *tile = static_cast<const unsigned char *>(from);
+  each_of_box(words, from, start, [&](std::size_t at, const unsigned char *element, std::size_t size) {
+    if (element)
+      std::copy_n(tile + at, size, const_cast<unsigned char *>(element));
+  });
 }
 
 void arrive_bulk(unsigned long long *event, unsigned bytes) {

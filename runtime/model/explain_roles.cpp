@@ -1,0 +1,156 @@
+#include "runtime/model/explain_roles.h"
+
+#include "lowering/arena.h"
+#include "lowering/notes.h"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <set>
+
+namespace nestsmith {
+
+namespace {
+
+using kernel::as;
+using kernel::Kernel;
+
+std::string role_name(std::size_t role) { return role == 0 ? "Main role" : fmt::format("Role {}", role); }
+
+std::string names_of(const std::vector<Buffer> &buffers) {
+  std::vector<std::string_view> names;
+  for (const Buffer &buffer : buffers)
+    names.emplace_back(buffer->name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+/// "4 warps of 40 registers; one thread starts bulk copies to A_shared, B_shared"
+std::string role_text(const Kernel &kernel, std::size_t role) {
+  const kernel::RoleOfWarps &stated = kernel.roles[role];
+  std::string text = fmt::format("{} warps", stated.warps);
+  if (stated.registers != 0)
+    text += fmt::format(" of {} registers", stated.registers);
+  if (role == 0)
+    return text;
+  std::vector<Buffer> tiles;
+  for (const kernel::Channel &channel : kernel.channels)
+    if (channel.role == role)
+      tiles.insert(tiles.end(), channel.tiles.begin(), channel.tiles.end());
+  const bool bulk = !kernel.maps.empty();
+  return text +
+         (kernel.is_of_one_thread(role) ? "; one thread starts bulk copies to "
+          : bulk                        ? "; they copy, and one thread starts bulk copies, to "
+                                        : "; they copy to ") +
+         names_of(tiles);
+}
+
+/// The bytes of one slot of the tiles.
+std::int64_t bytes_of_slot(const Kernel &kernel, const kernel::Channel &channel) {
+  std::int64_t bytes = 0;
+  for (const kernel::Allocation &array : kernel.shared)
+    for (const Buffer &tile : channel.tiles)
+      if (array.origin && std::ranges::find(*array.origin, OriginPart(tile)) != array.origin->end())
+        bytes += bytes_of(array) / array.slots;
+  return bytes;
+}
+
+/// The fills of a channel by one thread block, or none if it is not known.
+std::optional<double> fills_of_block(const kernel::Stmt &stmt, std::size_t channel) {
+  if (const auto *signal = as<kernel::Signal>(stmt))
+    return signal->channel == channel && signal->event == kernel::Event::filled ? 1.0 : 0.0;
+  if (const auto *loop = as<kernel::Loop>(stmt)) {
+    const auto extent = as_int(loop->extent);
+    const auto body = fills_of_block(loop->body, channel);
+    return body == 0.0      ? body
+           : body && extent ? std::optional(*body * static_cast<double>(*extent))
+                            : std::nullopt;
+  }
+  std::optional<double> sum = 0.0;
+  auto add = [&](const kernel::Stmt &child) {
+    const auto fills = child ? fills_of_block(child, channel) : 0.0;
+    sum = sum && fills ? std::optional(*sum + *fills) : std::nullopt;
+  };
+  if (const auto *branch = as<kernel::If>(stmt)) {
+    if (branch->purpose.kind == kernel::Purpose::Kind::first_nest)
+      return std::nullopt; // a block has one of the nests
+    add(branch->body);
+    add(branch->otherwise);
+  } else if (const auto *seq = as<kernel::Seq>(stmt)) {
+    for (const kernel::Stmt &child : seq->stmts)
+      add(child);
+  }
+  return sum;
+}
+
+/// The least clocks of an SM for a fill, and the resource that takes them.
+struct Clocks {
+  double clocks = 0;
+  Resource resource = Resource::issue;
+
+  void add(double other, Resource of) {
+    if (other > clocks)
+      *this = {other, of};
+  }
+  std::string text() const { return fmt::format("{} clocks, by {}", number_text(clocks), name(resource)); }
+};
+
+/// Of the requests to global memory, the part that copies make.
+double part_of_copies(const model::Counters &counts) {
+  const auto all = static_cast<double>(counts.total(Scope::global, false).sectors +
+                                       counts.total(Scope::global, true).sectors);
+  return all == 0 ? 0 : static_cast<double>(counts.copied(Scope::global).sectors) / all;
+}
+
+void add_clocks(Section &section, const KernelAnalysis &analysis, const Gpu &gpu, std::size_t channel) {
+  const auto of_block = fills_of_block(analysis.kernel.body, channel);
+  if (!of_block || *of_block == 0)
+    return;
+  const double fills = *of_block * static_cast<double>(analysis.waves.busiest);
+  Clocks fill, use;
+  for (Resource resource : {Resource::l1, Resource::l2, Resource::dram})
+    fill.add(analysis.bound(resource).seconds * gpu.clock_hz * part_of_copies(analysis.counters) / fills,
+             resource);
+  for (Resource resource :
+       {Resource::issue, Resource::fp32, Resource::fp64, Resource::matrix, Resource::shared})
+    use.add(analysis.bound(resource).seconds * gpu.clock_hz / fills, resource);
+  section.facts.push_back({"Fills of a block", count_text(*of_block)});
+  section.facts.push_back({"To fill a slot", fill.text(), Quality::bound});
+  section.facts.push_back({"To use it", use.text(), Quality::bound});
+  const bool waits = fill.clocks > use.clocks;
+  section.facts.push_back(
+      {"Who waits",
+       fmt::format("{}: a fill takes {} of the clocks of a use",
+                   waits ? "the main role, for tiles" : "the role that fills, for free slots",
+                   percent_text(use.clocks > 0 ? fill.clocks / use.clocks : 0)),
+       Quality::modelled});
+}
+
+} // namespace
+
+std::optional<Section> roles_section(const KernelAnalysis &analysis, const Gpu &gpu) {
+  const Kernel &kernel = analysis.kernel;
+  if (kernel.roles.empty())
+    return std::nullopt;
+  Section section{"Roles of Warps", {}};
+  for (std::size_t role = 0; role < kernel.roles.size(); ++role)
+    section.facts.push_back({role_name(role), role_text(kernel, role)});
+  std::set<std::pair<std::string, std::string>> stated;
+  for (std::size_t n = 0; n < kernel.channels.size(); ++n) {
+    const kernel::Channel &channel = kernel.channels[n];
+    section.facts.push_back({"Slots", fmt::format("{} of {} bytes, of role {}", channel.slots,
+                                                  bytes_of_slot(kernel, channel), channel.role)});
+    kernel::walk(kernel.body, [&](const kernel::Stmt &stmt) {
+      const auto *await = as<kernel::Await>(stmt);
+      if (!await || await->channel != n)
+        return;
+      const std::size_t waiting = await->event == kernel::Event::filled ? 0 : channel.role;
+      if (std::string note = note_of(stmt); stated.emplace(role_name(waiting), note).second)
+        section.facts.push_back({role_name(waiting) + " awaits", std::move(note)});
+    });
+    add_clocks(section, analysis, gpu, n);
+  }
+  return section;
+}
+
+} // namespace nestsmith
