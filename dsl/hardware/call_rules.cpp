@@ -81,7 +81,8 @@ private:
 
   /// Whether the kernel may execute the init in all lanes, each on its own copy.
   bool result_is_in_all_lanes() const {
-    return std::ranges::all_of(spots_of(intrinsic_.result()),
+    return is_replicated(intrinsic_.result()) &&
+           std::ranges::all_of(spots_of(intrinsic_.result()),
                                [](const auto &spots) { return spots.size() == lanes_per_warp; });
   }
 

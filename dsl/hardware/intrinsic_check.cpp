@@ -164,7 +164,9 @@ private:
         if (!seen.insert(spot).second)
           fail("two elements of {} are in register {} of lane {}", name, spot.at, spot.lane);
       }
-    auto per_lane = static_cast<std::size_t>(elements_per_lane(operand));
+    std::size_t per_lane = 0;
+    for (const Spot &spot : seen)
+      per_lane = std::max(per_lane, static_cast<std::size_t>(spot.at) + 1);
     if (fragment && seen.size() != per_lane * lanes_per_warp)
       fail("{} fills {} of the {} registers of its lanes", name, seen.size(), per_lane * lanes_per_warp);
     if (!fragment && std::ranges::any_of(spots, [](const auto &x) { return x.size() != 1; }))

@@ -107,9 +107,16 @@ std::vector<std::vector<Spot>> spots_of(const Operand &operand) {
   return spots_of(operand.formal, *operand.as<Rows>());
 }
 
+bool is_replicated(const Operand &operand) {
+  const auto *fragment = operand.as<InRegisters>();
+  return fragment && fragment->map.logical().size() > operand.formal->shape.size();
+}
+
 std::int64_t elements_per_lane(const Operand &operand) {
   if (const auto *rows = operand.as<Rows>())
     return rows->count;
+  if (!is_replicated(operand)) // each lane holds each of its registers once (intrinsic_check.cpp)
+    return elements_of(operand.formal) / lanes_per_warp;
   std::int64_t most = 0;
   for (const std::vector<Spot> &spots : spots_of(operand))
     for (const Spot &spot : spots)

@@ -47,7 +47,9 @@ ChunkOfTile chunk_of_tile(const Operand &operand, const Expr &lane, std::int64_t
 /// For each element of the formal buffer, in row-major order: the lanes that hold or supply it. The operand
 /// must not be passed by value.
 std::vector<std::vector<Spot>> spots_of(const Operand &operand);
-/// The number of elements that one lane holds or supplies.
+/// Whether several lanes hold an element in registers.
+bool is_replicated(const Operand &operand);
+/// The number of elements that one lane holds or supplies, of an operand of a registered intrinsic.
 std::int64_t elements_per_lane(const Operand &operand);
 
 } // namespace nestsmith

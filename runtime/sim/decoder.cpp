@@ -57,6 +57,8 @@ void Decoder::place_shared() {
   decoded_.shared_bytes = kernel_.shared_bytes;
   decoded_.channels = kernel_.channels;
   decoded_.roles = kernel_.roles;
+  internal_check(kernel_.roles.empty() || !kernel_.channels.empty(),
+                 "each role but the main one has a channel");
   if (!kernel_.channels.empty())
     of_program_.emplace(kernel_);
   for (const kernel::Allocation &a : kernel_.shared) {

@@ -139,12 +139,11 @@ TEST(BulkStores, NeedAWaitForTheirLastGroup) {
 TEST(BulkStores, HaveTheSameMeaningInTheText) {
   NEEDS_SANITIZERS();
   std::vector<Subject> subjects;
-  for (std::int64_t persistent : {0, 3})
-    for (const Shape &shape : {Shape{64, 64, 64}, Shape{67, 132, 72}}) {
-      Schedule schedule = product_of(shape, DType::u32, stored_tiles(persistent));
-      kernel::Plan plan = lower(schedule);
-      subjects.push_back({fmt::format("stores {}", subjects.size()), std::move(schedule), std::move(plan)});
-    }
+  for (std::int64_t persistent : {0, 3}) {
+    Schedule schedule = product_of({67, 132, 72}, DType::u32, stored_tiles(persistent));
+    kernel::Plan plan = lower(schedule);
+    subjects.push_back({fmt::format("stores {}", subjects.size()), std::move(schedule), std::move(plan)});
+  }
   EXPECT_EQ(fmt::format("{}", fmt::join(differences_on_host(subjects), "\n")), "");
 }
 

@@ -89,6 +89,38 @@ public:
     add(kernel::make(kernel::Barrier{kernel::SyncScope::block, std::move(hazards)}));
   }
   void sync_warp() { add(kernel::make(kernel::Barrier{kernel::SyncScope::warp})); }
+  /// Any other synchronisation.
+  template <kernel::SyncKind Sync> void sync(Sync made) { add(kernel::make(std::move(made))); }
+  void bulk(kernel::BulkCopy copy) { add(kernel::make(std::move(copy))); }
+
+  /// Warps from `first` on have a role of their own. A tile has the multiple of bytes at which boxes start.
+  void roles(std::vector<std::int64_t> first, std::int64_t warps) {
+    for (std::size_t n = 0; n < first.size(); ++n)
+      kernel_.roles.push_back({first[n], (n + 1 < first.size() ? first[n + 1] : warps) - first[n]});
+  }
+  /// The body of each role, in the order of `roles`; `t` is the index of the thread.
+  void each_role(const Expr &t, const std::vector<std::function<void()>> &bodies, std::size_t role = 0) {
+    if (role + 1 == bodies.size())
+      return bodies[role]();
+    kernel::Stmt own = nested(bodies[role]), others = nested([&] { each_role(t, bodies, role + 1); });
+    const std::int64_t next = kernel_.roles[role + 1].first_warp;
+    add(kernel::make(kernel::If{floordiv(t, int_imm(32, index_)) < int_imm(next, index_),
+                                own,
+                                others,
+                                {kernel::Purpose::Kind::role, {}, static_cast<std::int64_t>(role)}}));
+  }
+  std::size_t channel(kernel::Channel made) {
+    made.byte_offset = (kernel_.shared_bytes + 7) / 8 * 8;
+    kernel_.shared_bytes = made.byte_offset + made.bytes();
+    kernel_.channels.push_back(std::move(made));
+    return kernel_.channels.size() - 1;
+  }
+  /// A tensor map of boxes of this number of elements of an array of one dimension.
+  std::size_t map(const Buffer &array, std::int64_t box) {
+    kernel_.maps.push_back({array, {box}});
+    return kernel_.maps.size() - 1;
+  }
+  void launch_early() { kernel_.launches_early = true; }
 
   void call(const Intrinsic &intrinsic, std::vector<kernel::OperandAddress> places) {
     for (std::size_t n = 0; n < places.size(); ++n)
