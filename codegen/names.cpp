@@ -213,10 +213,14 @@ bool has_prefix_of_cuda(const std::string &name) {
 
 /// expf, exp for f64, and exp_f32 and exp_f64 of a standalone file.
 bool is_math_function(std::string_view name) {
-  return std::ranges::any_of(math_functions(), [&](const MathFunction &function) {
-    return name == function.cuda || name == function.cuda_in(DType::f64) ||
-           name == fmt::format("{}_f32", function.name) || name == fmt::format("{}_f64", function.name);
-  });
+  static const auto names = [] {
+    std::set<std::string, std::less<>> all;
+    for (const MathFunction &function : math_functions())
+      all.insert({std::string(function.cuda), std::string(function.cuda_in(DType::f64)),
+                  fmt::format("{}_f32", function.name), fmt::format("{}_f64", function.name)});
+    return all;
+  }();
+  return names.contains(name);
 }
 
 bool is_taken(const std::string &name) {

@@ -6,7 +6,7 @@ namespace nestsmith {
 
 /// An obligation of the schedule applies to all of its nests.
 void check_obligations(Unit &unit) {
-  auto owed = unit.schedule.obligations();
+  const std::vector<Obligation> owed = unit.schedule.obligations();
   if (owed.empty())
     return;
   const Obligation &first = owed.front();

@@ -63,6 +63,9 @@ std::vector<Obligation> obligations_of(const Schedule &schedule) {
 
 } // namespace owed
 
-std::vector<Obligation> Schedule::obligations() const { return owed::obligations_of(*this); }
+std::vector<Obligation> Schedule::obligations() const {
+  std::call_once(owed_->computed, [&] { owed_->list = owed::obligations_of(*this); });
+  return owed_->list;
+}
 
 } // namespace nestsmith

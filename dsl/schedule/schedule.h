@@ -13,6 +13,8 @@
 #include <array>
 #include <cstddef>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -156,6 +158,7 @@ public:
   const std::vector<Directive> &trace() const { return trace_; }
   /// The program after the first n directives; step(0) is the source.
   const Program &step(std::size_t n) const { return steps_.at(n); }
+  /// Computed once for each program: copies of a schedule share them.
   std::vector<Obligation> obligations() const;
 
   class Edit; ///< an edit by a primitive (dsl/schedule/primitives/edit.h)
@@ -175,9 +178,16 @@ private:
   std::string why_missing(Loop loop) const;
   std::string why_missing(BlockRef block) const;
 
+  /// The obligations of the last program, when they were asked for. Several threads may ask.
+  struct Owed {
+    std::once_flag computed;
+    std::vector<Obligation> list;
+  };
+
   Target target_;
   std::vector<Program> steps_;
   std::vector<Directive> trace_;
+  std::shared_ptr<Owed> owed_ = std::make_shared<Owed>();
 };
 
 } // namespace nestsmith

@@ -63,7 +63,8 @@ std::vector<Loop> read_ahead(Schedule &s, BlockRef result, std::vector<Loop> loo
   Schedule copy = s;
   try {
     std::vector<Loop> made = with_reads_ahead(copy, result, loops, vectors);
-    if (copy.obligations().size() > s.obligations().size())
+    // The obligations of a nearly complete schedule take a good part of its time.
+    if (const std::size_t owed = copy.obligations().size(); owed > 0 && owed > s.obligations().size())
       return loops;
     s = std::move(copy);
     return made;

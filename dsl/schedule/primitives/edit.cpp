@@ -150,6 +150,7 @@ void Schedule::Edit::commit(Program next, std::vector<std::string> results) {
   directive_.results = std::move(results);
   schedule_.steps_.push_back(std::move(next));
   schedule_.trace_.push_back(std::move(directive_));
+  schedule_.owed_ = std::make_shared<Owed>();
 }
 
 const For &Schedule::Edit::loop(Loop handle) const {
