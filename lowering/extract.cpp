@@ -68,9 +68,10 @@ private:
 
   kernel::Stmt emit_whole(const Stmt &nest) {
     const auto *seq = as<Seq>(nest);
+    stores_.emplace(program_, role_);
     kernel::Stmt body = seq ? emit_all(seq->stmts) : emit_all({&nest, 1});
     declared_.push_back(std::move(body));
-    if (kernel::Stmt wait = StoresInFlight(program_, role_).wait_at_end())
+    if (kernel::Stmt wait = stores_->wait_at_end())
       declared_.push_back(std::move(wait));
     return kernel::make_seq(std::exchange(declared_, {}));
   }
@@ -241,7 +242,7 @@ private:
       if (!issues && copies.must_land_before(children[n]))
         copies.land(children.subspan(n), stmts);
       issues_ = issues_ || issues;
-      if (kernel::Stmt wait = StoresInFlight(program_, role_).wait_before(children[n]))
+      if (kernel::Stmt wait = stores_->wait_before(children[n]))
         stmts.push_back(std::move(wait));
       const auto *loop = as<For>(children[n]);
       bool marked = loop && loop->last_block() && n + 1 < children.size();
@@ -647,8 +648,9 @@ private:
     const Block *block;
     CopiedBox box;
   };
-  std::map<Var, Box> boxes_; ///< of bulk copies, by the outermost loop that each replaces
-  bool issues_ = false;      ///< inside of a nest that only issues asynchronous copies
+  std::map<Var, Box> boxes_;             ///< of bulk copies, by the outermost loop that each replaces
+  std::optional<StoresInFlight> stores_; ///< of the role that is emitted
+  bool issues_ = false;                  ///< inside of a nest that only issues asynchronous copies
   int loops_around_ = 0;
   /// The marked loops around this place whose last block is one of the last blocks of a marked loop below, and
   /// the statements after each.

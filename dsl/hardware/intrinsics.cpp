@@ -115,8 +115,10 @@ bool is_replicated(const Operand &operand) {
 std::int64_t elements_per_lane(const Operand &operand) {
   if (const auto *rows = operand.as<Rows>())
     return rows->count;
-  if (!is_replicated(operand)) // each lane holds each of its registers once (intrinsic_check.cpp)
-    return elements_of(operand.formal) / lanes_per_warp;
+  const std::int64_t elements = elements_of(operand.formal);
+  // Each lane holds each of its registers once (intrinsic_check.cpp), but for a value of one lane only.
+  if (!is_replicated(operand) && elements % lanes_per_warp == 0)
+    return elements / lanes_per_warp;
   std::int64_t most = 0;
   for (const std::vector<Spot> &spots : spots_of(operand))
     for (const Spot &spot : spots)

@@ -28,6 +28,7 @@ struct Life {
   std::vector<Use> uses = {};
   std::vector<std::size_t> around = {}; ///< the numbers of the loops around all uses
   std::vector<const Block *> writers = {};
+  bool stored = false; ///< in bulk
 
   /// The first and the last statement that accesses the array, in the sequence below the first `depth` loops.
   std::pair<std::size_t, std::size_t> span(std::size_t depth) const {
@@ -113,6 +114,7 @@ private:
         continue;
       bool writes = block.body.buffer == buffer;
       Use use{path_, writes, !writes};
+      lives_[number].stored = lives_[number].stored || (is_bulk_store(block) && tile_of_bulk(block) == buffer);
       if (use.writes)
         lives_[number].writers.push_back(&block);
       // The init of a sum executes before the outermost loop of the sum.
@@ -129,8 +131,11 @@ private:
                                [&](const IterVar &iter) { return sums_over(block, iter, loop.var); });
   }
 
-  /// Whether all asynchronous copies to the array arrive before its last use: a reader waits for them.
+  /// Whether all asynchronous copies to the array arrive before its last use: a reader waits for them. A bulk
+  /// store reads the array after its last use.
   static bool lands(const Life &life) {
+    if (life.stored)
+      return false;
     bool copied = std::ranges::any_of(life.writers, [](const Block *block) { return block->async; });
     return !copied || std::ranges::any_of(life.uses, &Use::reads);
   }

@@ -76,10 +76,10 @@ StatementCounts count(const kernel::Kernel &kernel) {
 
 TEST(Passes, RunInTheOrderOfTheTable) {
   EXPECT_EQ(pass_names(),
-            (std::vector<std::string_view>{"check_obligations", "lower_init", "fill_tails", "extract",
-                                           "partition", "insert_barriers", "place_declarations", "hoist_guards",
-                                           "flatten", "vectorize", "share_launches", "await_kernel", "step_sources",
-                                           "narrow_indices", "split_branches", "share_values"}));
+            (std::vector<std::string_view>{
+                "check_obligations", "lower_init", "fill_tails", "extract", "partition", "insert_barriers",
+                "place_declarations", "hoist_guards", "flatten", "vectorize", "share_launches", "await_kernel",
+                "step_sources", "narrow_indices", "split_branches", "share_values"}));
   std::vector<std::string_view> seen;
   std::string last;
   Schedule s = shared_tiles(5, 6, 7);

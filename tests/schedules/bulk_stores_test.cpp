@@ -48,6 +48,28 @@ TEST(BulkStores, AreRight) {
     }
 }
 
+/// Without roles, the tiles of A and B may lie in memory of other arrays, but not in that of a tile which the
+/// unit still reads in the next wave.
+TEST(BulkStores, NeedNoRoles) {
+  for (DType dtype : {DType::f16, DType::u32})
+    for (std::int64_t persistent : {0, 2}) {
+      SCOPED_TRACE(fmt::format("{} {}", name(dtype), persistent));
+      const library::MatrixTiles tiles = {.warps = {2, 2},
+                                          .results = {32, 32},
+                                          .steps = 2,
+                                          .stages = 3,
+                                          .persistent = persistent,
+                                          .staged = true,
+                                          .bulk_stores = true};
+      const Schedule s = test::product_of_stored({65, 132, 40}, dtype, tiles);
+      const kernel::Kernel kernel = lower(s).only();
+      EXPECT_EQ(bulk_stores(kernel), 1);
+      for (const kernel::Allocation &array : kernel.shared)
+        EXPECT_FALSE(array.tenancy);
+      expect_right(s);
+    }
+}
+
 /// Where the unit cannot store the rows, lanes do.
 TEST(BulkStores, AreLeftToLanesOtherwise) {
   const Schedule odd = product_of({64, 66, 64}, DType::bf16, stored_tiles());

@@ -13,9 +13,8 @@ namespace {
 /// Also if the loops of thread blocks are inside of others: the nest of a product in waves.
 bool is_on_blocks(const Stmt &nest) {
   const std::vector<const Block *> blocks = blocks_of(nest);
-  return std::ranges::any_of(loops_of(path_to(nest, blocks.front()->id)), [](const For *loop) {
-    return loop->axis() && is_block(*loop->axis());
-  });
+  return std::ranges::any_of(loops_of(path_to(nest, blocks.front()->id)),
+                             [](const For *loop) { return loop->axis() && is_block(*loop->axis()); });
 }
 
 void check_follows(const Schedule::Edit &edit, const For &loop) {

@@ -18,8 +18,8 @@ namespace nestsmith::primitives {
 /// Requires [share_launch.follows]: a nest is before that of j, and one of its loops is bound to a block axis.
 /// Requires [share_launch.once]: j does not share a launch yet.
 /// Ensures: the sequential meaning is unchanged. Obligations: the nests have the same number of threads on each
-///   axis, the same roles of warps, and grids of constant extents. No nest accesses an element of global memory that another one of the
-///   same launch writes, because thread blocks are unordered.
+///   axis, the same roles of warps, and grids of constant extents. No nest accesses an element of global memory
+///   that another one of the same launch writes, because thread blocks are unordered.
 extern const Primitive share_launch;
 
 } // namespace nestsmith::primitives
