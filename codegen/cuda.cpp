@@ -110,8 +110,11 @@ std::string KernelWriter::access(const Buffer &buffer, const std::vector<Expr> &
 
 /// The parameters through which blocks exchange results: counters of arrivals, and what is stored before the
 /// last arrival. `__restrict__` would state that no other pointer accesses their elements, but the pointers of
-/// other blocks do.
+/// other blocks do. A kernel that is launched early exchanges all of them with the kernel before it: loads of
+/// `const … __restrict__` may move above the wait, or read a cache that is not coherent.
 std::set<Buffer> exchanged(const kernel::Kernel &kernel) {
+  if (kernel.launches_early)
+    return {kernel.params.begin(), kernel.params.end()};
   std::vector<Buffer> counters = kernel::counters_of(kernel);
   std::set<Buffer> found(counters.begin(), counters.end());
   std::set<Buffer> stored; // since the arrival before

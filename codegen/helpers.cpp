@@ -320,8 +320,8 @@ template <int registers> static __device__ __forceinline__ void more_registers()
 }
 )";
 
-/// Source: PTX ISA, "Parallel Synchronization and Communication Instructions: griddepcontrol". Without a kernel
-/// before that was launched so, it does not wait.
+/// Source: PTX ISA, "Parallel Synchronization and Communication Instructions: griddepcontrol". If this kernel
+/// was not launched with the attribute, the kernel before it has ended, and this one does not wait.
 constexpr std::string_view early_launch =
     R"(/// Lets the next kernel of the stream start, and waits until the kernel before has ended.
 static __device__ __forceinline__ void await_kernel() {

@@ -25,11 +25,16 @@ head_comment() {
 # that is defined in the class, is for literals.
 signature() {
   tr '\n' ' ' <"$root/dsl/schedule/schedule.h" | tr -s ' ' |
-    grep -oE "[A-Za-z:<>]+ $1\([^()]*, Caller caller = Where::current\(\)\);" | sed 's/, Caller caller = .*/)/'
+    grep -oE "[A-Za-z:<>]+ $1\(([^()]*, )?Caller caller = Where::current\(\)\);" |
+    sed 's/\(, \)\{0,1\}Caller caller = .*/)/'
 }
 
 # The comment of one primitive, after the signature.
 primitive() {
+  if [ -z "$(signature "$(basename "$1" .h)")" ]; then
+    echo "make_language.sh: schedule.h has no method for $1 that ends with a Caller" >&2
+    exit 1
+  fi
   awk '
     function flush_requires() {
       if (n_requires) {

@@ -515,8 +515,9 @@ private:
       }
   }
 
-  /// The copy of a box in place of its loops. What is outside of the source is filled with zeros, and nothing
-  /// reads it where the block has a guard, so the copy has no mask and no guard.
+  /// The copy of a box in place of its loops, without a mask and without a guard. What is outside of the source
+  /// is filled with zeros, and nothing reads it where the block has a guard. Of a store, what is outside of the
+  /// array is not written, and a guard excludes nothing else.
   kernel::Stmt emit_bulk_copy(const Block &block, const CopiedBox &box) {
     for (const Var &loop : box.loops)
       loops_[loop] = Expr(0);

@@ -248,7 +248,7 @@ struct Channel {
   std::size_t role = 1;               ///< that fills them: position in `Kernel::roles`
   std::int64_t slots = 1;             ///< fills that no reader has released
   std::int64_t filled = 0, freed = 0; ///< arrivals of a phase: of threads that fill; of warps that read
-  std::int64_t byte_offset = 0;       ///< of the first mbarrier in shared memory, after all arrays
+  std::int64_t byte_offset = 0;       ///< of the first mbarrier in shared memory, after the arrays of its nest
 
   std::int64_t bytes() const { return 16 * slots; }
 };

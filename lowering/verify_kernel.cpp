@@ -196,6 +196,8 @@ private:
     if (const auto *call = as<Call>(stmt))
       for (const OperandAddress &place : call->places)
         check_alive(place.buffer);
+    if (const auto *copy = as<BulkCopy>(stmt); copy && copy->stores())
+      check_alive(copy->tile);
     each_expr(stmt, [&](const Expr &e) {
       walk(e, [&](const Expr &node) {
         if (const auto *access = node.as<Load>())

@@ -61,7 +61,24 @@ private:
     if (const auto *store = as<Store>(stmt))
       note(store->buffer, store->indices);
     if (const auto *copy = as<BulkCopy>(stmt); copy && copy->stores())
-      note(copy->tile, copy->indices);
+      note_box(*copy);
+  }
+
+  /// A digit of the first element is that of all elements of the box if they are consecutive below the digit.
+  void note_box(const BulkCopy &copy) {
+    note(copy.tile, copy.indices);
+    auto known = common_.find(copy.tile);
+    if (known == common_.end())
+      return;
+    std::int64_t elements = 1;
+    for (std::int64_t extent : kernel_.maps[copy.map].box)
+      elements *= extent;
+    std::erase_if(known->second, [&](const WarpDigit &digit) {
+      std::int64_t step = digit.div;
+      for (std::size_t d = digit.dimension + 1; d < copy.tile->shape.size(); ++d)
+        step *= as_int(copy.tile->shape[d]).value_or(0);
+      return step < elements;
+    });
   }
 
   void note(const Buffer &buffer, const std::vector<Expr> &indices) {

@@ -326,10 +326,17 @@ std::int64_t alignment_of_bulk_tile(const BufferNode &tile) {
   return box_alignment(swizzled ? bulk_alignment << tile.layout->swizzle->bits : 0);
 }
 
-/// A store is issued by the first lane of each warp: the warps are bound, and its nest has no other threads.
-static std::optional<std::string> threads_of_store(const Program &program, const Block &block) {
+/// A store is issued by the first lane of each warp: the warps are bound, and its nest has no other threads. A
+/// pipelined loop executes the writer of the next tile before the store of this one has read its slot.
+static std::optional<std::string> loops_of_store(const Program &program, const Block &block) {
   bool warps = false;
   for (const For *loop : loops_of(path_to(program.body, block.id))) {
+    if (!loop->pipeline().empty())
+      return fmt::format(
+          "block {} is a bulk store below the pipelined loop {}, which does not wait until the unit has read "
+          "a tile before its slot is filled again; move the store out of the loop, or leave the copy to "
+          "threads",
+          block.id->name, loop->var->name);
     if (!loop->axis() || !is_thread(*loop->axis()))
       continue;
     warps = warps || *loop->axis() == Axis::warp;
@@ -351,7 +358,7 @@ std::optional<std::string> bulk_obligation(Placements &filled, const Block &bloc
   if (is_bulk_store(block)) {
     if (std::string breach = store_breach(block); !breach.empty())
       return breach;
-    if (auto message = threads_of_store(filled.program(), block))
+    if (auto message = loops_of_store(filled.program(), block))
       return message;
   } else if (auto breach = async_breach(block)) {
     return std::move(breach->message);

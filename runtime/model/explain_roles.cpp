@@ -1,6 +1,7 @@
 #include "runtime/model/explain_roles.h"
 
 #include "lowering/arena.h"
+#include "lowering/hazards.h"
 #include "lowering/notes.h"
 
 #include <algorithm>
@@ -34,10 +35,13 @@ std::string role_text(const Kernel &kernel, std::size_t role) {
   if (role == 0)
     return text;
   std::vector<Buffer> tiles;
+  const std::set<Buffer> of_boxes = kernel::bulk_tiles(kernel);
   for (const kernel::Channel &channel : kernel.channels)
     if (channel.role == role)
       tiles.insert(tiles.end(), channel.tiles.begin(), channel.tiles.end());
-  const bool bulk = !kernel.maps.empty();
+  const kernel::OfProgram of_program(kernel);
+  const bool bulk = std::ranges::any_of(
+      of_boxes, [&](const Buffer &tile) { return std::ranges::find(tiles, of_program(tile)) != tiles.end(); });
   return text +
          (kernel.is_of_one_thread(role) ? "; one thread starts bulk copies to "
           : bulk                        ? "; they copy, and one thread starts bulk copies, to "

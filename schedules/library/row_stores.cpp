@@ -3,6 +3,8 @@
 #include "schedules/library/fragments.h"
 #include "schedules/library/parts.h"
 
+#include <fmt/format.h>
+
 namespace nestsmith::library {
 
 void write_rows(Schedule &s, BlockRef result, BlockRef staged, Loop warp, std::int64_t width) {
@@ -23,16 +25,22 @@ void write_rows(Schedule &s, BlockRef result, BlockRef staged, Loop warp, std::i
 }
 
 void store_rows_in_bulk(Schedule &s, BlockRef result, BlockRef copy, Loop warp) {
-  constexpr std::int64_t bytes_of_row = 128;
-  const DType dtype = block_of(s, copy).body.buffer->dtype;
+  const BufferNode &array = *block_of(s, copy).body.buffer;
+  const DType dtype = array.dtype;
+  const std::int64_t columns = 128 / byte_size(dtype);
   auto out = s.loops_below(copy, warp);
   const Loop &row = out[out.size() - 2];
-  auto [part, column] = s.split(out.back(), {infer, bytes_of_row / byte_size(dtype)});
+  auto [part, column] = s.split(out.back(), {infer, columns});
   s.reorder({part, row, column});
   s.compute_at(result, part);
   auto computed = s.loops_below(result, part);
   const std::vector<Loop> of_thread = to_lanes(s, computed[computed.size() - 2], computed.back(), 2);
   by_vectors(s, read_ahead(s, result, of_thread, true), true);
+  // The rows of warps side by side are those of boxes one after the other.
+  std::string outer; // dimensions
+  for (std::size_t d = 2; d < array.shape.size(); ++d)
+    outer += fmt::format("b{}, ", d);
+  s.transform_layout(result, fmt::format("{0}i, j -> {0}j//{1}, i, j%{1}", outer, columns));
   Swizzle swizzle = swizzle_of_tiles(dtype);
   s.swizzle(result, swizzle.bits, swizzle.base, swizzle.shift);
   s.bulk_copy(copy);

@@ -245,10 +245,11 @@ std::string as_host_cpp(const std::string &cuda, bool shuffles) {
       arrive(R"re(asm volatile\("\{ \.reg \.b64 state;[^"]*"[^;]*;)re"),
       arrive_after(R"re(asm volatile\("cp\.async\.mbarrier\.arrive[^;]*;"[^;]*;)re"),
       address(R"re(\(unsigned int\)__cvta_generic_to_shared\(p\))re");
-  // And these of bulk stores, of any rank: they write at once.
+  // And these of bulk stores, of any rank.
   static const std::regex stored(
       R"re(asm volatile\("cp\.async\.bulk\.tensor\.(\d)d\.global[^;]*;"[\s\S]*?: "memory"\);)re"),
-      group_of_stores(R"re(asm volatile\("cp\.async\.bulk\.(commit|wait)_group[^;]*;"[^;]*;)re");
+      commit_stores(R"re(asm volatile\("cp\.async\.bulk\.commit_group[^;]*;"[^;]*;)re"),
+      wait_stores(R"re(asm volatile\("cp\.async\.bulk\.wait_group[^;]*;"[^;]*;)re");
   // And these of bulk copies, of any rank.
   static const std::regex box(
       R"re(asm volatile\("cp\.async\.bulk\.tensor\.(\d)d[^;]*;"([\s\S]*?): "memory"\);)re"),
@@ -262,7 +263,8 @@ std::string as_host_cpp(const std::string &cuda, bool shuffles) {
   text = std::regex_replace(text, copy, "::host::copy_async(to, from, $1, true);");
   text = std::regex_replace(text, masked, "::host::copy_async(to, from, $1, exists);");
   text = std::regex_replace(text, commit, "::host::commit_copies();");
-  text = std::regex_replace(text, group_of_stores, "");
+  text = std::regex_replace(text, commit_stores, "::host::commit_stores();");
+  text = std::regex_replace(text, wait_stores, "::host::wait_stores(pending);");
   auto replace_boxes = [&](const std::regex &of, const char *call) {
     for (std::smatch found; std::regex_search(text, found, of);) {
       std::string start;

@@ -216,5 +216,29 @@ TEST(BulkStoreOwes, NoReaderAfterIt) {
   EXPECT_TRUE(contains(owed(s), "block Z reads Y, to which bulk stores of Y_writeback write")) << owed(s);
 }
 
+/// The unit would read a tile while the next one is copied to its slot.
+TEST(BulkStoreOwes, NoPipelinedLoopAroundIt) {
+  for (bool async : {false, true}) {
+    Workload w("copy");
+    Tensor x = w.placeholder("X", {32, 64});
+    Tensor y = w.compute("Y", {32, 64}, {"i", "j"}, [&](Expr i, Expr j) -> Definition { return x(i, j); });
+    Schedule s(w.output({y}), make_target("sm_90"));
+    BlockRef store = s.block("Y"), tile = s.cache_read(store, "X", Scope::shared);
+    auto [i, j] = s.loops<2>(store);
+    auto [step, rows] = s.split(i, {infer, 8});
+    auto [warp, row] = s.split(rows, {infer, 8});
+    s.bind(warp, Axis::warp);
+    s.compute_at(tile, step);
+    if (async)
+      s.async_copy(tile);
+    s.bulk_copy(store);
+    s.pipeline(step, {{tile, 0, 0}, {store, 1, 1}});
+    EXPECT_TRUE(contains(owed(s),
+                         "block Y is a bulk store below the pipelined loop i_outer, which does not wait until "
+                         "the unit has read a tile before its slot is filled again"))
+        << owed(s);
+  }
+}
+
 } // namespace
 } // namespace nestsmith

@@ -100,6 +100,8 @@ TEST(EarlyLaunches, AreStatedInTheText) {
                            "early.id = cudaLaunchAttributeProgrammaticStreamSerialization;", "launch_early("})
     EXPECT_TRUE(contains(text, part)) << part << "\n" << text;
   EXPECT_FALSE(contains(text, "<<<")) << text;
+  // The kernel before writes what this one reads.
+  EXPECT_FALSE(contains(cuda_kernels(lower(s)), "__restrict__")) << text;
 }
 
 TEST(EarlyLaunches, HaveTheSameMeaningInTheText) {

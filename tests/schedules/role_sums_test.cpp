@@ -164,9 +164,12 @@ TEST(TakenNames, AreThoseOfAllFunctionsOfTheText) {
   library::RegisterTiles tail = test::register_tiles(true);
   tail.even_places = 4;
   library::MatrixTiles units = in_parts(test::unit_tiles(true));
+  library::MatrixTiles stored = test::unit_tiles(true);
+  stored.staged = stored.bulk_stores = stored.early = true;
   const std::regex function(R"(__forceinline__ [\w ]+?(\w+)\()");
   for (const Schedule &s :
-       {product_of({16 * 5, 64, 8 * 64}, DType::f32, tail), product_of({64, 64, 512}, DType::bf16, units)}) {
+       {product_of({16 * 5, 64, 8 * 64}, DType::f32, tail), product_of({64, 64, 512}, DType::bf16, units),
+        product_of({64, 64, 512}, DType::bf16, stored)}) {
     const std::string text = cuda_kernels(lower(s));
     int found = 0;
     for (std::sregex_iterator it(text.begin(), text.end(), function); it != std::sregex_iterator();

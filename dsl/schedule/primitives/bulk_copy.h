@@ -30,12 +30,13 @@ namespace nestsmith::primitives {
 ///   conversion, and a load with a mask gives 0 where the mask is false; or from shared to global memory,
 ///   without a conversion and without a mask.
 /// Ensures: the sequential meaning and every result of the kernel are unchanged. Obligations: the block has a
-///   role or, of a bulk store, is below a loop that is bound to warps. Its loops are not bound, and count the
-///   elements of boxes: at most 5 dimensions, at most 256 elements
-///   in each, rows of a multiple of 16 bytes. The rows of the source are a multiple of 16 bytes apart. The tile
-///   stores a box in its order, or with the swizzle of its rows of 32, 64 or 128 bytes: `swizzle(3, 3, 3)` for
-///   64 elements of 2 bytes. A mask excludes only what lies outside of the source, and no block of the nest
-///   writes the source.
+///   role or, of a bulk store, is below a loop that is bound to warps and below no pipelined loop. Its loops
+///   are not bound, and count the elements of boxes: at most 5 dimensions, at most 256 elements in each, rows
+///   of a multiple of 16 bytes. The rows of the array in global memory are a multiple of 16 bytes apart. The
+///   tile stores a box in its order, or with the swizzle of its rows of 32, 64 or 128 bytes: `swizzle(3, 3, 3)`
+///   for 64 elements of 2 bytes. A mask or a guard excludes only what lies outside of the array. No block of
+///   the nest writes the source of a copy; no other block writes the array of a store, and none reads it after
+///   the store.
 extern const Primitive bulk_copy;
 
 } // namespace nestsmith::primitives

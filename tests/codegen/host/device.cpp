@@ -55,11 +55,19 @@ struct Copy {
   std::size_t bytes, group;
 };
 
+/// A bulk store that has been started. It reads its tile as late as it may.
+struct BoxStore {
+  const void *map, *from;
+  BoxStart start;
+  std::size_t group;
+};
+
 struct Thread : Fiber {
   std::vector<Copy> copies;
+  std::vector<BoxStore> stores;
   std::map<const void *, std::size_t>
       bulk; ///< bytes of bulk copies that the thread has started, by their events
-  std::size_t commits = 0;
+  std::size_t commits = 0, commits_of_stores = 0;
   uint3 index = {};
   State state = State::ended;
   int line = 0;                     ///< the line of the barrier at which the thread waits
@@ -164,6 +172,7 @@ void Device::start(Thread &thread, dim3 block, std::size_t number) {
     thread.stack = stack;
     thread.bytes = stack_bytes;
   }
+  thread.stores.clear(); // without a wait, they may never read their tiles
   getcontext(&thread.context);
   thread.context.uc_stack.ss_sp = const_cast<void *>(thread.stack);
   thread.context.uc_stack.ss_size = thread.bytes;
@@ -498,11 +507,23 @@ void copy_box(void *to, const void *words, BoxStart start, unsigned long long *e
   });
 }
 
-void store_box(const void *words, const void *from, BoxStart start) {
-  const auto *tile = static_cast<const unsigned char *>(from);
-  each_of_box(words, from, start, [&](std::size_t at, const unsigned char *element, std::size_t size) {
-    if (element)
-      std::copy_n(tile + at, size, const_cast<unsigned char *>(element));
+void store_box(const void *map, const void *from, BoxStart start) {
+  Thread &self = Device::get().running();
+  self.stores.push_back({map, from, start, self.commits_of_stores});
+}
+void commit_stores() { ++Device::get().running().commits_of_stores; }
+void wait_stores(std::size_t pending) {
+  Thread &self = Device::get().running();
+  std::erase_if(self.stores, [&](const BoxStore &store) {
+    if (store.group + pending >= self.commits_of_stores)
+      return false;
+    const auto *tile = static_cast<const unsigned char *>(store.from);
+    each_of_box(store.map, tile, store.start,
+                [&](std::size_t at, const unsigned char *element, std::size_t size) {
+                  if (element)
+                    std::copy_n(tile + at, size, const_cast<unsigned char *>(element));
+                });
+    return true;
   });
 }
 

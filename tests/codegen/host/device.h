@@ -83,8 +83,11 @@ struct BoxStart {
   int of[5];
 };
 void copy_box(void *to, const void *map, BoxStart start, unsigned long long *event);
-/// Stores a box. What lies outside of the array is not written.
+/// Starts to store a box. What lies outside of the array is not written. The tile is read in the wait for its
+/// group of the running thread, and never if there is none.
 void store_box(const void *map, const void *from, BoxStart start);
+void commit_stores();
+void wait_stores(size_t pending);
 /// Arrives when bulk copies have brought this number of bytes; they count since the last phase.
 void arrive_bulk(unsigned long long *event, unsigned bytes);
 void await_phase(const unsigned long long *event, unsigned parity, int line);
