@@ -5,6 +5,7 @@
 #include "runtime/sim/decoder.h"
 #include "runtime/sim/memory.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace nestsmith::sim {

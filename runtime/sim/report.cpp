@@ -4,6 +4,7 @@
 #include "dsl/ir/printer.h"
 #include "lowering/notes.h"
 
+#include <algorithm>
 #include <bit>
 #include <fmt/format.h>
 

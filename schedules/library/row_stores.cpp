@@ -1,7 +1,10 @@
 #include "schedules/library/row_stores.h"
 
+#include "schedules/library/accesses.h"
 #include "schedules/library/fragments.h"
 #include "schedules/library/parts.h"
+
+#include "dsl/ir/intrinsic.h"
 
 #include <fmt/format.h>
 

@@ -7,6 +7,7 @@ namespace nestsmith {
 namespace {
 
 using test::chain;
+using test::contains;
 using test::expect_refused;
 using test::gemm;
 using test::product;

@@ -9,6 +9,8 @@
 #include "tests/schedules/host_compare.h"
 #include "tests/schedules/role_products.h"
 
+#include <algorithm>
+#include <array>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>

@@ -12,6 +12,7 @@
 #include "tests/schedules/host_compare.h"
 #include "tests/schedules/role_products.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>

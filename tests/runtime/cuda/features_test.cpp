@@ -3,6 +3,7 @@
 #include "dsl/ir/arch.h"
 #include "runtime/cuda/nvrtc.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 
 namespace nestsmith::cuda {

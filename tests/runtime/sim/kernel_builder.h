@@ -5,6 +5,7 @@
 #include "lowering/notes.h"
 #include "runtime/sim/simulate.h"
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <utility>
