@@ -129,14 +129,15 @@ template <int pending> static __device__ __forceinline__ void wait_calls(float (
       registers, updated_registers("sums", registers));
 }
 
-/// Source: PTX ISA, "Parallel Synchronization and Communication Instructions: mbarrier". The warps that await a
-/// slot for the first time pass: the phase before the first one has odd parity. Waits with a time limit need
-/// sm_90.
 constexpr std::string_view address_of_shared =
     R"(static __device__ __forceinline__ unsigned int shared_address(const void *p) {
   return (unsigned int)__cvta_generic_to_shared(p);
 }
 )";
+
+/// Source: PTX ISA, "Parallel Synchronization and Communication Instructions: mbarrier". The warps that await a
+/// slot for the first time pass: the phase before the first one has odd parity. Waits with a time limit need
+/// sm_90.
 constexpr std::string_view channel_of_tiles =
     R"(static __device__ __forceinline__ void start_event(unsigned long long *event, int arrivals) {
   asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(shared_address(event)), "r"(arrivals)
@@ -222,13 +223,22 @@ static __device__ __forceinline__ void signal_bulk(unsigned long long *filled, u
 }
 )";
 
-std::string copy_of_box(std::size_t rank) {
-  std::string parameters, places, operands;
-  for (std::size_t n = 0; n < rank; ++n) {
-    parameters += fmt::format(", int x{}", n);
-    places += fmt::format("{}%{}", n == 0 ? "" : ", ", n + 2);
-    operands += fmt::format(", \"r\"(x{})", n);
+/// The start of a box in a function with `rank` coordinates, whose operands follow those before `first`.
+struct StartOfBox {
+  std::string parameters, places, operands; ///< ", int x0, int x1", "%2, %3", and ", \"r\"(x0), \"r\"(x1)"
+
+  StartOfBox(std::size_t rank, std::size_t first) {
+    for (std::size_t n = 0; n < rank; ++n) {
+      parameters += fmt::format(", int x{}", n);
+      places += fmt::format("{}%{}", n == 0 ? "" : ", ", first + n);
+      operands += fmt::format(", \"r\"(x{})", n);
+    }
   }
+};
+
+/// A bulk copy of a box of this rank.
+std::string copy_of_box(std::size_t rank) {
+  const auto [parameters, places, operands] = StartOfBox(rank, 2);
   return fmt::format(R"(/// Starts to copy a box to shared memory. Its bytes count for fill `number`.
 template <int slots>
 static __device__ __forceinline__ void copy_box(void *to, const TensorMap *map, unsigned long long *filled,
@@ -256,12 +266,7 @@ template <int pending> static __device__ __forceinline__ void wait_stores() {
 
 /// A bulk store of a box of this rank.
 std::string store_of_box(std::size_t rank) {
-  std::string parameters, places, operands;
-  for (std::size_t n = 0; n < rank; ++n) {
-    parameters += fmt::format(", int x{}", n);
-    places += fmt::format("{}%{}", n == 0 ? "" : ", ", n + 1);
-    operands += fmt::format(", \"r\"(x{})", n);
-  }
+  const auto [parameters, places, operands] = StartOfBox(rank, 1);
   return fmt::format(
       R"(/// Starts to store a box of shared memory. What lies outside of the array is not written.
 static __device__ __forceinline__ void store_box(const TensorMap *map, const void *from{1}) {{

@@ -96,8 +96,7 @@ private:
     std::vector<Expr> strides = strides_of(*buffer);
     if (tile_->shape.size() != buffer->shape.size())
       fail("block {} copies {} {} of {} dimensions, and its tile has {}, expected the same number; leave the "
-           "copy "
-           "to threads",
+           "copy to threads",
            name_, way_, buffer->name, rank, tile_->shape.size());
     for (std::size_t d = 0; d + 1 < strides.size(); ++d)
       if (!is_multiple(strides[d], multiple, bounds_))
@@ -124,7 +123,8 @@ private:
         check_guard(iter);
   }
 
-  /// What a bulk store writes, no other block writes, and no block after it reads: nothing orders them.
+  /// Nothing orders a bulk store and the accesses of other blocks. So no other block writes the array, and none
+  /// reads it after the store.
   void check_others() {
     bool after = false;
     for (const Block *other : blocks_of(filled_.program().body)) {

@@ -7,8 +7,8 @@
 
 namespace nestsmith {
 
-/// What each role does, the slots by which it passes tiles on, what waits for what, and the least clocks of an
-/// SM to fill a slot and to use it. None if all warps have one role.
+/// The section states what each role does, which slots pass its tiles on, and which roles wait. For each
+/// channel, it has the least clocks in which an SM fills a slot and uses it. None if all warps have one role.
 std::optional<Section> roles_section(const KernelAnalysis &kernel, const Gpu &gpu);
 
 } // namespace nestsmith

@@ -1,4 +1,5 @@
-/// What the warps of roles do at the events of channels (channels.h), and at barriers of a role.
+/// The instructions by which warps of roles wait and arrive: at events of channels (channels.h), and at
+/// barriers of a role.
 
 #include "runtime/sim/copies.h"
 #include "runtime/sim/machine.h"

@@ -241,27 +241,30 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
     return tiles.bulk_stores && !split && s.target().arch.has(Feature::tma) &&
            may_copy_in_bulk(dtype, width_of_rows(s, result), tiles.results[1]);
   };
-  std::vector<std::optional<BlockRef>> staged, stores; // of what the warps write: by lanes, or in bulk
+  struct Rows {
+    BlockRef result, copy; ///< the copy to global memory in bulk, or that of the sum to shared memory
+    bool bulk;
+  };
+  std::vector<Rows> rows; // of what the warps write, through shared memory
   for (const BlockRef &result : tiles.staged ? written : std::vector<BlockRef>()) {
     const bool bulk = in_bulk(result);
-    stores.push_back(bulk ? std::optional(s.cache_write(result, Scope::shared)) : std::nullopt);
-    staged.push_back(
-        bulk ? std::nullopt
-             : std::optional(s.cache_read(result, block_of(s, AB).body.buffer->name, Scope::shared)));
+    rows.push_back({result,
+                    bulk ? s.cache_write(result, Scope::shared)
+                         : s.cache_read(result, block_of(s, AB).body.buffer->name, Scope::shared),
+                    bulk});
   }
   auto warp = s.fuse(outer_warp, inner_warp);
-  for (const auto &copy : staged)
-    if (copy)
-      s.reverse_compute_at(*copy, warp);
+  for (const Rows &each : rows)
+    if (!each.bulk)
+      s.reverse_compute_at(each.copy, warp);
   for (const BlockRef &result : written)
     s.reverse_compute_at(result, warp);
-  for (std::size_t n = 0; n < staged.size(); ++n)
-    if (stores[n]) {
-      s.reverse_compute_at(*stores[n], warp);
-      store_rows_in_bulk(s, written[n], *stores[n], warp);
+  for (const auto &[result, copy, bulk] : rows)
+    if (bulk) {
+      s.reverse_compute_at(copy, warp);
+      store_rows_in_bulk(s, result, copy, warp);
     } else {
-      write_rows(s, written[n], *staged[n], warp,
-                 width_of_store(s, written[n], std::min<std::int64_t>(partial, 4)));
+      write_rows(s, result, copy, warp, width_of_store(s, result, std::min<std::int64_t>(partial, 4)));
     }
   const Edges edges = edges_of(s, i_block, j_block, group, whole_rows, whole_columns);
   auto waves = tiles.persistent > 0 && !split
@@ -361,7 +364,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
     if (ahead && tiles.joined)
       s.join_pipelines(k_step);
   }
-  if (!tiles.staged) // else `write_rows` has scheduled them
+  if (!tiles.staged) // else row_stores.h has scheduled them
     for (const BlockRef &result : written) {
       auto out = s.loops_below(result, warp);
       const bool vectors = width_of_store(s, result, std::min<std::int64_t>(partial, 2)) == 2;

@@ -10,14 +10,33 @@
 
 namespace nestsmith::library {
 
-void write_rows(Schedule &s, BlockRef result, BlockRef staged, Loop warp, std::int64_t width) {
-  auto out = s.loops_below(result, warp);
-  const Loop &row = out[out.size() - 2];
-  auto [part, column] = s.split(out.back(), {infer, staged_columns});
+namespace {
+
+struct PartOfRows {
+  Loop part, row, column;
+};
+
+/// Splits the rows of a nest below `warp` into parts of so many columns, one after the other.
+PartOfRows in_parts(Schedule &s, BlockRef block, Loop warp, std::int64_t columns) {
+  auto nest = s.loops_below(block, warp);
+  const Loop row = nest[nest.size() - 2];
+  auto [part, column] = s.split(nest.back(), {infer, columns});
   s.reorder({part, row, column});
+  return {part, row, column};
+}
+
+/// The nest of a block below `part`, spread over the lanes, 2 columns each.
+std::vector<Loop> spread(Schedule &s, BlockRef block, Loop part) {
+  auto nest = s.loops_below(block, part);
+  return to_lanes(s, nest[nest.size() - 2], nest.back(), 2);
+}
+
+} // namespace
+
+void write_rows(Schedule &s, BlockRef result, BlockRef staged, Loop warp, std::int64_t width) {
+  const auto [part, row, column] = in_parts(s, result, warp, staged_columns);
   s.compute_at(staged, part);
-  auto moved = s.loops_below(staged, part);
-  by_vectors(s, to_lanes(s, moved[moved.size() - 2], moved.back(), 2), true);
+  by_vectors(s, spread(s, staged, part), true);
   auto [group, element] = s.split(column, {infer, width});
   auto [step, lane] = s.split(s.fuse(row, group), {infer, 32});
   s.bind(lane, Axis::lane);
@@ -31,14 +50,9 @@ void store_rows_in_bulk(Schedule &s, BlockRef result, BlockRef copy, Loop warp) 
   const BufferNode &array = *block_of(s, copy).body.buffer;
   const DType dtype = array.dtype;
   const std::int64_t columns = 128 / byte_size(dtype);
-  auto out = s.loops_below(copy, warp);
-  const Loop &row = out[out.size() - 2];
-  auto [part, column] = s.split(out.back(), {infer, columns});
-  s.reorder({part, row, column});
+  const Loop part = in_parts(s, copy, warp, columns).part;
   s.compute_at(result, part);
-  auto computed = s.loops_below(result, part);
-  const std::vector<Loop> of_thread = to_lanes(s, computed[computed.size() - 2], computed.back(), 2);
-  by_vectors(s, read_ahead(s, result, of_thread, true), true);
+  by_vectors(s, read_ahead(s, result, spread(s, result, part), true), true);
   // The rows of warps side by side are those of boxes one after the other.
   std::string outer; // dimensions
   for (std::size_t d = 2; d < array.shape.size(); ++d)

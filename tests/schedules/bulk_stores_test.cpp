@@ -112,47 +112,32 @@ TEST(BulkStores, NeedEachBarrierFenceAndWait) {
   const Schedule s = product_of({64, 128, 64}, DType::u32, stored_tiles(1));
   const kernel::Kernel kernel = lower(s).only();
   int barriers = 0, waits = 0, fences = 0;
-  for (int n = 0;; ++n, ++barriers) {
-    kernel::Kernel changed = kernel;
-    kernel::Barrier removed;
-    int left = n;
-    changed.body = test::without_barrier(changed.body, left, removed);
-    if (left >= 0)
-      break;
+  for (const auto &[changed, removed] : test::without_each<kernel::Barrier>(kernel)) {
+    ++barriers;
     std::vector<kernel::Hazard> found = test::hazards_found(s.source(), changed);
     // The barrier before a store also orders the reads of C by other lanes, which are accesses to global
     // memory.
     std::erase_if(found, [](const kernel::Hazard &hazard) {
       return hazard.buffer->name == "C" && hazard.kind == kernel::Hazard::Kind::write_after_read;
     });
-    EXPECT_EQ(test::kinds_of(found), test::kinds_of(removed.hazards)) << n;
-    EXPECT_NE(std::ranges::find(found, removed.hazards.front()), found.end()) << n;
+    EXPECT_EQ(test::kinds_of(found), test::kinds_of(removed.hazards)) << barriers;
+    EXPECT_NE(std::ranges::find(found, removed.hazards.front()), found.end()) << barriers;
   }
   EXPECT_EQ(barriers, 2);
-  for (int n = 0;; ++n) {
-    kernel::Kernel changed = kernel;
-    kernel::Wait removed;
-    int left = n;
-    changed.body = test::without(changed.body, left, removed);
-    if (left >= 0)
-      break;
+  for (const auto &[changed, removed] : test::without_each<kernel::Wait>(kernel)) {
     if (removed.queue != kernel::Queue::stores)
       continue;
     ++waits;
-    EXPECT_EQ(test::kinds_of(test::hazards_found(s.source(), changed)), test::kinds_of(removed.hazards)) << n;
+    EXPECT_EQ(test::kinds_of(test::hazards_found(s.source(), changed)), test::kinds_of(removed.hazards))
+        << waits;
   }
   EXPECT_EQ(waits, 2);
-  for (int n = 0;; ++n) {
-    kernel::Kernel changed = kernel;
-    kernel::Fence removed;
-    int left = n;
-    changed.body = test::without(changed.body, left, removed);
-    if (left >= 0)
-      break;
+  for (const auto &[changed, removed] : test::without_each<kernel::Fence>(kernel)) {
     if (removed.hazards.front().buffer->name != "C_shared")
       continue;
     ++fences;
-    EXPECT_EQ(test::kinds_of(test::hazards_found(s.source(), changed)), test::kinds_of(removed.hazards)) << n;
+    EXPECT_EQ(test::kinds_of(test::hazards_found(s.source(), changed)), test::kinds_of(removed.hazards))
+        << fences;
   }
   EXPECT_EQ(fences, 1);
 }
@@ -192,19 +177,13 @@ TEST(BulkStores, HaveTheSameMeaningInTheText) {
 TEST(BulkStores, NeedTheirWaitsInTheText) {
   NEEDS_SANITIZERS();
   std::vector<Subject> subjects;
-  for (int n = 0;; ++n) {
-    Schedule schedule = product_of({67, 132, 72}, DType::u32, stored_tiles(3));
-    kernel::Plan plan = lower(schedule);
-    kernel::Kernel changed = plan.only();
-    kernel::Wait removed;
-    int left = n;
-    changed.body = test::without(changed.body, left, removed);
-    if (left >= 0)
-      break;
+  const Schedule schedule = product_of({67, 132, 72}, DType::u32, stored_tiles(3));
+  kernel::Plan plan = lower(schedule);
+  for (const auto &[changed, removed] : test::without_each<kernel::Wait>(plan.only())) {
     if (removed.queue != kernel::Queue::stores)
       continue;
     plan.kernels.front() = changed;
-    subjects.push_back({fmt::format("without {}", subjects.size()), std::move(schedule), std::move(plan)});
+    subjects.push_back({fmt::format("without {}", subjects.size()), schedule, plan});
   }
   const std::string found = fmt::format("{}", fmt::join(differences_on_host(subjects), "\n"));
   for (const char *name : {"without 0", "without 1"})

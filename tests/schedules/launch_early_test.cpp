@@ -54,11 +54,9 @@ TEST(EarlyLaunches, NeedTheAwaitOfTheKernelBefore) {
     const kernel::Plan plan = lower(s);
     if (plan.kernels.size() > 1)
       continue;
-    kernel::Kernel changed = plan.only();
-    kernel::AwaitKernel removed;
-    int left = 0;
-    changed.body = test::without(changed.body, left, removed);
-    ASSERT_EQ(left, -1);
+    const auto all = test::without_each<kernel::AwaitKernel>(plan.only());
+    ASSERT_EQ(all.size(), 1);
+    const auto &[changed, removed] = all.front();
     EXPECT_EQ(test::kinds_of(test::hazards_found(s.source(), changed)), test::kinds_of(removed.hazards));
     EXPECT_TRUE(contains(*kernel::find_breach(changed, true), "does not first await the kernel before"));
   }

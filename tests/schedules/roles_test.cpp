@@ -95,14 +95,8 @@ TEST(Roles, NeedEachAwaitAndSignal) {
     const kernel::Kernel kernel = lower(s).only();
     EXPECT_EQ(test::expect_await_certificates(s.source(), kernel), awaits);
     int n = 0;
-    for (;; ++n) {
-      kernel::Kernel changed = kernel;
-      kernel::Signal removed{};
-      int left = n;
-      changed.body = test::without(changed.body, left, removed);
-      if (left >= 0)
-        break;
-      SCOPED_TRACE(fmt::format("signal {}: {}", n, kernel::name(removed.event)));
+    for (const auto &[changed, removed] : test::without_each<kernel::Signal>(kernel)) {
+      SCOPED_TRACE(fmt::format("signal {}: {}", n++, kernel::name(removed.event)));
       std::vector<sim::Diagnostic> found = test::diagnostics_of(s.source(), changed);
       ASSERT_FALSE(found.empty());
       EXPECT_EQ(found.front().kind, sim::ErrorKind::deadlock) << found.front().message;

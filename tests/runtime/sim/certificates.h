@@ -11,19 +11,39 @@
 #include <algorithm>
 #include <list>
 #include <set>
+#include <utility>
+#include <vector>
 
 namespace nestsmith::test {
 
 using kernel::Hazard;
 
-/// Removes the n-th barrier. If it exists, n is -1 afterwards.
-inline kernel::Stmt without_barrier(const kernel::Stmt &stmt, int &n, kernel::Barrier &removed) {
-  if (const auto *barrier = kernel::as<kernel::Barrier>(stmt); barrier && n-- == 0) {
-    removed = *barrier;
+/// Removes the n-th statement of the kind. If it exists, n is negative afterwards.
+template <class T> kernel::Stmt without(const kernel::Stmt &stmt, int &n, T &removed) {
+  if (const auto *found = kernel::as<T>(stmt); found && n-- == 0) {
+    removed = *found;
     return kernel::make_seq({});
   }
-  return kernel::map_children(stmt,
-                              [&](const kernel::Stmt &child) { return without_barrier(child, n, removed); });
+  return kernel::map_children(stmt, [&](const kernel::Stmt &child) { return without<T>(child, n, removed); });
+}
+
+/// A kernel without one of its statements.
+template <class T> struct Without {
+  kernel::Kernel kernel;
+  T removed;
+};
+
+/// For each statement of the kind, in order: the kernel without it.
+template <class T> std::vector<Without<T>> without_each(const kernel::Kernel &kernel) {
+  std::vector<Without<T>> all;
+  for (;;) {
+    Without<T> changed{kernel, {}};
+    int n = static_cast<int>(all.size());
+    changed.kernel.body = without(kernel.body, n, changed.removed);
+    if (n >= 0)
+      return all;
+    all.push_back(std::move(changed));
+  }
 }
 
 inline std::vector<sim::Diagnostic> diagnostics_of(const Program &source, const kernel::Kernel &kernel,
@@ -58,13 +78,8 @@ inline HazardKinds kinds_of(const std::vector<Hazard> &hazards) {
 
 /// Returns the number of barriers.
 inline int expect_certificates(const Program &source, const kernel::Kernel &kernel) {
-  for (int n = 0;; ++n) {
-    kernel::Kernel changed = kernel;
-    kernel::Barrier removed;
-    int left = n;
-    changed.body = without_barrier(changed.body, left, removed);
-    if (left >= 0)
-      return n;
+  const auto all = without_each<kernel::Barrier>(kernel);
+  for (const auto &[changed, removed] : all) {
     std::vector<Hazard> found = hazards_found(source, changed);
     std::string note = note_of(kernel::make(removed));
     EXPECT_EQ(kinds_of(found), kinds_of(removed.hazards)) << note;
@@ -78,31 +93,19 @@ inline int expect_certificates(const Program &source, const kernel::Kernel &kern
           << note << "\n  promised: " << name(promised.kind) << " " << promised.buffer->name << " + "
           << promised.distance;
   }
-}
-
-/// Removes the n-th statement of the kind. If it exists, n is negative afterwards.
-template <class T> kernel::Stmt without(const kernel::Stmt &stmt, int &n, T &removed) {
-  if (const auto *found = kernel::as<T>(stmt); found && n-- == 0) {
-    removed = *found;
-    return kernel::make_seq({});
-  }
-  return kernel::map_children(stmt, [&](const kernel::Stmt &child) { return without<T>(child, n, removed); });
+  return static_cast<int>(all.size());
 }
 
 /// Removes the awaits of a kernel with roles one at a time. The simulator must report the hazards that the
 /// await prevents. Others follow, because warps that do not wait signal too early. Returns the number of
 /// awaits.
 inline int expect_await_certificates(const Program &source, const kernel::Kernel &kernel) {
-  for (int n = 0;; ++n) {
-    kernel::Kernel changed = kernel;
-    kernel::Await removed{};
-    int left = n;
-    changed.body = without(changed.body, left, removed);
-    if (left >= 0)
-      return n;
+  const auto all = without_each<kernel::Await>(kernel);
+  for (const auto &[changed, removed] : all) {
     const HazardKinds found = kinds_of(hazards_found(source, changed)), promised = kinds_of(removed.hazards);
     EXPECT_TRUE(std::ranges::includes(found, promised)) << note_of(kernel::make(removed));
   }
+  return static_cast<int>(all.size());
 }
 
 /// Lets the n-th wait leave `more` more groups in flight, or removes it if `more` is negative. If it exists, n

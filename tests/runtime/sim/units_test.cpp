@@ -23,7 +23,7 @@ struct Case {
   const char *says = "";
 };
 
-/// What a right kernel writes to Y[i], if X[i] is i.
+/// The value that a right kernel writes to Y[i], where X[i] is i.
 double value_of(std::string_view kernel, std::int64_t i) {
   if (kernel == "ring")
     return static_cast<double>(i / 32 * 32 + 31 - i % 32);
