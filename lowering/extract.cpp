@@ -545,14 +545,9 @@ private:
   }
 
   std::size_t map_of(const Buffer &source, const CopiedBox &box) {
-    for (std::size_t n = 0; n < kernel_.maps.size(); ++n)
-      if (const kernel::TensorMap &known = kernel_.maps[n];
-          known.source == source && known.box == box.extents && known.swizzle == box.swizzle)
-        return n;
-    kernel_.maps.push_back({source, box.extents, box.swizzle});
     std::int64_t &aligned = kernel_.aligned[source];
     aligned = std::max(aligned, bulk_alignment);
-    return kernel_.maps.size() - 1;
+    return position_of({source, box.extents, box.swizzle}, kernel_.maps);
   }
 
   /// An asynchronous copy computes its address also where its mask is false, so the loads in the address need

@@ -337,6 +337,14 @@ TensorMap::Operands TensorMap::operands() const {
   return result;
 }
 
+std::size_t position_of(const TensorMap &map, std::vector<TensorMap> &maps) {
+  const auto known = std::ranges::find(maps, map);
+  const auto position = static_cast<std::size_t>(known - maps.begin());
+  if (known == maps.end())
+    maps.push_back(map);
+  return position;
+}
+
 Expr TensorMap::place(const Expr &number) const {
   if (swizzle == 0)
     return number;

@@ -272,7 +272,11 @@ struct TensorMap {
   Operands operands() const;
   /// The position of element `number` of the box in memory, from its first one.
   Expr place(const Expr &number) const;
+
+  bool operator==(const TensorMap &) const = default;
 };
+/// The position of the map in `maps`, to which it is added if it is missing.
+std::size_t position_of(const TensorMap &map, std::vector<TensorMap> &maps);
 
 /// A role of warps (dsl/ir/roles.h). The first is the main role.
 struct RoleOfWarps {

@@ -164,14 +164,14 @@ std::string note_on(const Purpose &purpose) {
   return "";
 }
 
+} // namespace
+
 std::string names_of(const std::vector<Buffer> &buffers) {
   std::vector<std::string_view> names;
   for (const Buffer &buffer : buffers)
     names.emplace_back(buffer->name);
   return fmt::format("{}", fmt::join(names, ", "));
 }
-
-} // namespace
 
 std::string note_of(const Stmt &stmt) {
   return visit(stmt, Overloaded{[](const If &branch) { return note_on(branch.purpose); },

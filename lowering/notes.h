@@ -6,6 +6,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace nestsmith::kernel {
 
@@ -16,5 +17,7 @@ std::string_view name(Hazard::Kind kind); ///< "read after write"
 std::string note_of(const Stmt &stmt);
 /// The content of the buffer: "64 x 8 tile of A"; empty if it is not stated.
 std::string note_of(const Allocation &allocation);
+/// "A_shared, B_shared"
+std::string names_of(const std::vector<Buffer> &buffers);
 
 } // namespace nestsmith::kernel

@@ -108,14 +108,8 @@ public:
       added.byte_offset = rounded_up(kernel.shared_bytes, std::int64_t{8});
       kernel.shared_bytes = added.byte_offset + added.bytes();
     }
-    for (const TensorMap &map : second.maps) {
-      auto like = std::ranges::find_if(kernel.maps, [&](const TensorMap &known) {
-        return known.source == map.source && known.box == map.box && known.swizzle == map.swizzle;
-      });
-      maps_.push_back(static_cast<std::size_t>(like - kernel.maps.begin()));
-      if (like == kernel.maps.end())
-        kernel.maps.push_back(map);
-    }
+    for (const TensorMap &map : second.maps)
+      maps_.push_back(position_of(map, kernel.maps));
   }
 
   /// The statement of the second nest, with the positions in the joined kernel.

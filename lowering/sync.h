@@ -25,8 +25,8 @@ enum class SyncScope : std::uint8_t { block, role, warp };
 std::string_view name(SyncScope scope); ///< "block"
 
 /// Two accesses to memory by different threads that must execute in program order: to shared memory or, of
-/// `AwaitKernel`, to global memory by two kernels. The buffers and the
-/// loop are those of the program, like origins, so that no pass needs to rewrite them.
+/// `AwaitKernel`, to global memory by two kernels. The buffers and the loop are those of the program, like
+/// origins, so that no pass needs to rewrite them.
 ///
 /// Example: the certificates of the two barriers of a tile, as hazards.
 ///

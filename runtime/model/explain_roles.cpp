@@ -5,10 +5,9 @@
 #include "lowering/notes.h"
 
 #include <algorithm>
-#include <array>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <set>
+#include <utility>
 
 namespace nestsmith {
 
@@ -18,13 +17,6 @@ using kernel::as;
 using kernel::Kernel;
 
 std::string role_name(std::size_t role) { return role == 0 ? "Main role" : fmt::format("Role {}", role); }
-
-std::string names_of(const std::vector<Buffer> &buffers) {
-  std::vector<std::string_view> names;
-  for (const Buffer &buffer : buffers)
-    names.emplace_back(buffer->name);
-  return fmt::format("{}", fmt::join(names, ", "));
-}
 
 /// "4 warps of 40 registers; one thread starts bulk copies to A_shared, B_shared"
 std::string role_text(const Kernel &kernel, std::size_t role) {
@@ -46,7 +38,7 @@ std::string role_text(const Kernel &kernel, std::size_t role) {
          (kernel.is_of_one_thread(role) ? "; one thread starts bulk copies to "
           : bulk                        ? "; they copy, and one thread starts bulk copies, to "
                                         : "; they copy to ") +
-         names_of(tiles);
+         kernel::names_of(tiles);
 }
 
 /// The bytes of one slot of the tiles.

@@ -161,6 +161,11 @@ namespace {
 Expr number(std::int64_t n) { return int_imm(n, DType::i64); }
 Expr wide(const Expr &e) { return cast(DType::i64, e); }
 
+/// threadIdx.x
+Expr thread_of(const kernel::Kernel &kernel) {
+  return wide(std::ranges::find(kernel.indices, Axis::thread_x, &kernel::ThreadIndex::axis)->var);
+}
+
 /// The offset of an element of a box in the array of the map, and whether the array has it.
 struct PlaceInArray {
   Expr offset, exists;
@@ -188,8 +193,7 @@ void Decoder::bulk_copy(const kernel::BulkCopy &node) {
     return bulk_store(node);
   const kernel::TensorMap &map = kernel_.maps[node.map];
   const auto &[channel, fill_number] = *node.fill;
-  const auto tid = std::ranges::find(kernel_.indices, Axis::thread_x, &kernel::ThreadIndex::axis);
-  const Expr thread = wide(tid->var);
+  const Expr thread = thread_of(kernel_);
   const std::int64_t elements = map.elements(),
                      first = kernel_.roles[kernel_.channels[channel].role].first_warp,
                      rounds = (elements + warp_size - 1) / warp_size;
@@ -221,7 +225,6 @@ void Decoder::bulk_copy(const kernel::BulkCopy &node) {
 /// The first lane of each warp copies the elements that the array has, one after the other.
 void Decoder::bulk_store(const kernel::BulkCopy &node) {
   const kernel::TensorMap &map = kernel_.maps[node.map];
-  const auto tid = std::ranges::find(kernel_.indices, Axis::thread_x, &kernel::ThreadIndex::axis);
   const Var element = make_var("element");
   const Expr at = wide(element);
   const PlaceInArray to(map, node.start, at);
@@ -233,7 +236,7 @@ void Decoder::bulk_store(const kernel::BulkCopy &node) {
     values_.emit({.run = check_fenced,
                   .c = storage_.at(node.tile).slot,
                   .imm = static_cast<std::int64_t>(site(made_.as<Load>()))});
-  const ValueId issues = value(equal(floormod(wide(tid->var), number(warp_size)), number(0)));
+  const ValueId issues = value(equal(floormod(thread_of(kernel_), number(warp_size)), number(0)));
   stores_box_ = true;
   guarded(issues, kernel::make(kernel::Loop{element, number(map.elements()), kernel::Serial{}, copy}));
   stores_box_ = false;
