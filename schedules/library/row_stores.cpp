@@ -19,7 +19,7 @@ struct PartOfRows {
 /// Splits the rows of a nest below `warp` into parts of so many columns, one after the other.
 PartOfRows in_parts(Schedule &s, BlockRef block, Loop warp, std::int64_t columns) {
   auto nest = s.loops_below(block, warp);
-  const Loop row = nest[nest.size() - 2];
+  const Loop &row = nest[nest.size() - 2];
   auto [part, column] = s.split(nest.back(), {infer, columns});
   s.reorder({part, row, column});
   return {part, row, column};
