@@ -9,6 +9,7 @@
 #include "dsl/ir/allocation.h"
 #include "dsl/ir/atomics.h"
 #include "dsl/ir/intrinsic.h"
+#include "lowering/fences.h"
 #include "lowering/notes.h"
 #include "lowering/step_sources.h"
 
@@ -85,6 +86,11 @@ private:
   const Var &thread_x() const; ///< its variable
   void signal_bulk(const kernel::Signal &signal);
   std::string first_thread(std::size_t role) const;
+  /// Whether an event orders reads of threads before the copies of other blocks.
+  bool orders_reads(std::size_t channel) const {
+    return kernel_.channels[channel].blocks > 1 &&
+           kernel::is_read_by_threads(kernel_, kernel_.channels[channel]);
+  }
 
   const kernel::Kernel &kernel_;
   LocalScalars locals_;
@@ -145,7 +151,9 @@ void KernelWriter::signature() {
     parameters.push_back("const __grid_constant__ TensorMap " + maps_.back());
   }
   std::string blocks = kernel_.min_blocks != 0 ? fmt::format(", {}", kernel_.min_blocks) : "";
-  out_.line(fmt::format("extern \"C\" __global__ void __launch_bounds__({}{})", kernel_.threads(), blocks));
+  std::string cluster = kernel_.cluster > 1 ? fmt::format("__cluster_dims__(1, 1, {}) ", kernel_.cluster) : "";
+  out_.line(
+      fmt::format("extern \"C\" __global__ void {}__launch_bounds__({}{})", cluster, kernel_.threads(), blocks));
   out_.call(entry_name(kernel_), parameters, " {");
 }
 
@@ -284,7 +292,9 @@ void KernelWriter::channels() {
                           kernel_.channels[n].slots, kernel_.channels[n].filled, kernel_.channels[n].freed));
   if (!kernel_.maps.empty() && !channels_.empty())
     out_.line("fence_tiles();", "bulk copies see the events");
-  if (!channels_.empty())
+  if (kernel_.copies_to_cluster())
+    out_.line("fence_events(); sync_cluster();", "the channels of all blocks of the cluster have started");
+  else if (!channels_.empty())
     out_.line("__syncthreads();", "the channels have started");
 }
 
@@ -365,12 +375,14 @@ void KernelWriter::bulk_copy(const kernel::BulkCopy &copy, const std::string &no
     out_.line(fmt::format("  store_box(&{}, &{}{});", map, tile, start));
     return;
   }
-  const auto &[channel, number] = *copy.fill;
+  const auto &[channel, number, to_cluster] = *copy.fill;
   const std::size_t role = kernel_.channels[channel].role;
   const bool alone = kernel_.is_of_one_thread(role);
   if (!alone)
     out_.open(first_thread(role), note);
-  out_.line(fmt::format("copy_box<{}>(&{}, &{}, {}, {}{});", kernel_.channels[channel].slots, tile, map,
+  out_.line(fmt::format("copy_box{}<{}>({}&{}, &{}, {}, {}{});", to_cluster ? "_to_cluster" : "",
+                        kernel_.channels[channel].slots,
+                        to_cluster ? fmt::format("{}, ", kernel_.cluster) : "", tile, map,
                         channels_[channel].filled, spell(number), start));
   if (!alone)
     out_.close();
@@ -477,8 +489,9 @@ std::string KernelWriter::sync_text(const kernel::Sync &sync) {
             if (barrier.scope == kernel::SyncScope::role) // __syncthreads is barrier 0
               return fmt::format("sync_role<{}, {}>();", barrier.role + 1,
                                  kernel_.roles[barrier.role].warps * lanes_per_warp);
-            return std::string(barrier.scope == kernel::SyncScope::block ? "__syncthreads();"
-                                                                         : "__syncwarp();");
+            return std::string(barrier.scope == kernel::SyncScope::cluster ? "sync_cluster();"
+                               : barrier.scope == kernel::SyncScope::block ? "__syncthreads();"
+                                                                           : "__syncwarp();");
           },
           [](const kernel::Commit &commit) { return fmt::format("commit_{}();", kernel::name(commit.queue)); },
           [&](const kernel::Wait &wait) {
@@ -493,9 +506,10 @@ std::string KernelWriter::sync_text(const kernel::Sync &sync) {
           [](const kernel::Begin &) { return std::string("begin_calls();"); },
           [](const kernel::Fence &) { return std::string("fence_tiles();"); },
           [&](const kernel::Await &await) {
-            return fmt::format("await_{}<{}>({}, {});", kernel::name(await.event),
-                               kernel_.channels[await.channel].slots, channels_[await.channel].of(await.event),
-                               spell(await.number));
+            const bool of_cluster = await.event == kernel::Event::freed && orders_reads(await.channel);
+            return fmt::format("await_{}{}<{}>({}, {});", kernel::name(await.event),
+                               of_cluster ? "_of_cluster" : "", kernel_.channels[await.channel].slots,
+                               channels_[await.channel].of(await.event), spell(await.number));
           },
           [&](const kernel::Signal &signal) {
             std::string signals;
@@ -504,7 +518,12 @@ std::string KernelWriter::sync_text(const kernel::Sync &sync) {
                                      kernel_.channels[signal.channel].slots,
                                      channels_[signal.channel].of(signal.event), spell(signal.number));
             };
-            if (signal.event == kernel::Event::freed)
+            if (const kernel::Channel &channel = kernel_.channels[signal.channel];
+                signal.event == kernel::Event::freed && channel.blocks > 1)
+              signals = fmt::format("signal_freed_{}to_cluster<{}>({}, {}, {});",
+                                    orders_reads(signal.channel) ? "after_reads_" : "", channel.slots,
+                                    channel.blocks, channels_[signal.channel].freed, spell(signal.number));
+            else if (signal.event == kernel::Event::freed)
               add("freed");
             if (signal.stores)
               add("filled");

@@ -6,6 +6,7 @@
 #include "dsl/expr/error.h"
 #include "dsl/expr/spelling.h"
 #include "dsl/hardware/intrinsics.h"
+#include "lowering/fences.h"
 
 #include <fmt/format.h>
 #include <set>
@@ -252,6 +253,78 @@ static __device__ __forceinline__ void copy_box(void *to, const TensorMap *map, 
                      rank, parameters, places, rank + 2, operands);
 }
 
+/// A bulk copy of a box of this rank to all blocks of a cluster.
+std::string copy_of_box_to_cluster(std::size_t rank) {
+  const auto [parameters, places, operands] = StartOfBox(rank, 2);
+  return fmt::format(
+      R"(/// Starts to copy a box to the same place in all blocks of the cluster. In each, its bytes count for fill
+/// `number`.
+template <int slots>
+static __device__ __forceinline__ void copy_box_to_cluster(int blocks, void *to, const TensorMap *map,
+                                                           unsigned long long *filled,
+                                                           unsigned int number{1}) {{
+  asm volatile("cp.async.bulk.tensor.{0}d.shared::cluster.global.mbarrier::complete_tx::bytes"
+               ".multicast::cluster [%0], [%1, {{{2}}}], [%{3}], %{4};" ::"r"(shared_address(to)),
+               "l"(map){5}, "r"(shared_address(filled + number % slots)), "h"((unsigned short)((1 << blocks) - 1))
+               : "memory");
+}}
+)",
+      rank, parameters, places, rank + 2, rank + 3, operands);
+}
+
+/// Source: PTX ISA, "barrier.cluster", "mapa" and "membar" (.mbarrier_init).
+constexpr std::string_view barrier_of_cluster =
+    R"(/// Lets the other blocks of the cluster see the events that this thread has started.
+static __device__ __forceinline__ void fence_events() {
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+/// Waits for all threads of the cluster.
+static __device__ __forceinline__ void sync_cluster() {
+  __syncwarp();
+  asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
+}
+)";
+
+/// An arrival of a warp at the events of all blocks of the cluster. With `reads`, it orders the reads of the
+/// threads before the copies of other blocks.
+std::string freed_to_cluster(bool reads) {
+  return fmt::format(
+      R"(/// This warp no longer reads fill `number`, which all blocks of the cluster copy.{0}
+template <int slots>
+static __device__ __forceinline__ void signal_freed_{1}to_cluster(int blocks, unsigned long long *freed,
+                                                                  unsigned int number) {{
+  __syncwarp();
+  if (const unsigned int block = threadIdx.x % 32; block < (unsigned int)blocks)
+    asm volatile("{{ .reg .b32 event; mapa.shared::cluster.u32 event, %0, %1; "
+                 "mbarrier.arrive.{2}.cluster.shared::cluster.b64 _, [event]; }}" ::"r"(
+                     shared_address(freed + number % slots)),
+                 "r"(block)
+                 : "memory");
+}}
+)",
+      reads ? "" : " Matrix units\n/// have read it, and no thread has.", reads ? "after_reads_" : "",
+      reads ? "release" : "relaxed");
+}
+
+constexpr std::string_view await_freed_of_cluster =
+    R"(/// Waits until the phase of this parity has ended, in which all blocks of the cluster arrive.
+static __device__ __forceinline__ void await_phase_of_cluster(unsigned long long *event, unsigned int parity) {
+  unsigned int ended;
+  do {
+    asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2; "
+                 "selp.u32 %0, 1, 0, p; }"
+                 : "=r"(ended)
+                 : "r"(shared_address(event)), "r"(parity)
+                 : "memory");
+  } while (ended == 0);
+}
+/// Waits until all blocks of the cluster have read what is in the slot for fill `number`.
+template <int slots>
+static __device__ __forceinline__ void await_freed_of_cluster(unsigned long long *freed, unsigned int number) {
+  await_phase_of_cluster(freed + number % slots, number / slots % 2 ^ 1);
+}
+)";
+
 /// Source: PTX ISA, "cp.async.bulk.tensor", "cp.async.bulk.commit_group" and "cp.async.bulk.wait_group".
 constexpr std::string_view group_of_stores =
     R"(/// Ends the group of the bulk stores that this thread has started.
@@ -353,8 +426,14 @@ public:
         if (const auto *sync = kernel::as<kernel::Sync>(stmt))
           note(*sync);
         if (const auto *copy = kernel::as<kernel::BulkCopy>(stmt))
-          (copy->stores() ? stored_ranks_ : ranks_).insert(copy->start.size());
+          (copy->stores()            ? stored_ranks_
+           : copy->fill->to_cluster ? ranks_to_cluster_
+                                    : ranks_)
+              .insert(copy->start.size());
       });
+      for (const kernel::Channel &channel : kernel.channels)
+        if (channel.blocks > 1)
+          freed_to_cluster_.insert(kernel::is_read_by_threads(kernel, channel));
       channels_ |= !kernel.channels.empty();
       fences_ |= !kernel.maps.empty() && !kernel.channels.empty();
       for (const kernel::RoleOfWarps &role : kernel.roles)
@@ -392,16 +471,22 @@ public:
       helpers += wait_for_calls(registers);
     if (fences_)
       helpers += fence_of_tiles;
-    if (!ranks_.empty() || !stored_ranks_.empty())
+    if (!ranks_.empty() || !stored_ranks_.empty() || !ranks_to_cluster_.empty())
       helpers += tensor_map_type;
     if (channels_ || stores_)
       helpers += address_of_shared;
     if (channels_)
       helpers += channel_of_tiles;
-    if (!ranks_.empty())
+    if (!ranks_.empty() || !ranks_to_cluster_.empty())
       helpers += bulk_arrival;
     for (std::size_t rank : ranks_)
       helpers += copy_of_box(rank);
+    for (std::size_t rank : ranks_to_cluster_)
+      helpers += copy_of_box_to_cluster(rank);
+    if (!freed_to_cluster_.empty())
+      helpers += barrier_of_cluster;
+    for (bool reads : freed_to_cluster_)
+      helpers += freed_to_cluster(reads) + std::string(reads ? await_freed_of_cluster : "");
     if (stores_)
       helpers += group_of_stores;
     for (std::size_t rank : stored_ranks_)
@@ -477,7 +562,10 @@ private:
        stores_ = false;
   bool channels_ = false, registers_ = false, syncs_roles_ = false, role_arrives_ = false,
        launches_early_ = false;
-  std::set<std::size_t> ranks_, stored_ranks_; ///< of the arrays of bulk copies to shared memory and from there
+  /// Of the arrays of bulk copies to shared memory, from there, and to the shared memory of all blocks of a
+  /// cluster.
+  std::set<std::size_t> ranks_, stored_ranks_, ranks_to_cluster_;
+  std::set<bool> freed_to_cluster_; ///< whether threads read tiles that blocks of a cluster copy for each other
   std::set<std::int64_t> sums_;                ///< registers of the arrays that are operands of waits for calls
 };
 

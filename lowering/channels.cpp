@@ -1,5 +1,6 @@
 #include "lowering/channels.h"
 
+#include "dsl/hardware/cluster.h"
 #include "lowering/hazards.h"
 
 #include <algorithm>
@@ -43,12 +44,15 @@ PlannedChannel plan_channel(const Program &program, const WarpRole &role, std::s
                    .copies = false,
                    .stores = false,
                    .bulk_bytes = 0};
+  std::int64_t blocks = 1;
   for (const Block *block : blocks_of(program.body)) {
     const bool fills = std::ranges::find(plan.tiles, block->body.buffer) != plan.tiles.end();
     side.copies = side.copies || (fills && block->async && !block->bulk);
     side.stores = side.stores || (fills && !block->async);
     if (fills && block->bulk)
       side.bulk_bytes += bytes_of_fill(*block, *plan.loop);
+    if (fills && multicast_loop(program.body, *block))
+      blocks = blocks_of_cluster(program.body);
     for (const Buffer &tile : plan.tiles)
       if (!fills && reads(*block, tile)) {
         using Kind = kernel::Hazard::Kind;
@@ -62,7 +66,8 @@ PlannedChannel plan_channel(const Program &program, const WarpRole &role, std::s
                           .slots = plan.slots,
                           .filled = role.warps * lanes_per_warp * (side.copies + side.stores) +
                                     (side.bulk_bytes != 0 ? 1 : 0),
-                          .freed = main / lanes_per_warp};
+                          .freed = main / lanes_per_warp * blocks,
+                          .blocks = blocks};
   return {plan.loop->var, std::move(channel), std::move(side)};
 }
 

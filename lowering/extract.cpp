@@ -1,6 +1,7 @@
 #include "dsl/expr/error.h"
 #include "dsl/hardware/async_copy.h"
 #include "dsl/hardware/bulk_copy.h"
+#include "dsl/hardware/cluster.h"
 #include "dsl/hardware/shared_plan.h"
 #include "dsl/ir/allocation.h"
 #include "dsl/ir/last_block.h"
@@ -37,6 +38,7 @@ public:
     kernel_.name = program_.name;
     kernel_.params = program_.params;
     kernel_.scalars = program_.scalars;
+    kernel_.cluster = blocks_of_cluster(program_.body);
     kernel_.min_blocks = program_.min_blocks;
     kernel_.launches_early = program_.launches_early;
     for (const Var &size : program_.sizes)
@@ -421,8 +423,9 @@ private:
 
   /// 0 if the axis has one index only.
   Expr index_on(Axis axis) const {
+    const Axis whole = is_block(axis) ? whole_of(axis) : axis;
     for (const kernel::ThreadIndex &index : kernel_.indices)
-      if (index.axis == axis)
+      if (index.axis == whole)
         return index.var;
     return 0;
   }
@@ -540,7 +543,8 @@ private:
       return kernel::make_seq({kernel::make(std::move(copy), origin),
                                kernel::make(kernel::Commit{{array}, kernel::Queue::stores}, origin)});
     const Var &pipelined = channels_[*role_].loop;
-    copy.fill = {*role_, number_of_fill(pipelined, loops_.at(pipelined))};
+    copy.fill = {*role_, number_of_fill(pipelined, loops_.at(pipelined)),
+                 multicast_loop(program_.body, block) != nullptr};
     return kernel::make(std::move(copy), origin);
   }
 

@@ -3,6 +3,7 @@
 #include "dsl/ir/intrinsic.h"
 #include "lowering/hazards.h"
 
+#include <algorithm>
 #include <functional>
 #include <set>
 #include <utility>
@@ -89,6 +90,13 @@ private:
 void add_fences(Kernel &kernel) {
   if (const Fencer fencer(kernel); fencer.needed())
     kernel.body = fencer.rewrite(kernel.body);
+}
+
+bool is_read_by_threads(const Kernel &kernel, const Channel &channel) {
+  const OfProgram of_program(kernel);
+  return std::ranges::any_of(read_by_threads(kernel), [&](const Buffer &tile) {
+    return std::ranges::find(channel.tiles, of_program(tile)) != channel.tiles.end();
+  });
 }
 
 } // namespace nestsmith::kernel

@@ -16,4 +16,8 @@ namespace nestsmith::kernel {
 /// The kernel must have flat offsets and calls.
 void add_fences(Kernel &kernel);
 
+/// Whether threads themselves read a tile of the channel. If not, only matrix units do, whose reads a wait
+/// completes before the slot is freed.
+bool is_read_by_threads(const Kernel &kernel, const Channel &channel);
+
 } // namespace nestsmith::kernel

@@ -309,6 +309,17 @@ std::set<Buffer> bulk_tiles(const Kernel &kernel) {
   return tiles;
 }
 
+std::vector<Buffer> tiles_to_cluster(const Kernel &kernel, std::size_t channel) {
+  std::vector<Buffer> tiles;
+  walk(kernel.body, [&](const Stmt &stmt) {
+    const auto *copy = as<BulkCopy>(stmt);
+    if (copy && copy->fill && copy->fill->to_cluster && copy->fill->channel == channel &&
+        std::ranges::find(tiles, copy->tile) == tiles.end())
+      tiles.push_back(copy->tile);
+  });
+  return tiles;
+}
+
 std::set<Buffer> stored_tiles(const Kernel &kernel) {
   std::set<Buffer> tiles;
   walk(kernel.body, [&](const Stmt &stmt) {
@@ -368,6 +379,10 @@ bool Kernel::is_of_one_thread(std::size_t role) const {
   return role > 0 && std::ranges::all_of(channels, [&](const Channel &channel) {
            return channel.role != role || channel.filled == 1;
          });
+}
+
+bool Kernel::copies_to_cluster() const {
+  return std::ranges::any_of(channels, [](const Channel &channel) { return channel.blocks > 1; });
 }
 
 std::vector<Buffer> counters_of(const Kernel &kernel) {

@@ -144,6 +144,8 @@ struct BulkCopy {
   struct Fill {
     std::size_t channel; ///< position in `Kernel::channels`
     Expr number;         ///< uniform over the role
+    /// The box goes to the same place in all thread blocks of the cluster, and its bytes count in each.
+    bool to_cluster = false;
   };
   std::size_t map;           ///< position in `Kernel::maps`
   Buffer array, tile;        ///< the parameter that the map describes, and the shared array
@@ -249,6 +251,9 @@ struct Channel {
   std::int64_t slots = 1;             ///< fills that no reader has released
   std::int64_t filled = 0, freed = 0; ///< arrivals of a phase: of threads that fill; of warps that read
   std::int64_t byte_offset = 0;       ///< of the first mbarrier in shared memory, after the arrays of its nest
+  /// The thread blocks whose copies fill the tiles of each: those of the cluster, or 1. A warp that frees a slot
+  /// arrives in each of them.
+  std::int64_t blocks = 1;
 
   std::int64_t bytes() const { return 16 * slots; }
 };
@@ -313,6 +318,7 @@ struct Kernel {
   std::vector<TensorMap> maps;    ///< parameters after all others, without duplicates
   std::vector<Channel> channels;  ///< one for each role but the main one, in each nest of the kernel
   std::vector<RoleOfWarps> roles; ///< in the order of their warps; empty: all warps have one role
+  std::int64_t cluster = 1;       ///< thread blocks of a cluster: all along blockIdx.z; 1: no clusters
   std::int64_t min_blocks = 0;    ///< requested resident blocks per SM; 0: no request
   bool launches_early = false;    ///< may start while the kernel before it in its stream ends
   /// For each parameter with vector accesses: the alignment of its address that these accesses need, in bytes.
@@ -331,6 +337,8 @@ struct Kernel {
   /// Whether one thread executes the role: all it does is to start bulk copies. Nothing else counts for the
   /// tiles of its channel.
   bool is_of_one_thread(std::size_t role) const;
+  /// Whether blocks of a cluster fill tiles of each other.
+  bool copies_to_cluster() const;
 };
 
 /// The ranges of all indices, loop variables and declared variables, as far as they are known.
@@ -359,6 +367,8 @@ std::set<Buffer> tiles_of_units(const Kernel &kernel);
 /// The shared buffers that bulk copies fill, and those that bulk stores read.
 std::set<Buffer> bulk_tiles(const Kernel &kernel);
 std::set<Buffer> stored_tiles(const Kernel &kernel);
+/// The shared buffers of the channel that bulk copies of one block fill in all blocks of its cluster, in order.
+std::vector<Buffer> tiles_to_cluster(const Kernel &kernel, std::size_t channel);
 /// For each shared buffer, in order: the part of another one in which it lies.
 std::vector<std::optional<Tenancy>> tenancies_of(const Kernel &kernel);
 

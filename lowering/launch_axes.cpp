@@ -21,7 +21,7 @@ public:
       limits_[axis] = target.grid_extent[dimension(axis)];
     walk(program.body, [&](const Stmt &stmt) {
       if (const auto *loop = as<For>(stmt); loop && loop->axis())
-        bound_[*loop->axis()].push_back(loop);
+        bound_[is_thread(*loop->axis()) ? *loop->axis() : whole_of(*loop->axis())].push_back(loop);
       return true;
     });
     if (!bound_.count(Axis::warp) && !bound_.count(Axis::lane))
@@ -48,6 +48,8 @@ public:
 
 private:
   std::string name_of(Axis axis, const std::vector<const For *> &loops) const {
+    if (loops.front()->axis() == Axis::cluster)
+      return "rank";
     if (loops.size() == 1 && name_in_kernel(*loops.front()->var) == loops.front()->var->name)
       return loops.front()->var->name;
     bool flat = !bound_.count(Axis::thread_y) && !bound_.count(Axis::thread_z);

@@ -30,6 +30,7 @@ const std::vector<Pass> &standard_passes() {
       {"vectorize", kernel::vectorize, Form::flat},           // proves alignment of offsets
       {"share_launches", kernel::share_launches, Form::flat}, // the passes until here know of one nest
       {"await_kernel", kernel::await_kernel, Form::flat},
+      {"end_clusters", kernel::end_clusters, Form::flat},
       {"step_sources", kernel::step_sources, Form::flat}, // no pass after it simplifies sums
       {"narrow_indices", kernel::narrow_indices, Form::flat},
       {"split_branches", kernel::split_branches, Form::flat}, // late: until here, a block is one store

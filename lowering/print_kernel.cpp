@@ -151,7 +151,9 @@ std::string Printer::text(const BulkCopy &copy) {
     std::swap(to, from);
   return fmt::format("{} = bulk {}, a box of {}{}{}", to, from, box,
                      map.swizzle != 0 ? fmt::format(" swizzled by {} bytes", map.swizzle) : "",
-                     copy.fill ? ", fill " + text(copy.fill->number) : "");
+                     !copy.fill                 ? ""
+                     : copy.fill->to_cluster ? ", to all blocks of the cluster, fill " + text(copy.fill->number)
+                                             : ", fill " + text(copy.fill->number));
 }
 
 std::string Printer::text(const Sync &sync) {
@@ -183,6 +185,8 @@ TracedText Printer::kernel(const Kernel &k) {
          fmt::format("let {}: {} = {} of {}", distinct(index.var)->name, name(index.var->dtype),
                      name(index.axis), text(index.extent)),
          index.origin);
+  if (k.cluster > 1)
+    line(1, fmt::format("clusters of {} blocks along blockIdx.z", k.cluster), nullptr);
   for (const Allocation &a : k.shared)
     allocation("shared", a, k);
   maps_ = k.maps;

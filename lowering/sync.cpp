@@ -21,7 +21,7 @@ std::optional<SyncScope> Sync::orders() const {
 }
 
 std::string_view name(SyncScope scope) {
-  constexpr std::array names = {"block", "role", "warp"};
+  constexpr std::array names = {"cluster", "block", "role", "warp"};
   return names[static_cast<std::size_t>(scope)];
 }
 

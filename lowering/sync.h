@@ -19,9 +19,9 @@
 
 namespace nestsmith::kernel {
 
-/// The threads that a barrier synchronises: all threads of the block (`__syncthreads`), of a role of its warps
-/// (`bar.sync`), or of the warp (`__syncwarp`).
-enum class SyncScope : std::uint8_t { block, role, warp };
+/// The threads that a barrier synchronises: all threads of the cluster (`barrier.cluster`), of the block
+/// (`__syncthreads`), of a role of its warps (`bar.sync`), or of the warp (`__syncwarp`).
+enum class SyncScope : std::uint8_t { cluster, block, role, warp };
 std::string_view name(SyncScope scope); ///< "block"
 
 /// Two accesses to memory by different threads that must execute in program order: to shared memory or, of
@@ -44,7 +44,8 @@ struct Hazard {
     read_after_write,
     write_after_read,
     write_after_write,
-    end_after_write, ///< the kernel ends while an asynchronous copy is in flight
+    end_after_write, ///< the kernel, or the thread block, ends while an asynchronous copy or an arrival of
+                     ///< another block is in flight
   };
   Kind kind = Kind::read_after_write;
   Buffer buffer = {};

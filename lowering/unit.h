@@ -83,6 +83,10 @@ void share_launches(std::vector<Unit> &units);
 /// A kernel that may start early first awaits the kernel before it in its stream.
 void await_kernel(Unit &unit);
 
+/// If the thread blocks of a cluster fill tiles of each other, no block ends before all of them: a barrier of the
+/// cluster is the last statement.
+void end_clusters(Unit &unit);
+
 /// In a kernel with roles and matrix units, takes the offset of the source of each asynchronous copy apart: the
 /// part that grows with the innermost serial loop, and the rest, which is the same in each iteration. The text
 /// adds them to the pointer one after the other, so that the CUDA compiler keeps one pointer and offsets that

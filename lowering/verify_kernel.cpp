@@ -45,6 +45,8 @@ public:
       check_memory(kernel);
     if (finished && kernel.launches_early)
       check_early_launch();
+    if (finished && kernel.copies_to_cluster())
+      check_end_of_cluster();
   }
   std::optional<std::string> breach;
 
@@ -66,6 +68,14 @@ private:
         break;
     }
     fail("the kernel may start early, but does not first await the kernel before");
+  }
+
+  /// No block may end while others of its cluster arrive at its events.
+  void check_end_of_cluster() {
+    const auto *seq = as<Seq>(kernel_.body);
+    const auto *last = seq && !seq->stmts.empty() ? as<Barrier>(seq->stmts.back()) : nullptr;
+    if (!last || last->scope != SyncScope::cluster)
+      fail("blocks of a cluster fill tiles of each other, but no barrier of the cluster ends the kernel");
   }
 
   void define(const Var &var) {
@@ -435,6 +445,10 @@ private:
       check_reached("a bulk copy", divergent);
     if (!x.stores() && !role_)
       fail("a bulk copy stands outside of a role");
+    if (x.fill && x.fill->to_cluster && x.fill->channel < kernel_.channels.size() &&
+        kernel_.channels[x.fill->channel].blocks != kernel_.cluster)
+      fail("a bulk copy goes to {} blocks of a cluster, and its channel has {}", kernel_.cluster,
+           kernel_.channels[x.fill->channel].blocks);
     if (x.map >= kernel_.maps.size() || (x.fill && x.fill->channel >= kernel_.channels.size()))
       return fail("a bulk copy has no tensor map or no channel");
     const TensorMap &map = kernel_.maps[x.map];
@@ -462,8 +476,10 @@ private:
     check_reached(fmt::format("{} {}", x.name().starts_with('a') ? "an" : "a", x.name()), divergent);
     if (x.passes_tiles() && !role_)
       fail("a {} stands outside of a role", x.name());
-    if (role_ && x.orders() == SyncScope::block)
-      fail("a {} of the block stands in a role, whose warps are not all threads", x.name());
+    if (role_ && (x.orders() == SyncScope::block || x.orders() == SyncScope::cluster))
+      fail("a {} of the {} stands in a role, whose warps are not all threads", x.name(), name(*x.orders()));
+    if (x.orders() == SyncScope::cluster && kernel_.cluster == 1)
+      fail("a {} of a cluster stands in a kernel without clusters", x.name());
     if (const auto *barrier = std::get_if<Barrier>(&x.kind);
         barrier && barrier->scope == SyncScope::role && role_ != barrier->role)
       fail("a barrier of role {} stands outside of it", barrier->role);

@@ -12,6 +12,8 @@ std::string_view name(Axis axis) {
     return "blockIdx.y";
   case Axis::block_z:
     return "blockIdx.z";
+  case Axis::cluster:
+    return "cluster";
   case Axis::thread_x:
     return "threadIdx.x";
   case Axis::thread_y:
@@ -24,7 +26,7 @@ std::string_view name(Axis axis) {
     return "lane";
   }
   refuse_value("Axis", static_cast<int>(axis),
-               "Axis::block_x, block_y, block_z, thread_x, thread_y, thread_z, warp or lane");
+               "Axis::block_x, block_y, block_z, cluster, thread_x, thread_y, thread_z, warp or lane");
 }
 
 std::optional<Axis> parse_axis(std::string_view text) {

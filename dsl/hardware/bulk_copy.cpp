@@ -62,8 +62,8 @@ private:
   void find_loops() {
     bool inside = stores_;
     for (const For *loop : loops_of(path_to(filled_.program().body, block_.id))) {
-      if (stores_ && loop->axis()) {
-        loops_.clear();
+      if ((stores_ && loop->axis()) || (inside && loop->axis() == Axis::cluster)) {
+        loops_.clear(); // the box lies below the loops over threads and blocks
         continue;
       }
       if (inside && as_int(loop->extent) != 1) {

@@ -181,15 +181,16 @@ Expr condition_of_term(const Program &program, const Block &block) {
 }
 
 /// The loops around the loop on which all threads of a block agree, the loop itself, and the loops over blocks
-/// directly inside of it.
+/// directly inside of it; without loops over a cluster, whose blocks skip the same iterations.
 std::set<Var> uniform_loops(const Program &program, const For &loop) {
   std::set<Var> uniform;
   for (const For *outer : loops_of(path_to(program.body, loop.var)))
-    if (!outer->axis() || !is_thread(*outer->axis()))
+    if (!outer->axis() || (!is_thread(*outer->axis()) && *outer->axis() != Axis::cluster))
       uniform.insert(outer->var);
   for (const For *inner = as<For>(loop.body); inner && inner->axis() && is_block(*inner->axis());
        inner = as<For>(inner->body))
-    uniform.insert(inner->var);
+    if (*inner->axis() != Axis::cluster)
+      uniform.insert(inner->var);
   return uniform;
 }
 

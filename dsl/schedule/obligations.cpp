@@ -22,7 +22,8 @@ constexpr std::vector<Obligation> (*rules_of_nests[])(NestFacts &) = {atomics_in
                                                                       async_copies,
                                                                       shared_memory,
                                                                       launch_bounds,
-                                                                      warp_roles};
+                                                                      warp_roles,
+                                                                      clusters};
 
 void append(std::vector<Obligation> &found, std::vector<Obligation> more) {
   std::move(more.begin(), more.end(), std::back_inserter(found));

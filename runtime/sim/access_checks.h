@@ -12,9 +12,10 @@ struct LaneAccess {
   Warp &w;
   std::uint32_t lane;
   std::int64_t at;
+  Machine *in = nullptr; ///< of the block whose shared memory is accessed; null: that of the warp
 
-  Machine &machine() const { return *w.machine; }
-  Now now() const { return {machine().clock, w.index, w.entry >> stamp_shift, lane, w.seen}; }
+  Machine &machine() const { return in ? *in : *w.machine; }
+  Now now() const { return {machine().clock, w.agent, w.entry >> stamp_shift, lane, w.seen}; }
   void report(ErrorKind kind, std::uint64_t other_block = 0) const {
     machine().report(w, kind, access.site, lane, at, other_block);
   }

@@ -19,15 +19,15 @@ namespace {
 void set_stamps(Warp &w) {
   const Machine &m = *w.machine;
   std::uint32_t least = std::numeric_limits<std::uint32_t>::max();
-  for (std::uint32_t other = 0; other < m.decoded.warps; ++other)
-    if (other != w.index)
+  for (std::uint32_t other = 0; other < agents_of(m.decoded); ++other)
+    if (other != w.agent)
       least = std::min(least, w.seen[other]);
   w.floor_entry = std::max(least, m.clock.floor()) << stamp_shift;
 }
 
 /// The stamps of another warp that are ordered before what this warp does after a barrier or a signal.
 std::uint32_t ordered_after(const Warp &w, std::uint32_t other) {
-  return other == w.index ? (w.entry >> stamp_shift) + 1 : w.seen[other];
+  return other == w.agent ? (w.entry >> stamp_shift) + 1 : w.seen[other];
 }
 
 /// The number of phases after which the warp may go on: a slot is free before its first fill.
@@ -42,7 +42,24 @@ bool issues_copies(const Warp &w, std::uint32_t channel) {
   return w.index == decoded.roles[decoded.channels[channel].role].first_warp;
 }
 
-/// The warp arrives `arrivals` times at the event.
+/// All that the warp has done and seen is ordered before what those do who await the phase.
+void pass_on(const Warp &w, SlotEvent &event) {
+  for (std::uint32_t other = 0; other < event.seen.size(); ++other)
+    event.seen[other] = std::max(event.seen[other], ordered_after(w, other));
+  event.unfenced |= w.unfenced;
+  event.unfenced_reads |= w.unfenced_reads;
+}
+
+/// Ends the phase if its arrivals and its bytes are complete.
+void end_phase(SlotEvent &event, std::int64_t needed) {
+  if (event.arrived < needed || event.copied != event.announced)
+    return;
+  event.arrived = event.copied = event.announced = 0;
+  event.ended.push_back({event.seen, event.unfenced, event.unfenced_reads});
+  event.unfenced = event.unfenced_reads = 0;
+}
+
+/// The warp arrives `arrivals` times at the event, and no longer has its stamp after it.
 void arrive(const Instr &instr, Warp &w, SlotEvent &event, std::int64_t arrivals, std::int64_t needed) {
   Machine &m = *w.machine;
   if (event.arrived + arrivals > needed) {
@@ -54,17 +71,15 @@ void arrive(const Instr &instr, Warp &w, SlotEvent &event, std::int64_t arrivals
                     warp_text(m.decoded, w.index), block_text(m.decoded, m.block), arrivals,
                     barrier_text(m.decoded.sites[site], m.iteration(w, site)), needed - event.arrived));
   }
-  for (std::uint32_t other = 0; other < m.decoded.warps; ++other)
-    event.seen[other] = std::max(event.seen[other], ordered_after(w, other));
-  event.unfenced |= w.unfenced;
-  event.unfenced_reads |= w.unfenced_reads;
-  w.entry = m.clock.advance(w.index) << stamp_shift;
+  pass_on(w, event);
   event.arrived += arrivals;
-  if (event.arrived < needed)
-    return;
-  event.arrived = 0;
-  event.ended.push_back({event.seen, event.unfenced, event.unfenced_reads});
-  event.unfenced = event.unfenced_reads = 0;
+  end_phase(event, needed);
+}
+
+/// What the warp does from now on has another stamp.
+const Instr *after_arrival(const Instr *ip, Warp &w) {
+  w.entry = w.machine->clock.advance(w.agent) << stamp_shift;
+  return ip + 1;
 }
 
 } // namespace
@@ -95,10 +110,10 @@ bool Machine::pass_role_barriers() {
                  same_iteration(w, first, static_cast<std::uint32_t>(w.pc->imm));
         }))
       continue;
-    std::vector<std::uint32_t> seen(decoded.warps);
+    std::vector<std::uint32_t> seen(agents_of(decoded));
     std::uint64_t unfenced = 0, unfenced_reads = 0;
     for (const Warp &w : members) {
-      for (std::uint32_t other = 0; other < decoded.warps; ++other)
+      for (std::uint32_t other = 0; other < seen.size(); ++other)
         seen[other] = std::max(seen[other], ordered_after(w, other));
       unfenced |= w.unfenced_by_others;
       unfenced_reads |= w.unfenced_reads_by_others;
@@ -110,7 +125,7 @@ bool Machine::pass_role_barriers() {
       w.unfenced_by_others = unfenced;
       w.unfenced_reads_by_others = unfenced_reads;
       w.unfenced_at_barrier = w.unfenced;
-      w.entry = clock.advance(w.index) << stamp_shift;
+      w.entry = clock.advance(w.agent) << stamp_shift;
       set_stamps(w);
     }
     if (first.pc->run == role_arrival)
@@ -145,7 +160,7 @@ const Instr *await_event(const Instr *ip, Warp &w) {
     m.report_lapped(w, static_cast<std::uint32_t>(ip->imm));
   if (phases > 0) {
     const SlotEvent::Phase &phase = event.ended[static_cast<std::size_t>(phases - 1)];
-    for (std::uint32_t other = 0; other < m.decoded.warps; ++other)
+    for (std::uint32_t other = 0; other < phase.seen.size(); ++other)
       w.seen[other] = std::max(w.seen[other], phase.seen[other]);
     w.unfenced_by_others |= phase.unfenced;
     w.unfenced_reads_by_others |= phase.unfenced_reads;
@@ -162,14 +177,12 @@ const Instr *signal_filled(const Instr *ip, Warp &w) {
     land_copies(w, ip->imm);
   arrive(*ip, w, m.channels.event(ip->c, false, reg<std::int64_t>(w, ip->a)),
          std::int64_t{ip->b} * std::popcount(w.active), m.decoded.channels[ip->c].filled);
-  return ip + 1;
+  return after_arrival(ip, w);
 }
 
-const Instr *start_box(const Instr *ip, Warp &w) {
+/// Reports a box whose tile warps have read without a fence.
+static const Instr *check_reads_of_box(const Instr *ip, Warp &w) {
   Machine &m = *w.machine;
-  if (!issues_copies(w, ip->c))
-    return ip + 1;
-  m.channels.event(ip->c, false, reg<std::int64_t>(w, ip->a)).copied += ip->dst;
   const std::uint64_t read = w.unfenced_reads_by_others & bit_of(ip->b);
   w.unfenced_reads_by_others &= ~bit_of(ip->b);
   if (read == 0)
@@ -186,9 +199,42 @@ const Instr *start_box(const Instr *ip, Warp &w) {
   return ip + 1;
 }
 
+const Instr *start_box(const Instr *ip, Warp &w) {
+  if (!issues_copies(w, ip->c))
+    return ip + 1;
+  w.machine->channels.event(ip->c, false, reg<std::int64_t>(w, ip->a)).copied += ip->dst;
+  return check_reads_of_box(ip, w);
+}
+
+const Instr *start_box_to_cluster(const Instr *ip, Warp &w) {
+  if (!issues_copies(w, ip->c))
+    return ip + 1;
+  w.machine->to_cluster.push_back({ip->c, reg<std::int64_t>(w, ip->a), std::int64_t{ip->dst}});
+  return check_reads_of_box(ip, w);
+}
+
 const Instr *note_tile_read(const Instr *ip, Warp &w) {
   w.unfenced_reads |= bit_of(ip->c);
   return ip + 1;
+}
+
+/// The bytes of the copies to all blocks of the cluster count in each of them.
+static void bring_to_cluster(const Instr &instr, Warp &w, std::int64_t needed) {
+  Machine &m = *w.machine;
+  for (const Machine::BytesToCluster &box : m.to_cluster)
+    if (box.channel == instr.c)
+      for (Machine *other : m.cluster) {
+        SlotEvent &event = other->channels.event(instr.c, false, box.number);
+        event.copied += box.bytes * m.stands_for();
+        pass_on(w, event);
+        if (other == &m)
+          continue; // the caller arrives
+        if (other->is_finished())
+          other->report_ended(w, static_cast<std::uint32_t>(instr.imm), instr.c);
+        end_phase(event, needed);
+      }
+  std::erase_if(m.to_cluster,
+                [&](const Machine::BytesToCluster &box) { return box.channel == instr.c; });
 }
 
 const Instr *signal_bulk(const Instr *ip, Warp &w) {
@@ -198,8 +244,12 @@ const Instr *signal_bulk(const Instr *ip, Warp &w) {
   if (!issues_copies(w, ip->c))
     return ip + 1;
   land_copies(w, ip->imm);
-  SlotEvent &event = m.channels.event(ip->c, false, reg<std::int64_t>(w, ip->a));
-  if (event.copied != ip->dst) {
+  const std::int64_t needed = m.decoded.channels[ip->c].filled, number = reg<std::int64_t>(w, ip->a);
+  SlotEvent &event = m.channels.event(ip->c, false, number);
+  event.announced += ip->dst;
+  bring_to_cluster(*ip, w, needed);
+  const bool others = m.decoded.channels[ip->c].blocks > 1 && m.stands_for() == 1; // bring the rest
+  if (others ? event.copied > event.announced : event.copied != event.announced) {
     const auto site = static_cast<std::uint32_t>(ip->imm);
     m.report_barrier(
         ErrorKind::deadlock, site,
@@ -209,18 +259,32 @@ const Instr *signal_bulk(const Instr *ip, Warp &w) {
                     barrier_text(m.decoded.sites[site], m.iteration(w, site)), event.copied,
                     event.copied < ip->dst ? "never ends" : "ends before they have arrived"));
   }
-  event.copied = 0;
-  arrive(*ip, w, event, 1, m.decoded.channels[ip->c].filled);
-  return ip + 1;
+  if (!others)
+    event.copied = event.announced;
+  arrive(*ip, w, event, 1, needed);
+  const Instr *next = after_arrival(ip, w);
+  if (m.cluster.size() == 1)
+    return next;
+  w.pc = next; // the other blocks bring their parts before this one goes on
+  return nullptr;
 }
 
 const Instr *signal_freed(const Instr *ip, Warp &w) {
   if (stops_part_of_warp(ip, w))
     return nullptr;
   Machine &m = *w.machine;
-  arrive(*ip, w, m.channels.event(ip->c, true, reg<std::int64_t>(w, ip->a)), 1,
-         m.decoded.channels[ip->c].freed);
-  return ip + 1;
+  const kernel::Channel &channel = m.decoded.channels[ip->c];
+  const std::int64_t number = reg<std::int64_t>(w, ip->a);
+  if (channel.blocks == 1 || m.stands_for() > 1) {
+    arrive(*ip, w, m.channels.event(ip->c, true, number), channel.blocks, channel.freed);
+    return after_arrival(ip, w);
+  }
+  for (Machine *other : m.cluster) {
+    if (other->is_finished())
+      other->report_ended(w, static_cast<std::uint32_t>(ip->imm), ip->c);
+    arrive(*ip, w, other->channels.event(ip->c, true, number), 1, channel.freed);
+  }
+  return after_arrival(ip, w);
 }
 
 } // namespace nestsmith::sim

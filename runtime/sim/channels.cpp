@@ -4,18 +4,18 @@
 
 namespace nestsmith::sim {
 
-Channels::Channels(const DecodedKernel &decoded) : decoded_(decoded) {
+Channels::Channels(const DecodedKernel &decoded, std::uint32_t agents) : decoded_(decoded), agents_(agents) {
   for (const kernel::Channel &channel : decoded.channels)
     events_.emplace_back(static_cast<std::size_t>(2 * channel.slots));
   if (exist())
-    seen_.resize(std::size_t{decoded.warps} * decoded.warps);
+    seen_.resize(std::size_t{decoded.warps} * agents);
 }
 
 void Channels::start_block() {
   for (std::vector<SlotEvent> &events : events_)
     for (SlotEvent &event : events) {
       event = {};
-      event.seen.resize(decoded_.warps);
+      event.seen.resize(agents_);
     }
   std::ranges::fill(seen_, 0);
 }

@@ -16,8 +16,10 @@ struct SlotEvent {
   std::int64_t arrived = 0;         ///< in the current phase
   std::uint64_t unfenced = 0;       ///< tiles that those that arrived have written without a fence
   std::uint64_t unfenced_reads = 0; ///< and tiles of bulk copies that they have read
-  std::int64_t copied = 0;          ///< bytes of bulk copies that count for the current phase
-  std::vector<std::uint32_t> seen;  ///< for each warp: stamps below are ordered, by those that arrived
+  /// Bytes of bulk copies that have come for the current phase, and of which the phase knows. With clusters, they
+  /// may come first.
+  std::int64_t copied = 0, announced = 0;
+  std::vector<std::uint32_t> seen;  ///< for each warp of the cluster: stamps below are ordered, by those that arrived
   /// A phase that has ended, with the clock that a warp takes over when it awaits the phase.
   struct Phase {
     std::vector<std::uint32_t> seen;
@@ -29,17 +31,19 @@ struct SlotEvent {
 /// The state of the channels in one block.
 class Channels {
 public:
-  explicit Channels(const DecodedKernel &decoded);
+  /// `agents`: the warps of all blocks of the cluster.
+  Channels(const DecodedKernel &decoded, std::uint32_t agents);
 
   bool exist() const { return !events_.empty(); }
   void start_block();
   SlotEvent &event(std::uint32_t channel, bool freed, std::int64_t number);
   std::int64_t slots(std::uint32_t channel) const { return decoded_.channels[channel].slots; }
-  /// For each warp: the stamps below this one are ordered before the accesses of `warp`.
-  std::uint32_t *seen_by(std::uint32_t warp) { return seen_.data() + std::size_t{warp} * decoded_.warps; }
+  /// For each warp of the cluster: the stamps below this one are ordered before the accesses of `warp`.
+  std::uint32_t *seen_by(std::uint32_t warp) { return seen_.data() + std::size_t{warp} * agents_; }
 
 private:
   const DecodedKernel &decoded_;
+  std::uint32_t agents_;
   std::vector<std::vector<SlotEvent>> events_; ///< of each channel: filled, then freed
   std::vector<std::uint32_t> seen_;
 };

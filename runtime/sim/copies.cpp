@@ -35,20 +35,19 @@ void start(const LaneAccess &s) {
     m.rows[unit / warp_size] = 0;
   }
   if (m.tracer && s.access.checked)
-    m.tracer->note(s.w, s.access, s.lane, s.at);
+    m.tracer->note(s.w, s.access, s.lane, s.at, nullptr, m.block);
   std::memset(memory(m, s.access, s.at), poison, static_cast<std::size_t>(byte_size(s.access.buffer->dtype)));
 }
 
-/// The data of one lane arrives.
-void land(Warp &w, const Flight &flight, std::uint32_t lane, const Access *landing) {
-  Machine &m = *w.machine;
+/// The data of one lane arrives in the memory of the machine `m`.
+void land(Warp &w, Machine &m, const Flight &flight, std::uint32_t lane, const Access *landing) {
   const Access &access = *flight.access;
   std::int64_t element = flight.element[lane];
   std::size_t unit = access.storage.shared().unit(element);
   for (std::int64_t n = 0; access.checked && n < access.storage.shared().units; ++n)
     m.writes[unit + static_cast<std::size_t>(n)] = w.entry + lane;
   if (m.tracer && landing && access.checked)
-    m.tracer->note(w, *landing, lane, element);
+    m.tracer->note(w, *landing, lane, element, nullptr, m.block);
   if (access.storage.shared().of_units && !access.storage.shared().of_bulk)
     w.unfenced |= bit_of(access.storage.slot);
   if (flight.source && flight.from[lane] >= 0)
@@ -67,9 +66,9 @@ const Access *landing_access(const DecodedKernel &decoded, const Access &access,
 
 } // namespace
 
-const Instr *issue_copy(const Instr *ip, Warp &w) {
+/// Starts the copies of the active lanes to the shared memory of the machine `m`.
+static void issue_to(const Instr *ip, Warp &w, Machine &m) {
   const Access &access = *ip->access;
-  Machine &m = *w.machine;
   const Access *source = m.decoded.copies[ip->c];
   Flight flight{.access = &access,
                 .source = source,
@@ -83,11 +82,11 @@ const Instr *issue_copy(const Instr *ip, Warp &w) {
                 .from = {},
                 .bits = {},
                 .iteration = m.iteration(w, access.site)};
-  Flights &flights = m.flights[w.index];
+  Flights &flights = m.flights[w.agent];
   for (std::uint32_t lane = 0; lane < warp_size; ++lane) {
     if (!(w.active >> lane & 1))
       continue;
-    LaneAccess s{access, w, lane, address(access, w, lane)};
+    LaneAccess s{access, w, lane, address(access, w, lane), &m};
     if (!in_bounds(s))
       continue;
     start(s);
@@ -102,6 +101,16 @@ const Instr *issue_copy(const Instr *ip, Warp &w) {
     flight.from[lane] = reads ? address(*source, w, lane) : -1;
   }
   flights.list.push_back(std::move(flight));
+}
+
+const Instr *issue_copy(const Instr *ip, Warp &w) {
+  issue_to(ip, w, *w.machine);
+  return ip + 1;
+}
+
+const Instr *issue_copy_to_cluster(const Instr *ip, Warp &w) {
+  for (Machine *m : w.machine->cluster)
+    issue_to(ip, w, *m);
   return ip + 1;
 }
 
@@ -109,19 +118,18 @@ const Instr *commit_copies(const Instr *ip, Warp &w) {
   if (w.machine->flights.empty()) // the kernel has no copies
     return ip + 1;
   for (std::uint32_t lane = 0; lane < warp_size; ++lane)
-    w.machine->flights[w.index].commits[lane] += w.active >> lane & 1;
+    w.machine->flights[w.agent].commits[lane] += w.active >> lane & 1;
   return ip + 1;
 }
 
-/// The copies of the active lanes arrive, but for those of their latest groups.
-static void land_groups(Warp &w, std::int64_t site, std::uint32_t pending) {
-  Machine &m = *w.machine;
-  Flights &flights = m.flights[w.index];
+/// The copies of the active lanes to the memory of the machine `m` arrive, but for those of their latest groups.
+static void land_groups(Warp &w, Machine &m, std::int64_t site, std::uint32_t pending) {
+  Flights &flights = m.flights[w.agent];
   for (Flight &flight : flights.list) {
     const Access *landing = m.tracer ? landing_access(m.decoded, *flight.access, site) : nullptr;
     for (std::uint32_t lane = 0; lane < warp_size; ++lane)
       if ((flight.lanes & w.active) >> lane & 1 && flight.group[lane] + pending < flights.commits[lane]) {
-        land(w, flight, lane, landing);
+        land(w, m, flight, lane, landing);
         flight.lanes &= ~(Mask{1} << lane);
       }
   }
@@ -130,16 +138,18 @@ static void land_groups(Warp &w, std::int64_t site, std::uint32_t pending) {
 
 const Instr *wait_copies(const Instr *ip, Warp &w) {
   if (!w.machine->flights.empty())
-    land_groups(w, ip->imm, ip->c);
+    land_groups(w, *w.machine, ip->imm, ip->c);
   return ip + 1;
 }
 
 void land_copies(Warp &w, std::int64_t site) {
   if (w.machine->flights.empty())
     return;
-  for (std::uint32_t lane = 0; lane < warp_size; ++lane)
-    w.machine->flights[w.index].commits[lane] += w.active >> lane & 1;
-  land_groups(w, site, 0);
+  for (Machine *m : w.machine->cluster) {
+    for (std::uint32_t lane = 0; lane < warp_size; ++lane)
+      m->flights[w.agent].commits[lane] += w.active >> lane & 1;
+    land_groups(w, *m, site, 0);
+  }
 }
 
 const Instr *start_store(const Instr *ip, Warp &w) {

@@ -8,6 +8,8 @@ namespace nestsmith::sim {
 /// `issue_copy`: `access` is the destination, whose value is in a register; `c` is the index in
 /// `DecodedKernel::copies`. `wait_copies`: `c` is the number of pending groups, and `imm` the site.
 const Instr *issue_copy(const Instr *ip, Warp &w);
+/// The same, to the shared memory of all blocks of the cluster.
+const Instr *issue_copy_to_cluster(const Instr *ip, Warp &w);
 const Instr *commit_copies(const Instr *ip, Warp &w);
 const Instr *wait_copies(const Instr *ip, Warp &w);
 /// All copies of the active lanes arrive. `site` is that of the statement that waits for them.

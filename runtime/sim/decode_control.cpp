@@ -214,9 +214,10 @@ void Decoder::barrier(const kernel::Barrier &node) {
     ++decoded_.regions[region_].barriers;
   ++epoch_;
   if (options_.barriers)
-    values_.emit({.run = node.scope == kernel::SyncScope::block  ? block_barrier
-                         : node.scope == kernel::SyncScope::role ? role_barrier
-                                                                 : warp_barrier,
+    values_.emit({.run = node.scope == kernel::SyncScope::cluster ? cluster_barrier
+                         : node.scope == kernel::SyncScope::block ? block_barrier
+                         : node.scope == kernel::SyncScope::role  ? role_barrier
+                                                                  : warp_barrier,
                   .imm = static_cast<std::int64_t>(site(nullptr))});
 }
 

@@ -151,7 +151,8 @@ void Decoder::copy(const kernel::Store &node) {
     if (n == 0 && node.lanes > 1)
       first_of_vector(access, node.lanes);
     values_.emit(
-        {.run = issue_copy, .c = static_cast<std::uint32_t>(decoded_.copies.size()), .access = &access});
+        {.run = to_cluster_ ? issue_copy_to_cluster : issue_copy,
+         .c = static_cast<std::uint32_t>(decoded_.copies.size()), .access = &access});
     decoded_.copies.push_back(from);
   }
 }
@@ -192,7 +193,7 @@ void Decoder::bulk_copy(const kernel::BulkCopy &node) {
   if (node.stores())
     return bulk_store(node);
   const kernel::TensorMap &map = kernel_.maps[node.map];
-  const auto &[channel, fill_number] = *node.fill;
+  const auto &[channel, fill_number, to_cluster] = *node.fill;
   const Expr thread = thread_of(kernel_);
   const std::int64_t elements = map.elements(),
                      first = kernel_.roles[kernel_.channels[channel].role].first_warp,
@@ -211,13 +212,15 @@ void Decoder::bulk_copy(const kernel::BulkCopy &node) {
   const ValueId issues = value(equal(floordiv(thread, number(warp_size)), number(first)));
   const kernel::Stmt all = kernel::make(kernel::Loop{round, number(rounds), kernel::Serial{}, copy});
   if (computes())
-    values_.emit({.run = start_box,
+    values_.emit({.run = to_cluster ? start_box_to_cluster : start_box,
                   .dst = static_cast<std::uint32_t>(map.bytes()),
                   .a = values_.reg(fill),
                   .b = storage_.at(node.tile).slot,
                   .c = static_cast<std::uint32_t>(channel),
                   .imm = static_cast<std::int64_t>(site(nullptr))});
+  to_cluster_ = to_cluster;
   guarded(issues, all);
+  to_cluster_ = false;
   stands_for_ = nullptr;
   made_ = {};
 }

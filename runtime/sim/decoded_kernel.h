@@ -233,6 +233,7 @@ struct DecodedKernel {
   std::vector<std::uint32_t> sums; ///< indices of the local buffers to which asynchronous calls add
   std::vector<Arrival> arrivals;
   std::vector<kernel::Channel> channels;
+  std::vector<Buffer> tiles_to_cluster; ///< for each channel: the first such tile, of the kernel; or null
   std::vector<kernel::RoleOfWarps> roles; ///< the main one, and that which fills each channel
   /// For each asynchronous copy: the access to its source, or null if the kernel does not store to the source.
   std::vector<const Access *> copies;
@@ -245,6 +246,9 @@ struct DecodedKernel {
   bool stores_boxes = false;  ///< the kernel has bulk stores
   std::array<std::int64_t, 3> grid{}, block{};
   std::int64_t blocks = 0;
+  /// Blocks along blockIdx.z that fill tiles of each other, so that they run together; 1: no blocks do.
+  std::int64_t cluster = 1;
+  std::int64_t clusters() const { return blocks / cluster; }
   std::uint32_t threads = 0, warps = 0;
   /// For each parameter: whether the kernel stores to it, loads from it, and updates it by atomic operations,
   /// which are stores, too.

@@ -15,6 +15,7 @@ void Decoder::shape() {
   decoded_.grid = kernel_.grid();
   decoded_.block = kernel_.block();
   decoded_.blocks = decoded_.grid[0] * decoded_.grid[1] * decoded_.grid[2];
+  decoded_.cluster = kernel_.copies_to_cluster() ? kernel_.cluster : 1;
   decoded_.threads = static_cast<std::uint32_t>(kernel_.threads());
   decoded_.warps = (decoded_.threads + warp_size - 1) / warp_size;
   decoded_.regions.emplace_back();
@@ -56,6 +57,10 @@ void Decoder::place_shared() {
   std::int64_t unit = 0;
   decoded_.shared_bytes = kernel_.shared_bytes;
   decoded_.channels = kernel_.channels;
+  for (std::size_t n = 0; n < kernel_.channels.size(); ++n) {
+    const std::vector<Buffer> tiles = kernel::tiles_to_cluster(kernel_, n);
+    decoded_.tiles_to_cluster.push_back(tiles.empty() ? nullptr : tiles.front());
+  }
   decoded_.roles = kernel_.roles;
   internal_check(kernel_.roles.empty() || !kernel_.channels.empty(),
                  "each role but the main one has a channel");

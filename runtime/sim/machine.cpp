@@ -69,6 +69,8 @@ const Instr *block_barrier(const Instr *ip, Warp &w) {
   return nullptr;
 }
 
+const Instr *cluster_barrier(const Instr *ip, Warp &w) { return block_barrier(ip, w); }
+
 const Instr *block_arrival(const Instr *ip, Warp &w) { return block_barrier(ip, w); }
 
 const Instr *role_barrier(const Instr *ip, Warp &w) { return block_barrier(ip, w); }
@@ -78,7 +80,7 @@ const Instr *role_arrival(const Instr *ip, Warp &w) { return block_barrier(ip, w
 const Instr *warp_barrier(const Instr *ip, Warp &w) {
   if (stops_part_of_warp(ip, w))
     return nullptr;
-  w.entry = w.machine->clock.advance(w.index) << stamp_shift;
+  w.entry = w.machine->clock.advance(w.agent) << stamp_shift;
   w.unfenced_at_barrier = w.unfenced;
   return ip + 1;
 }
@@ -161,13 +163,30 @@ void Machine::report_lapped(const Warp &warp, std::uint32_t site) {
                   barrier_text(decoded.sites[site], iteration(warp, site))));
 }
 
-Machine::Machine(const DecodedKernel &p, std::vector<GlobalBuffer> &g, Tracer *t, Observation *o)
+void Machine::report_ended(const Warp &warp, std::uint32_t site, std::uint32_t channel) {
+  const Machine &other = *warp.machine;
+  const Buffer &tile = decoded.tiles_to_cluster[channel];
+  report_units(ErrorKind::in_flight, site,
+               fmt::format("{} of {} arrives in {} at an event of {}, which has ended: no barrier of the cluster "
+                           "keeps its shared memory, with {}, until then",
+                           warp_text(decoded, warp.index), block_text(decoded, other.block),
+                           barrier_text(decoded.sites[site], other.iteration(warp, site)),
+                           block_text(decoded, block), tile ? tile->name : "its events"),
+               {.kind = kernel::Hazard::Kind::end_after_write, .buffer = tile});
+}
+
+std::uint32_t agents_of(const DecodedKernel &decoded) {
+  return decoded.warps * static_cast<std::uint32_t>(decoded.cluster);
+}
+
+Machine::Machine(const DecodedKernel &p, std::vector<GlobalBuffer> &g, Tracer *t, Observation *o, Machine *first)
     : decoded(p), globals(g), tracer(t), shared(static_cast<std::size_t>(p.shared_bytes) + 8 * warp_size),
       writes(static_cast<std::size_t>(p.shadow_units) + warp_size),
       reads(writes.size() * (p.channels.empty() ? 1 : p.warps)), owners(p.shares_memory ? writes.size() : 0),
-      rows(writes.size() / warp_size + 1), channels(p), flights(p.copies.empty() ? 0 : p.warps),
+      rows(writes.size() / warp_size + 1), clock(first ? first->clock : own_clock_), channels(p, agents_of(p)),
+      flights(p.copies.empty() ? 0 : agents_of(p)),
       calls(p.sums.empty() ? 0 : p.warps), stores(p.stores_boxes ? p.warps : 0), executions(p), observation(o),
-      frames_(frame_stride(p) * p.warps + frame_alignment), warps_(p.warps) {
+      is_first_(!first), frames_(frame_stride(p) * p.warps + frame_alignment), warps_(p.warps) {
   set_frames();
 }
 
@@ -201,10 +220,14 @@ void Machine::reset_block() {
   std::ranges::fill(flights, Flights{});
   std::ranges::fill(stores, BoxStores{});
   std::ranges::fill(calls, CallQueue{});
-  clock.start(decoded.warps);
+  if (is_first_)
+    clock.start(agents_of(decoded));
+  to_cluster.clear();
   channels.start_block();
   acquired_.clear();
   for (Warp &w : warps_) {
+    w.block = block;
+    w.agent = rank() * decoded.warps + w.index;
     std::memset(w.frame + decoded.locals_begin, poison, decoded.locals_end - decoded.locals_begin);
     std::memset(w.frame + decoded.written_begin, 0, decoded.written_end - decoded.written_begin);
     w.active = w.live;
@@ -215,13 +238,13 @@ void Machine::reset_block() {
     executions.add(0, w, 1);
   }
   stamp_all();
-  if (tracer)
-    tracer->start_block(block, clock);
+  if (tracer && is_first_)
+    tracer->start_block(clock);
 }
 
 void Machine::stamp_all() {
   for (Warp &w : warps_)
-    set_clock(w, clock, clock.floor() + w.index);
+    set_clock(w, clock, clock.floor() + w.agent);
 }
 
 void Machine::start_block(std::uint64_t number) {
@@ -229,8 +252,7 @@ void Machine::start_block(std::uint64_t number) {
   reset_block();
 }
 
-bool Machine::round() {
-  bool stopped_between = false;
+bool Machine::run_ready(bool &between) {
   // The roles that fill tiles have the last warps. They run first, so that a read without an await meets a
   // tile.
   for (std::size_t n = 0; n < warps_.size(); ++n) {
@@ -241,9 +263,38 @@ bool Machine::round() {
       ip = ip->run(ip, w);
     if (w.state == Warp::State::failed)
       return false;
-    stopped_between = stopped_between || w.state == Warp::State::ready;
+    between = between || w.state == Warp::State::ready;
   }
-  return stopped_between || release();
+  return true;
+}
+
+bool Machine::round() {
+  bool between = false;
+  return run_ready(between) && (between || release());
+}
+
+bool Machine::pass_waits() {
+  bool awaits = false;
+  return pass_events(awaits) || pass_role_barriers();
+}
+
+bool Machine::is_finished() const {
+  return std::ranges::all_of(warps_, [](const Warp &w) { return w.state == Warp::State::finished; });
+}
+
+bool Machine::is_at_cluster_barrier() const {
+  return std::ranges::all_of(warps_, [&](const Warp &w) {
+    return w.state == Warp::State::waiting && w.pc == warps_.front().pc && w.pc->run == cluster_barrier;
+  });
+}
+
+void Machine::pass_cluster_barrier() {
+  stamp_all();
+  for (Warp &w : warps_) {
+    w.state = Warp::State::ready;
+    w.unfenced_at_barrier = w.unfenced;
+    ++w.pc;
+  }
 }
 
 void Machine::run_block(std::uint64_t number) {
@@ -264,17 +315,20 @@ bool Machine::read_conflicts(const Now &now, std::size_t unit) {
 void Machine::report_deadlock() {
   std::string waits;
   std::uint32_t at = 0;
-  for (const Warp &w : warps_) {
-    if (w.state != Warp::State::waiting)
-      continue;
-    const auto site = static_cast<std::uint32_t>(w.pc->imm);
-    waits += (waits.empty() ? "" : "; ") + fmt::format("{} waits at {}", warp_text(decoded, w.index),
-                                                       barrier_text(decoded.sites[site], iteration(w, site)));
-    at = site;
-  }
+  for (const Machine *machine : cluster)
+    for (const Warp &w : machine->warps_) {
+      if (w.state != Warp::State::waiting)
+        continue;
+      const auto site = static_cast<std::uint32_t>(w.pc->imm);
+      waits += (waits.empty() ? "" : "; ") +
+               fmt::format("{}{} waits at {}", warp_text(decoded, w.index),
+                           cluster.size() > 1 ? " of " + block_text(decoded, machine->block) : "",
+                           barrier_text(decoded.sites[site], iteration(w, site)));
+      at = site;
+    }
   report_barrier(ErrorKind::deadlock, at,
-                 fmt::format("{} is deadlocked: {}; no warp that could go on signals these events",
-                             block_text(decoded, block), waits));
+                 fmt::format("{}{} is deadlocked: {}; no warp that could go on signals these events",
+                             cluster.size() > 1 ? "the cluster of " : "", block_text(decoded, block), waits));
 }
 
 bool Machine::release() {
@@ -299,13 +353,7 @@ bool Machine::release() {
       other = &w;
   }
   if (!first) {
-    report_calls_at_exit();
-    report_stores_at_exit();
-    for (const Flights &left : flights)
-      for (const Flight &flight : left.list)
-        if (flight.access->checked)
-          report_in_flight(
-              {InFlight::How::at_exit, {&flight, static_cast<std::uint32_t>(std::countr_zero(flight.lanes))}});
+    report_at_exit();
     return false;
   }
   auto wait = [&](const Warp &w) {
@@ -330,7 +378,7 @@ bool Machine::release() {
     return false;
   }
   std::uint32_t earlier = clock.floor();
-  clock.block_barrier(decoded.warps);
+  clock.block_barrier(agents_of(decoded));
   stamp_all();
   if (first->pc->run == block_arrival)
     arrive(*first->pc, decoded.arrivals[first->pc->c].order.barrier ? clock.floor() : earlier);
@@ -340,6 +388,16 @@ bool Machine::release() {
     ++w.pc;
   }
   return true;
+}
+
+void Machine::report_at_exit() {
+  report_calls_at_exit();
+  report_stores_at_exit();
+  for (const Flights &left : flights)
+    for (const Flight &flight : left.list)
+      if (flight.access->checked)
+        report_in_flight(
+            {InFlight::How::at_exit, {&flight, static_cast<std::uint32_t>(std::countr_zero(flight.lanes))}});
 }
 
 void Machine::report_calls_at_exit() {

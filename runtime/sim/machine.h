@@ -1,5 +1,6 @@
 #pragma once
-/// The simulator for one host thread: executes blocks one after the other.
+/// The simulator of one thread block, which executes blocks one after the other. The machines of a cluster
+/// (cluster.h) execute its blocks together.
 
 #include "runtime/sim/box_stores.h"
 #include "runtime/sim/calls.h"
@@ -12,6 +13,7 @@
 #include "runtime/sim/trace.h"
 #include "runtime/sim/warp.h"
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <tuple>
@@ -31,8 +33,10 @@ class Machine {
 public:
   /// If `tracer` is not null, it receives every access to shared or global memory, and the machine records no
   /// events. `observation` is the state for the instructions that an observer emitted.
+  /// `first`: the first machine of the same cluster; null: this one is the first, or alone. A machine that is
+  /// alone stands for all blocks of its cluster: what its block does for the others, they do for it.
   Machine(const DecodedKernel &decoded, std::vector<GlobalBuffer> &globals, Tracer *tracer = nullptr,
-          Observation *observation = nullptr);
+          Observation *observation = nullptr, Machine *first = nullptr);
   Machine(const Machine &) = delete;
 
   void run_block(std::uint64_t block);
@@ -40,6 +44,20 @@ public:
   /// stop: a barrier, or an instruction of an observer. `round` returns false when the block is complete.
   void start_block(std::uint64_t block);
   bool round();
+
+  // For cluster.h:
+  /// Runs every warp to its next stop. Returns false if one fails. `between` becomes true if a warp stopped at no
+  /// barrier.
+  bool run_ready(bool &between);
+  /// Lets warps go on that wait for warps of the same block, or for an event that has come. Returns false if
+  /// there are none.
+  bool pass_waits();
+  bool is_finished() const;
+  /// Whether all warps wait at one barrier of the cluster.
+  bool is_at_cluster_barrier() const;
+  void pass_cluster_barrier();
+  void report_deadlock();
+  void report_at_exit();
 
   /// Records the first error of each kind at each source. A machine executes its blocks in ascending order, so
   /// the recorded error is the error of its lowest block.
@@ -53,6 +71,8 @@ public:
   void report_units(ErrorKind kind, std::uint32_t site, std::string message, kernel::Hazard hazard);
   /// A warp awaits a phase of an event, but another phase has ended since.
   void report_lapped(const Warp &warp, std::uint32_t site);
+  /// The warp, of another block, arrives at an event of this block, which has ended.
+  void report_ended(const Warp &warp, std::uint32_t site, std::uint32_t channel);
   /// A load of an element whose memory another buffer has overwritten.
   void report_overwritten(const Warp &warp, const Access &access, std::uint32_t lane, std::int64_t element,
                           std::uint32_t owner);
@@ -95,11 +115,21 @@ public:
     for (std::int64_t row = first_unit / warp_size; row <= last_unit / warp_size; ++row)
       rows[static_cast<std::size_t>(row)] = 0;
   }
-  Clock clock;
+  std::vector<Machine *> cluster = {this}; ///< the machines of the cluster, by the ranks of their blocks
+  /// The number of blocks for which this machine stands.
+  std::int64_t stands_for() const { return decoded.cluster / std::ssize(cluster); }
+  Clock &clock; ///< that of the cluster
   Channels channels;
-  std::vector<Flights> flights;  ///< for each warp, if the kernel has asynchronous copies
+  /// For each warp of the cluster, if the kernel has asynchronous copies: those to the memory of this block.
+  std::vector<Flights> flights;
   std::vector<CallQueue> calls;  ///< for each warp, if the kernel has asynchronous calls
   std::vector<BoxStores> stores; ///< for each warp, if the kernel has bulk stores
+  /// Bulk copies to all blocks of the cluster since the last signal of their channel.
+  struct BytesToCluster {
+    std::uint32_t channel;
+    std::int64_t number, bytes;
+  };
+  std::vector<BytesToCluster> to_cluster;
 
   Executions executions;
   RegionCounts masked; ///< counts of the accesses that have their own mask
@@ -123,10 +153,15 @@ private:
   bool pass_events(bool &waits);
   /// The same for the warps of a role that all wait at a barrier of the role.
   bool pass_role_barriers();
-  void report_deadlock();
   void report_calls_at_exit();
   void report_stores_at_exit();
 
+  std::uint32_t rank() const {
+    return static_cast<std::uint32_t>(std::ranges::find(cluster, this) - cluster.begin());
+  }
+
+  Clock own_clock_;
+  bool is_first_;
   std::vector<std::byte> frames_;
   std::vector<Warp> warps_;
   std::set<std::tuple<ErrorKind, int, bool>> seen_;
@@ -139,8 +174,12 @@ private:
   std::map<std::tuple<int, std::uint32_t, std::int64_t>, std::size_t> seen_counters_;
 };
 
-/// The instructions for barriers of the block, of a role and of the warp. `imm` is the index of the barrier's
-/// site.
+/// The number of warps of all blocks of a cluster.
+std::uint32_t agents_of(const DecodedKernel &decoded);
+
+/// The instructions for barriers of the cluster, of the block, of a role and of the warp. `imm` is the index of
+/// the barrier's site.
+const Instr *cluster_barrier(const Instr *ip, Warp &w);
 const Instr *block_barrier(const Instr *ip, Warp &w);
 const Instr *role_barrier(const Instr *ip, Warp &w);
 /// A barrier of the block at which it arrives at a counter. `dst` gets 1 if the block is the last one. `a` is
@@ -164,6 +203,7 @@ const Instr *signal_freed(const Instr *ip, Warp &w);
 /// register with the number of the fill, `b` of `start_box` the number of the shared buffer, `c` the channel,
 /// `dst` the bytes, and `imm` the site.
 const Instr *start_box(const Instr *ip, Warp &w);
+const Instr *start_box_to_cluster(const Instr *ip, Warp &w);
 const Instr *signal_bulk(const Instr *ip, Warp &w);
 /// The warp reads a tile of bulk copies. `c` is the number of the shared buffer.
 const Instr *note_tile_read(const Instr *ip, Warp &w);

@@ -1,6 +1,6 @@
 #include "runtime/sim/orders.h"
 
-#include "runtime/sim/machine.h"
+#include "runtime/sim/cluster.h"
 #include "runtime/sim/report.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ std::int64_t coordinate(const DecodedKernel &decoded, std::uint64_t block, std::
 } // namespace
 
 std::vector<BlockOrder> block_orders(const DecodedKernel &decoded, bool each_last) {
-  std::vector<std::uint64_t> ascending(static_cast<std::size_t>(decoded.blocks));
+  std::vector<std::uint64_t> ascending(static_cast<std::size_t>(decoded.clusters()));
   std::iota(ascending.begin(), ascending.end(), 0);
   std::vector<BlockOrder> orders = {{"the blocks start in ascending order", ascending},
                                     {"the blocks start in descending order", ascending}};
@@ -69,9 +69,9 @@ OrderedRun run_in_order(const DecodedKernel &decoded, const std::vector<GlobalBu
     own[n].starts_written = globals[n].starts_written;
     own[n].written.assign(static_cast<std::size_t>(own[n].elements), 0);
   }
-  Machine machine(decoded, own);
-  for (std::uint64_t block : order.blocks)
-    machine.run_block(block);
+  Cluster cluster(decoded, own);
+  for (std::uint64_t number : order.blocks)
+    cluster.run(number);
   return {std::move(memory)};
 }
 

@@ -44,9 +44,10 @@ std::string sync_text(const kernel::Sync &sync, const std::string &note) {
   return kernel::visit(
       sync, Overloaded{
                 [&](const kernel::Barrier &s) {
-                  std::string call = s.scope == kernel::SyncScope::block  ? "__syncthreads()"
-                                     : s.scope == kernel::SyncScope::role ? "sync_role()"
-                                                                          : "__syncwarp()";
+                  std::string call = s.scope == kernel::SyncScope::cluster ? "sync_cluster()"
+                                     : s.scope == kernel::SyncScope::block ? "__syncthreads()"
+                                     : s.scope == kernel::SyncScope::role  ? "sync_role()"
+                                                                           : "__syncwarp()";
                   return note.empty() ? call : call + " (" + note + ")";
                 },
                 [](const kernel::Commit &s) { return fmt::format("commit {}", kernel::name(s.queue)); },
@@ -120,15 +121,17 @@ kernel::Hazard hazard_of(const DecodedKernel &decoded, const Accessed &first, co
   return hazard;
 }
 
-/// The hazard that a barrier between the two accesses would remove.
+/// The hazard that a barrier or an event between the two accesses would remove.
 std::optional<kernel::Hazard> hazard_of(const DecodedKernel &decoded, const RacePair &pair) {
   const auto &[first, second] = pair;
-  if (first.block != second.block)
+  if (first.block != second.block && first.access->buffer->scope != Scope::shared)
     return std::nullopt;
   return hazard_of(decoded, {first.access, first.iteration}, {second.access, second.iteration});
 }
 
 std::string why_unordered(const DecodedKernel &decoded, const Trace &a, const Trace &b) {
+  if (a.block != b.block && a.access->buffer->scope == Scope::shared)
+    return "no event that a warp of one block signals and one of the other awaits lies between them";
   if (a.block != b.block)
     return "nothing orders the blocks of a kernel";
   if (a.access == b.access && a.access->is_store && a.iteration == b.iteration)

@@ -2,6 +2,7 @@
 
 #include "dsl/expr/error.h"
 #include "lowering/hazards.h"
+#include "runtime/sim/cluster.h"
 #include "runtime/sim/decode.h"
 #include "runtime/sim/machine.h"
 #include "runtime/sim/observer.h"
@@ -99,12 +100,12 @@ Simulation::Simulation(const kernel::Kernel &kernel, std::span<const Argument> a
                      .observer = options.observer});
 }
 
-/// Empty: in ascending order.
+/// Of the blocks, or of the clusters. Empty: in ascending order.
 std::vector<std::uint64_t> Simulation::order_of_blocks() const {
   std::vector<std::uint64_t> order;
   if ((decoded_.arrivals.empty() && !decoded_.has_atomics()) || options_.order == 0)
     return order;
-  order.resize(static_cast<std::size_t>(decoded_.blocks));
+  order.resize(static_cast<std::size_t>(decoded_.clusters()));
   std::iota(order.begin(), order.end(), 0);
   std::mt19937_64 random(options_.order);
   for (std::size_t n = order.size(); n > 1; --n) // std::shuffle depends on the library
@@ -194,14 +195,16 @@ Outcome Simulation::run_blocks(unsigned threads) {
   std::atomic<std::uint64_t> next = 0;
   std::vector<std::uint64_t> order = order_of_blocks();
   run_workers(workers, [&](Worker &worker) {
-    Machine machine(decoded_, globals_, nullptr, worker.observation.get());
-    auto blocks = static_cast<std::uint64_t>(decoded_.blocks);
-    for (std::uint64_t block = next++; block < blocks; block = next++)
-      machine.run_block(order.empty() ? block : order[block]);
-    worker.events = std::move(machine.events);
-    worker.counter_accesses = std::move(machine.counter_accesses);
-    add_stats(worker.stats, machine);
-    worker.executions = std::move(machine.executions);
+    Cluster cluster(decoded_, globals_, nullptr, worker.observation.get());
+    auto clusters = static_cast<std::uint64_t>(decoded_.clusters());
+    for (std::uint64_t number = next++; number < clusters; number = next++)
+      cluster.run(order.empty() ? number : order[number]);
+    for (const std::unique_ptr<Machine> &machine : cluster.machines()) {
+      std::ranges::move(machine->events, std::back_inserter(worker.events));
+      std::ranges::move(machine->counter_accesses, std::back_inserter(worker.counter_accesses));
+      add_stats(worker.stats, *machine);
+      worker.executions.add(machine->executions);
+    }
   });
 
   Outcome outcome{{}, {}, Executions(decoded_), {}};
@@ -234,14 +237,14 @@ void Simulation::run_before(const Event &event, std::vector<GlobalBuffer> &globa
   DecodedKernel values = decode(
       kernel_, scalars_, globals,
       {.check = false, .baseline = options_.baseline, .arithmetic = options_.arithmetic, .arrivals = true});
-  Machine machine(values, globals);
+  Cluster cluster(values, globals);
   std::vector<std::uint64_t> order = order_of_blocks();
-  for (std::uint64_t n = 0; n < static_cast<std::uint64_t>(decoded_.blocks); ++n) {
-    std::uint64_t block = order.empty() ? n : order[n];
-    if (block == event.block)
+  for (std::uint64_t n = 0; n < static_cast<std::uint64_t>(decoded_.clusters()); ++n) {
+    std::uint64_t number = order.empty() ? n : order[n];
+    if (number == cluster.cluster_of(event.block))
       return;
-    if (block != event.other_block)
-      machine.run_block(block);
+    if (event.other_block == unknown_block || number != cluster.cluster_of(event.other_block))
+      cluster.run(number);
   }
 }
 
@@ -260,10 +263,11 @@ void Simulation::explain_race(const Event &event, std::vector<Diagnostic> &diagn
   run_before(event, globals);
   Tracer tracer(decoded_);
   std::unique_ptr<Observation> unused = options_.observer ? options_.observer->start(decoded_) : nullptr;
-  Machine machine(decoded_, globals, &tracer, unused.get());
-  if (event.other_block != event.block && event.other_block != unknown_block)
-    machine.run_block(event.other_block);
-  machine.run_block(event.block);
+  Cluster cluster(decoded_, globals, &tracer, unused.get());
+  const std::uint64_t number = cluster.cluster_of(event.block);
+  if (event.other_block != unknown_block && cluster.cluster_of(event.other_block) != number)
+    cluster.run(cluster.cluster_of(event.other_block));
+  cluster.run(number);
   bool found = false;
   for (const RacePair &pair : tracer.pairs()) {
     int a = decoded_.sites[pair.first.access->site].source, b = decoded_.sites[pair.second.access->site].source;

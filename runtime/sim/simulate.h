@@ -28,7 +28,7 @@
 ///   memory, copies, handlers_*       the instructions; handlers: the table of those of an instruction set
 ///   values, observer                 the numbering of values; what measures a kernel
 ///   decoder, decode_*                a kernel becomes code
-///   orders, simulate                 the blocks of the grid, on the cores of the host
+///   cluster, orders, simulate        the blocks of a cluster, and of the grid, on the cores of the host
 
 #include "dsl/ir/array.h"
 #include "dsl/ir/residues.h"

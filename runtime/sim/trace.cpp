@@ -9,8 +9,11 @@ namespace nestsmith::sim {
 namespace {
 
 /// 0: the same warp. 1: two warps of one block. 2: two blocks.
-int distance(const Trace &a, const Trace &b) {
-  return a.block != b.block ? 2 : a.thread / warp_size != b.thread / warp_size ? 1 : 0;
+int distance(const Trace &a, const Trace &b) { return a.block != b.block ? 2 : a.agent != b.agent ? 1 : 0; }
+
+/// Whether the clock of a block, or of its cluster, orders the accesses.
+bool have_one_clock(const Trace &a, const Trace &b) {
+  return a.block == b.block || (a.access->buffer->scope == Scope::shared && b.access->buffer->scope == Scope::shared);
 }
 
 /// Whether `b` would come first if one thread executed both accesses.
@@ -48,8 +51,7 @@ Dependence dependence(const DecodedKernel &decoded, const Accessed &a, const Acc
   return {n, 0};
 }
 
-void Tracer::start_block(std::uint64_t block, const Clock &clock) {
-  block_ = block;
+void Tracer::start_block(const Clock &clock) {
   clock_ = &clock;
   shared_.clear();
   // Stamps restart in each block. So an access by the same thread number in another block is not a repetition.
@@ -61,13 +63,14 @@ void Tracer::start_block(std::uint64_t block, const Clock &clock) {
 void Tracer::compare(const std::vector<Trace> &earlier, const Trace &now, const std::uint32_t *seen) {
   auto source = [&](const Trace &t) { return decoded_.sites[t.access->site].source; };
   for (const Trace &before : earlier) {
-    if (before.block == now.block) {
-      bool same_warp = before.thread / warp_size == now.thread / warp_size;
-      if (before.thread == now.thread || before.stamp < clock_->floor() ||
-          (same_warp && before.stamp != now.stamp) || (seen && before.stamp < seen[before.thread / warp_size]))
+    const bool one_clock = have_one_clock(before, now);
+    if (one_clock) {
+      bool same_warp = before.agent == now.agent;
+      if ((same_warp && before.thread == now.thread) || before.stamp < clock_->floor() ||
+          (same_warp && before.stamp != now.stamp) || (seen && before.stamp < seen[before.agent]))
         continue;
     }
-    bool turn = before.block == now.block && swapped(decoded_, before, now);
+    bool turn = one_clock && swapped(decoded_, before, now);
     const Trace &first = turn ? now : before, &second = turn ? before : now;
     auto [known, fresh] = seen_.try_emplace({source(first), source(second)}, pairs_.size());
     if (fresh)
@@ -79,19 +82,21 @@ void Tracer::compare(const std::vector<Trace> &earlier, const Trace &now, const 
 }
 
 void Tracer::note(const Warp &w, const Access &access, std::uint32_t lane, std::int64_t element,
-                  const std::vector<std::int64_t> *iteration) {
+                  const std::vector<std::int64_t> *iteration, std::optional<std::uint64_t> owner) {
+  const std::uint64_t block = w.block;
   std::uint32_t thread = w.index * warp_size + lane, stamp = w.entry >> stamp_shift;
   auto source = static_cast<std::uint64_t>(decoded_.sites[access.site].source);
   bool in_shared = access.buffer->scope == Scope::shared;
   std::int64_t first = in_shared ? static_cast<std::int64_t>(access.storage.shared().unit(element)) : element;
   for (std::int64_t unit = first; unit < first + (in_shared ? access.storage.shared().units : 1); ++unit) {
-    Element &all = in_shared ? shared_[unit] : global_[access.storage.slot][unit];
+    Element &all = in_shared ? shared_[owner.value_or(block)][unit] : global_[access.storage.slot][unit];
     LastAccess met{stamp, all.others(access)};
-    auto [known, fresh] = all.last.try_emplace(source << 32 | thread, met);
+    auto [known, fresh] = all.last.try_emplace(source << 32 | (w.agent * warp_size + lane), met);
     if (!fresh && known->second.stamp == stamp && known->second.others == met.others)
       continue;
-    Trace now{&access, block_,  thread,
-              stamp,   element, iteration ? *iteration : iteration_of(decoded_, w, access.site)};
+    Trace now{&access, block,   thread,
+              w.agent, stamp,   element,
+              iteration ? *iteration : iteration_of(decoded_, w, access.site)};
     compare(all.writes, now, w.seen);
     if (access.is_store)
       compare(all.reads, now, w.seen);
@@ -101,9 +106,9 @@ void Tracer::note(const Warp &w, const Access &access, std::uint32_t lane, std::
     // accesses of this thread at this source are kept, `now` replaces the previous one.
     std::vector<Trace> &own = all.same(access);
     std::erase_if(own,
-                  [&](const Trace &t) { return t.block == block_ && in_shared && t.stamp < clock_->floor(); });
+                  [&](const Trace &t) { return in_shared && t.stamp < clock_->floor(); });
     auto again = [&](const Trace &t) {
-      return t.block == block_ && t.thread == thread &&
+      return t.block == block && t.thread == thread &&
              static_cast<std::uint64_t>(decoded_.sites[t.access->site].source) == source;
     };
     if (std::ranges::count_if(own, again) == kept)

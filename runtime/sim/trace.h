@@ -1,11 +1,12 @@
 #pragma once
-/// Records the accesses of a block that is executed again because a race was detected, and finds the pairs of
+/// Records the accesses of a block, or of the blocks of a cluster, that is executed again because a race was detected, and finds the pairs of
 /// racing accesses.
 
 #include "runtime/sim/shadow.h"
 #include "runtime/sim/warp.h"
 
 #include <map>
+#include <optional>
 #include <unordered_map>
 
 namespace nestsmith::sim {
@@ -14,7 +15,7 @@ namespace nestsmith::sim {
 struct Trace {
   const Access *access;
   std::uint64_t block;
-  std::uint32_t thread, stamp;
+  std::uint32_t thread, agent, stamp; ///< `agent`: the number of its warp in the cluster
   std::int64_t element;
   std::vector<std::int64_t> iteration;
 };
@@ -42,12 +43,12 @@ class Tracer {
 public:
   explicit Tracer(const DecodedKernel &decoded) : decoded_(decoded) {}
 
-  /// Discards the recorded accesses to shared memory. `clock` is that of the block, and counts on.
-  void start_block(std::uint64_t block, const Clock &clock);
+  /// Discards the recorded accesses to shared memory. `clock` is that of the block or its cluster, and counts on.
+  void start_block(const Clock &clock);
   /// Records an access of one lane to one element of shared or global memory. `iteration`: that of the
-  /// statement; null: the current one.
+  /// statement; null: the current one. `owner`: the block of the shared memory; none: that of the lane.
   void note(const Warp &w, const Access &access, std::uint32_t lane, std::int64_t element,
-            const std::vector<std::int64_t> *iteration = nullptr);
+            const std::vector<std::int64_t> *iteration = nullptr, std::optional<std::uint64_t> owner = {});
   /// One pair of accesses for each ordered pair of statements. Among the recorded racing accesses of the two
   /// statements, this pair has the largest distance between its threads, because this distance shows which kind
   /// of barrier is missing; and among those, the smallest distance between its iterations.
@@ -80,10 +81,9 @@ private:
   void compare(const std::vector<Trace> &earlier, const Trace &now, const std::uint32_t *seen);
 
   const DecodedKernel &decoded_;
-  std::uint64_t block_ = 0;
   const Clock *clock_ = nullptr;
   std::map<std::uint32_t, std::unordered_map<std::int64_t, Element>> global_; ///< by parameter, then by element
-  std::unordered_map<std::int64_t, Element> shared_;                          ///< by shadow unit
+  std::map<std::uint64_t, std::unordered_map<std::int64_t, Element>> shared_; ///< by block, then by shadow unit
   std::map<std::pair<int, int>, std::size_t> seen_; ///< for each ordered pair of sources: its index in `pairs_`
   std::vector<RacePair> pairs_;
 };

@@ -28,7 +28,9 @@ struct Warp {
   std::uint32_t entry = 0; ///< shadow entry that lane 0 would write now (shadow.h)
   std::uint32_t floor_entry =
       0; ///< smaller shadow entries, of all warps, are ordered before the accesses of the warp
-  std::uint32_t index = 0;
+  std::uint32_t index = 0; ///< in its block
+  std::uint64_t block = 0; ///< linear number of its block
+  std::uint32_t agent = 0; ///< in its cluster: warps of different blocks have different stamps
   State state = State::ready;
   /// A bit for each of the first 64 shared buffers: the warp has written to it since its last fence, and matrix
   /// units read it as a tile.
@@ -38,7 +40,8 @@ struct Warp {
   /// The same of tiles that bulk copies fill, and that the warp, or others before events that it has awaited,
   /// has read.
   std::uint64_t unfenced_reads = 0, unfenced_reads_by_others = 0;
-  /// With roles, for each warp: its stamps below this one are ordered before the accesses of this warp.
+  /// With roles, for each warp of the cluster: its stamps below this one are ordered before the accesses of this
+  /// warp.
   /// Otherwise null.
   std::uint32_t *seen = nullptr;
   /// The instruction at which the warp stopped: a barrier, or an instruction of an observer.

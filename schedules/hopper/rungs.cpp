@@ -58,6 +58,8 @@ std::vector<Rung> rungs() {
       on_tiles("stores",
                "as many blocks as multiprocessors compute tiles in waves, and write whole rows of results",
                tensor::stores, "hopper/tma"),
+      on_tiles("cluster", "two blocks form a cluster, and each copies half of a tile of B for both",
+               tensor::clusters, "hopper/stores"),
   };
 }
 

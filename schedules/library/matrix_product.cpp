@@ -174,13 +174,14 @@ void lay_out_tile(Schedule &s, BlockRef tile, const Operand &operand, bool batch
   s.swizzle(tile, swizzle.bits, swizzle.base, swizzle.shift);
 }
 
-/// Divides the loops of a tile with this layout into boxes of the columns that stay together.
-void box_columns(Schedule &s, BlockRef tile, DType dtype) {
+/// Divides the loops of a tile with this layout into boxes of the columns that stay together. Returns the loop
+/// over the boxes.
+Loop box_columns(Schedule &s, BlockRef tile, DType dtype) {
   const std::vector<Loop> loops = s.loops(tile);
   const Loop &row = loops[loops.size() - 2];
   auto [part, column] = s.split<2>(loops.back(), {infer, columns_of_tile(dtype)});
   s.reorder({part, row, column});
-  by_vectors(s, {part}, false);
+  return part;
 }
 
 /// The name of the instruction that multiplies tiles of two operands.
@@ -189,19 +190,48 @@ std::string name_of_wgmma(std::int64_t columns, std::int64_t k, const std::array
                      operands[1].k_last ? "" : "_b_across");
 }
 
+/// The blocks of a cluster that copy parts of the tiles of B for each other; 1 if they cannot.
+std::int64_t blocks_of_cluster(const Schedule &s, const Contraction &c, const MatrixTiles &tiles, std::int64_t k) {
+  const Operand &b = c.operands[1];
+  const auto rows = as_int(find_loop(s.program().body, c.i.var)->extent);
+  const std::int64_t side = tiles.tile(1), depth = tiles.steps * k,
+                     boxes = b.k_last ? side : side / columns_of_tile(b.dtype); // which the blocks divide
+  const bool may = tiles.cluster > 1 && tiles.load.bulk && tiles.source == Source::tiles && tiles.stages > 1 &&
+                   s.target().arch.has(Feature::tma) && s.target().arch.has(Feature::clusters) && rows &&
+                   !is_transposed(b) && !b.computed && boxes % tiles.cluster == 0 &&
+                   may_copy_in_bulk(b.dtype, b.width, b.k_last ? side : depth);
+  return may && (*rows + tiles.tile(0) - 1) / tiles.tile(0) % tiles.cluster == 0 ? tiles.cluster : 1;
+}
+
+/// Lets each block of a cluster execute a part of the loop, which is the outermost of a copy, for all of them.
+/// Returns the loop over one part.
+Loop share_in_cluster(Schedule &s, Loop loop, std::int64_t blocks) {
+  auto [part, rest] = s.split<2>(loop, {blocks, infer});
+  s.bind(part, Axis::cluster);
+  return rest;
+}
+
 Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
   check_parts(sum, tiles.split_k, tiles.tiles_of_part);
   const bool split = tiles.split_k > 1 || tiles.tiles_of_part > 0;
   Contraction c = contraction(s, sum, split ? Scope::local : Scope::warp);
   Instruction instruction = instruction_for(multiplied(s, c));
   check_tiles(sum, tiles, c, instruction.k());
-  const std::int64_t group = whole_group(s, c.i, tiles.tile(0), tiles.group);
+  const std::int64_t cluster = split ? 1 : blocks_of_cluster(s, c, tiles, instruction.k());
+  const std::int64_t group =
+      whole_group(s, c.i, tiles.tile(0) * cluster, std::max<std::int64_t>(1, tiles.group / cluster));
   BlockRef AB = c.sum;                       // what the warps multiply,
   std::vector<BlockRef> written = c.results; // and what they write
   const bool whole_rows = is_multiple(s, c.i, tiles.tile(0) * group),
              whole_columns = is_multiple(s, c.j, tiles.tile(1));
   auto layout = [&](const std::string &text) { return c.batch ? with_batch(text) : text; };
   auto [i_block, i_warp, i_tile, i_inside] = s.split(c.i, {infer, tiles.warps[0], tiles.results[0] / 16, 16});
+  std::optional<Loop> of_cluster; // over its blocks
+  if (cluster > 1) {
+    auto [first, block] = s.split<2>(i_block, {infer, cluster});
+    i_block = first;
+    of_cluster = block;
+  }
   const bool by_tiles = tiles.source == Source::tiles;
   const std::int64_t columns_of_call = by_tiles ? tiles.results[1] : 8;
   auto [j_block, j_warp, j_tile, j_inside] =
@@ -230,6 +260,8 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
     partial = width_of_rows(s, written[0]);
     order.insert(order.begin() + 2, part);
   }
+  if (of_cluster)
+    order.insert(order.begin() + 2, *of_cluster);
   if (c.batch)
     order.insert(order.begin(), *c.batch);
   s.reorder(order);
@@ -268,9 +300,12 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
     }
   const Edges edges = edges_of(s, i_block, j_block, group, whole_rows, whole_columns);
   auto waves = tiles.persistent > 0 && !split
-                   ? bind_waves(s, c.batch, i_block, j_block, group, tiles.persistent, true)
+                   ? bind_waves(s, c.batch, i_block, j_block, group, tiles.persistent / cluster, true)
                    : std::nullopt;
-  auto grid = waves ? std::vector{waves->block} : bind_grid(s, c.batch, i_block, j_block, group, split ? 1 : 0);
+  auto grid = waves ? std::vector{waves->block}
+                    : bind_grid(s, c.batch, i_block, j_block, group, split || of_cluster ? 1 : 0);
+  if (of_cluster)
+    s.bind(*of_cluster, Axis::cluster);
   s.bind(warp, Axis::warp);
 
   std::int64_t loading = tiles.load.warps > 0 ? tiles.load.threads() : tiles.threads(),
@@ -322,8 +357,12 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
     if (bulk) {
       tile->bulk = true;
       s.compute_at(tile->tile, k_outer);
+      Loop outer = by_columns ? box_columns(s, tile->tile, operand.dtype)
+                              : s.loops_below(tile->tile, k_outer).front();
+      if (of_cluster && n == 1)
+        outer = share_in_cluster(s, outer, cluster);
       if (by_columns)
-        box_columns(s, tile->tile, operand.dtype);
+        by_vectors(s, {outer}, false);
     } else if (tile->registers) { // which collect elements that are loaded one by one, so that stores are
                                   // vectors
       std::int64_t stored = std::max(width, sharing.width(4 / bytes));
@@ -377,7 +416,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
     add_parts_apart(s, c, part, partial, stored);
   else if (split)
     add_parts(s, c, grid.back(), part, tiles.threads(), tiles.tile(1), partial, stored);
-  if (tiles.edges && !waves)
+  if (tiles.edges && !waves && !of_cluster)
     partition_edges(s, grid, edges);
   if (waves && waves->partial)
     s.skip_tiles(waves->wave);

@@ -183,6 +183,7 @@ struct Choice {
   bool roles = false;      ///< four warps fill the tiles
   bool bulk = false;       ///< one of their threads starts bulk copies, if the target has them
   bool stores = false;     ///< blocks compute tiles in waves, and write whole rows of them
+  bool clusters = false;   ///< two blocks form a cluster, and copy halves of tiles for each other
 };
 
 Schedule chosen(const Shape &shape, DType dtype, const Target &target, Knobs &knobs, Choice choice = {}) {
@@ -205,6 +206,8 @@ Schedule chosen(const Shape &shape, DType dtype, const Target &target, Knobs &kn
     tiles.early = target.arch.has(Feature::griddepcontrol) && knobs.flag("early");
     if (tiles.staged && target.arch.has(Feature::tma))
       tiles.bulk_stores = knobs.flag("bulk_stores");
+    if (tiles.load.bulk && of_units && target.arch.has(Feature::clusters))
+      tiles.cluster = choice.clusters ? knobs.choose("cluster", {2, 1}) : knobs.choose("cluster", {1, 2});
   } else {
     tiles.blocks = knobs.choose("blocks", {0, 1, 2, 3});
   }
@@ -365,6 +368,10 @@ Schedule bulk(const Shape &shape, DType dtype, const Target &target, Knobs &knob
 
 Schedule stores(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
   return with_roles(shape, dtype, target, knobs, {.bulk = true, .stores = true});
+}
+
+Schedule clusters(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
+  return with_roles(shape, dtype, target, knobs, {.bulk = true, .stores = true, .clusters = true});
 }
 
 } // namespace nestsmith::tensor

@@ -77,6 +77,8 @@ std::string arenas(const kernel::Plan &plan) {
     }
     for (const kernel::Channel &channel : kernel.channels)
       lengths[channel.byte_offset] = channel.bytes();
+    if (kernel.copies_to_cluster())
+      text += fmt::format("  host::add_cluster((const void *){}, {});\n", entry_name(kernel), kernel.cluster);
     for (auto [begin, bytes] : lengths)
       if (kernel.dynamic_shared_bytes() != 0)
         text += fmt::format("  host::add_arena_array((const void *){}, {{{}, {}}});\n", entry_name(kernel),
@@ -257,6 +259,11 @@ std::string as_host_cpp(const std::string &cuda, bool shuffles) {
       await_kernel(R"re(asm volatile\("griddepcontrol[^;]*; [^;]*;"[^;]*;)re"),
       registers(R"re(asm volatile\("setmaxnreg[^;]*;"[^;]*;)re"),
       any_of_role(R"re(asm volatile\("\{ \.reg \.pred one[\s\S]*?: "memory"\);)re"),
+      box_to_cluster(
+          R"re(asm volatile\("cp\.async\.bulk\.tensor\.(\d)d[^;]*\.multicast::cluster[^;]*;"[\s\S]*?: "memory"\);)re"),
+      fence_events(R"re(asm volatile\("fence\.mbarrier_init[^;]*;"[^;]*;)re"),
+      sync_cluster(R"re(asm volatile\("barrier\.cluster[^;]*;[^;]*;"[^;]*;)re"),
+      arrive_in_cluster(R"re(asm volatile\("\{ \.reg \.b32 event; mapa[\s\S]*?: "memory"\);)re"),
       arrive_bulk(R"re(asm volatile\("\{ \.reg \.b64 state; mbarrier\.arrive\.expect_tx[^"]*"[^;]*;)re");
   std::string text = std::regex_replace(without_launches(with_host_functions(cuda, shuffles)), arena,
                                         "const ::host::Arena $1;");
@@ -274,6 +281,10 @@ std::string as_host_cpp(const std::string &cuda, bool shuffles) {
     }
   };
   replace_boxes(stored, "::host::store_box(map, from, {{{}}});");
+  replace_boxes(box_to_cluster, "::host::copy_box_to_cluster(to, map, {{{}}}, filled + number % slots);");
+  text = std::regex_replace(text, fence_events, "");
+  text = std::regex_replace(text, sync_cluster, "::host::wait_for_cluster(__LINE__);");
+  text = std::regex_replace(text, arrive_in_cluster, "::host::arrive_in_cluster(freed + number % slots, block);");
   replace_boxes(box, "::host::copy_box(to, map, {{{}}}, filled + number % slots);");
   text = std::regex_replace(text, arrive_bulk, "::host::arrive_bulk(filled + number % slots, bytes);");
   text = std::regex_replace(text, start, "::host::start_event(event, arrivals);");

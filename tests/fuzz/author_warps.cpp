@@ -107,6 +107,13 @@ void Author::product_of_units(const std::string &name, Names around) {
     go("reverse_compute_at", {BlockName{store}, LoopName{rows[1]}});
   Names blocks(around.begin(), around.end() - 3);
   blocks.insert(blocks.end(), {rows[0], columns[0]});
+  const std::int64_t cluster = apart_.chance(35) ? apart_.pick({2, 2, 4}) : 1;
+  bool clusters = false;
+  if (cluster > 1)
+    if (Names parts = split(rows[0], {infer, cluster}); !parts.empty()) {
+      blocks[blocks.size() - 2] = parts[0];
+      clusters = go("bind", {LoopName{parts[1]}, Word{"cluster"}});
+    }
   bind(blocks, {Axis::block_x, Axis::block_y, Axis::block_z});
   go("bind", {LoopName{rows[1]}, Word{"warp"}});
   std::string intrinsic = fmt::format("wgmma_m64n{}k{}", width, of_call);
@@ -150,6 +157,11 @@ void Author::product_of_units(const std::string &name, Names around) {
     stages.push_back({copy, 0, static_cast<std::int64_t>(stages.size())});
     if (bulk)
       go("bulk_copy", {BlockName{copy}});
+    // The columns are those of all blocks of the cluster, and the rows are not.
+    if (clusters && bulk && apart_.chance(operand == j ? 85 : 5))
+      if (Names own = loops_inside(copy, sums[0]); !own.empty())
+        if (Names parts = split(own[0], {cluster, infer}); !parts.empty())
+          go("bind", {LoopName{parts[0]}, Word{"cluster"}});
     else if (bytes == 4 && apart_.chance(50))
       go("async_copy", {BlockName{copy}});
   }

@@ -111,10 +111,13 @@ void under_a_guard(Kernel &kernel, Chooser &chooser) {
 
 std::vector<Kind> barrier_kinds() {
   const Errors race = {errors::race}, flow = {errors::breach, errors::divergent_barrier};
+  // The verifier requires the barrier at the end of a cluster.
+  const Errors race_or_end = {errors::race, errors::in_flight, errors::breach};
   return {
-      {"barriers", "barrier_dropped", "a barrier is dropped", race, drop},
-      {"barriers", "barrier_of_a_warp", "a barrier of the block only waits for the warp", race, weaken},
-      {"barriers", "barrier_earlier", "a barrier precedes the statement that it must follow", race,
+      {"barriers", "barrier_dropped", "a barrier is dropped", race_or_end, drop},
+      {"barriers", "barrier_of_a_warp", "a barrier of the block only waits for the warp", race_or_end,
+       weaken},
+      {"barriers", "barrier_earlier", "a barrier precedes the statement that it must follow", race_or_end,
        [](Kernel &k, Chooser &c) { move(k, c, -1); }},
       {"barriers", "barrier_later", "a barrier follows the statement that it must precede", race,
        [](Kernel &k, Chooser &c) { move(k, c, 1); }},

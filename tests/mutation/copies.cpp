@@ -77,6 +77,18 @@ void move_box(Kernel &kernel, Chooser &chooser) {
   });
 }
 
+/// A box goes to the block that copies it alone.
+void to_own_block(Kernel &kernel, Chooser &chooser) {
+  on_stmts(kernel, chooser, [](const Stmt &stmt) {
+    const auto *bulk = kernel::as<kernel::BulkCopy>(stmt);
+    if (!bulk || bulk->stores() || !bulk->fill->to_cluster)
+      return std::vector<Stmt>{};
+    kernel::BulkCopy copy = *bulk;
+    copy.fill->to_cluster = false;
+    return std::vector{kernel::make(std::move(copy))};
+  });
+}
+
 void without_swizzle(Kernel &kernel, Chooser &chooser) {
   for (kernel::TensorMap &map : kernel.maps)
     if (map.swizzle != 0 && chooser.take([&] { return "boxes of " + map.source->name + " without a swizzle"; }))
@@ -150,6 +162,11 @@ std::vector<Kind> copy_kinds() {
        "a bulk copy stores its rows without their swizzle",
        {wrong_value},
        without_swizzle},
+      {"copies",
+       "box_to_own_block",
+       "a part of a tile that a cluster shares stays in the block that copies it",
+       {deadlock},
+       to_own_block},
       {"copies", "box_shorter", "a bulk copy brings one row less", {deadlock, unwritten_read}, with_fewer_rows},
       {"copies",
        "copy_without_mask",

@@ -35,7 +35,7 @@ llvm::cl::opt<std::string> markdown("markdown", llvm::cl::desc("write the score 
 /// Small rungs that together contain everything that bugs change: a pipeline, vectors, swizzled and padded
 /// tiles, branches, two kernels, tails in each dimension, asynchronous copies, calls of warps, dependences
 /// through parameters, a last block, a tile for each warp, tiles that share memory, those that matrix units
-/// read, and bulk copies. A sample takes its places in this order: cheap kernels first, so that a costly one is
+/// read, bulk copies, and clusters. A sample takes its places in this order: cheap kernels first, so that a costly one is
 /// only executed for the kinds that need it.
 const std::vector<std::string> sample_rungs = {
     "tvm_steps/step5",     "gemm/batched",        "principles/branch_free",
@@ -46,7 +46,7 @@ const std::vector<std::string> sample_rungs = {
     "reduce/atomics",      "principles/swizzled", "transposed/prefetch",
     "tensor/mma",          "tensor/swizzled",     "tensor/joined",
     "ladder/async",        "hopper/wgmma",        "hopper/roles",
-    "hopper/tma"};
+    "hopper/tma",          "hopper/cluster"};
 constexpr int sample_places = 6; ///< places per kind
 
 /// The mutants of a kernel are divided into this many parts, so that the workers share the largest kernel.

@@ -1,5 +1,6 @@
 #include "dsl/hardware/async_copy.h"
 #include "dsl/hardware/bulk_copy.h"
+#include "dsl/hardware/cluster.h"
 #include "dsl/hardware/vector_access.h"
 #include "dsl/ir/intrinsic.h"
 #include "dsl/schedule/makers.h"
@@ -74,6 +75,13 @@ std::vector<Obligation> async_copies(NestFacts &nest) {
                          block->id->name});
     }
   return found;
+}
+
+std::vector<Obligation> clusters(NestFacts &nest) {
+  auto breach = find_cluster_breach(nest.program.body);
+  if (!breach)
+    return {};
+  return {about_block(nest.schedule, breach->block, std::move(breach->message))};
 }
 
 } // namespace nestsmith::owed

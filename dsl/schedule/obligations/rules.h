@@ -80,6 +80,9 @@ std::vector<Obligation> launch_bounds(NestFacts &nest);
 /// The roles of warps satisfy `find_role_breach` (dsl/ir/roles.h), and leave enough registers to the main role.
 std::vector<Obligation> warp_roles(NestFacts &nest);
 
+/// The blocks of a cluster copy only in bulk for each other (`find_cluster_breach` of dsl/hardware/cluster.h).
+std::vector<Obligation> clusters(NestFacts &nest);
+
 /// All of them, in the order in which users see them.
 std::vector<Obligation> obligations_of(const Schedule &schedule);
 

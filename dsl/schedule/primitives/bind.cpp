@@ -1,6 +1,8 @@
 #include "dsl/schedule/primitives/bind.h"
 
 #include "dsl/expr/expr_text.h"
+#include "dsl/hardware/cluster.h"
+#include "dsl/hardware/target.h"
 #include "dsl/ir/allocation.h"
 #include "dsl/ir/roles.h"
 #include "dsl/schedule/primitives/edit.h"
@@ -114,6 +116,34 @@ Stmt with_idle_threads(const Program &program, Stmt nest, Axis axis) {
   return nest;
 }
 
+/// Checks a loop on `cluster` or, in a nest that has one, on blockIdx.z.
+void check_cluster(const Schedule::Edit &edit, const For &loop, Axis axis,
+                   const std::vector<const For *> &bound) {
+  for (const For *other : bound)
+    if (*other->axis() != axis && is_block(axis) && overlap(*other->axis(), axis))
+      edit.refuse("bind.cluster",
+                  fmt::format("the loop {} is bound to {}, and the blocks of a cluster are those along "
+                              "blockIdx.z, expected one of these axes in a nest; bind {} to blockIdx.x or .y",
+                              other->var->name, name(*other->axis()),
+                              axis == Axis::cluster ? other->var->name : loop.var->name),
+                  {loop.var->name, other->var->name});
+  if (axis != Axis::cluster)
+    return;
+  if (std::string missing = why_not(Feature::clusters, edit.schedule().target().arch); !missing.empty())
+    edit.refuse("bind.cluster",
+                fmt::format("{}; choose another architecture, or bind {} to a block axis", missing,
+                            loop.var->name),
+                {loop.var->name});
+  edit.require_constant("bind.constant", loop, "bound to cluster");
+  const std::int64_t blocks = as_int(loop.extent).value();
+  if (blocks > most_blocks_of_cluster || (blocks & (blocks - 1)) != 0)
+    edit.refuse("bind.cluster",
+                fmt::format("the loop {} has {} iterations, but a cluster has 1, 2, 4 or {} blocks; split it and "
+                            "bind a part",
+                            loop.var->name, blocks, most_blocks_of_cluster),
+                {loop.var->name});
+}
+
 /// Checks the extent against the limit of the axis. If the extent depends on sizes, the launcher checks it
 /// against the limit of the grid.
 void check_limits(const Schedule::Edit &edit, const For &loop, Axis axis,
@@ -137,6 +167,7 @@ void check_limits(const Schedule::Edit &edit, const For &loop, Axis axis,
                               loop.var->name, to_string(loop.extent), other->var->name, name(axis),
                               to_string(other->extent)),
                   {loop.var->name, other->var->name});
+  check_cluster(edit, loop, axis, bound);
   if (is_thread(axis))
     check_warps(edit, loop, axis, bound);
 }
@@ -207,10 +238,11 @@ std::vector<const For *> bound_loops_of_role(const Schedule::Edit &edit, const S
 
 /// The kernel merges loops on one axis, so no block below both may depend on both.
 void check_nested(const Schedule::Edit &edit, const For &outer, const For &inner, Axis axis) {
-  if (!is_thread(axis))
+  const bool cluster = axis == Axis::cluster && *outer.axis() == *inner.axis();
+  if (!is_thread(axis) && !cluster)
     edit.refuse("bind.nested",
-                fmt::format("the loops {} and {} are nested, and only a thread axis may be bound twice in a "
-                            "nest; bind one of them to another axis",
+                fmt::format("the loops {} and {} are nested, and only a thread axis or cluster may be bound twice "
+                            "in a nest; bind one of them to another axis",
                             outer.var->name, inner.var->name),
                 {outer.var->name, inner.var->name});
   for (const Block *block : blocks_of(inner.body)) {
@@ -219,6 +251,12 @@ void check_nested(const Schedule::Edit &edit, const For &outer, const For &inner
       uses_outer = uses_outer || uses(iter.binding, outer.var);
       uses_inner = uses_inner || uses(iter.binding, inner.var);
     }
+    if (uses_outer && cluster)
+      edit.refuse("bind.nested",
+                  fmt::format("block {} uses {}, so its elements differ between the blocks of a cluster, and no "
+                              "block can copy a part of them for all; bind {} to another axis",
+                              block->id->name, outer.var->name, inner.var->name),
+                  {outer.var->name, inner.var->name, block->id->name});
     if (uses_outer && uses_inner)
       edit.refuse("bind.nested",
                   fmt::format("block {} uses both {} and {}, but a thread has one index on an axis, so the "

@@ -17,6 +17,9 @@ namespace nestsmith::primitives {
 /// The axes `warp` and `lane` are the digits threadIdx.x // 32 and threadIdx.x % 32. A nest may bind some loops
 /// to these and others to threadIdx.x.
 ///
+/// The thread blocks along the axis `cluster` run at the same time (dsl/hardware/cluster.h). A copy below a
+/// loop on `cluster` may have another one: each thread block then copies a part for all of its cluster, in bulk.
+///
 /// Requires [bind.serial]: i is a serial loop.
 /// Requires [bind.spatial]: no block below i sums over i, except by `nondeterministic_atomics`. The threads
 ///   would update the same element concurrently.
@@ -29,7 +32,10 @@ namespace nestsmith::primitives {
 /// Requires [bind.limit]: the extent, and the product of the thread extents of the nest, are within the limits
 ///   of the target.
 /// Requires [bind.nested]: two nested loops may be bound to the same axis only if it is a thread axis, and no
-///   block may use both loop variables.
+///   block may use both loop variables; or if it is `cluster`, and no block below the inner loop uses the
+///   variable of the outer one.
+/// Requires [bind.cluster]: a loop on `cluster` has 1, 2, 4 or 8 iterations, the target has clusters, and no
+///   loop of the nest is on blockIdx.z.
 /// Requires [bind.lane]: a loop on the axis `lane` has 32 iterations.
 /// Requires [bind.warps]: a nest with a loop on `warp` or `lane` has no loop on threadIdx.y or threadIdx.z.
 /// Ensures: the sequential meaning is unchanged.

@@ -68,7 +68,8 @@ struct Thread : Fiber {
   std::map<const void *, std::size_t>
       bulk; ///< bytes of bulk copies that the thread has started, by their events
   std::size_t commits = 0, commits_of_stores = 0;
-  uint3 index = {};
+  uint3 index = {}, block = {};
+  std::size_t rank = 0; ///< of its block in the cluster
   State state = State::ended;
   int line = 0;                     ///< the line of the barrier at which the thread waits
   std::size_t number = 0;           ///< in its block
@@ -89,6 +90,14 @@ public:
   unsigned char *shared_begin = nullptr, *shared_end = nullptr;
   std::map<const void *, std::vector<ArenaArray>> arenas;
   std::map<const void *, std::size_t> allowed;
+  std::map<const void *, unsigned> clusters;            ///< blocks of each; 1 for other kernels
+  std::map<const void *, long long> announced;          ///< bytes that phases of events still wait for
+  std::size_t blocks_of_cluster() const { return arena_.size(); }
+  /// The place in the memory of another block of the cluster.
+  void *in_block(const void *place, std::size_t rank) const;
+  /// An address that stands for a place also while another block of the cluster runs, and the place now.
+  const void *name_of(const void *place) const;
+  void *place_of(const void *name) const;
 
   void launch(const void *kernel, dim3 grid, dim3 block, std::size_t dynamic, void (*call)(const void *),
               const void *closure);
@@ -104,7 +113,8 @@ public:
   /// The thread of the same warp with this lane, or null.
   const Thread *in_warp(unsigned lane) const {
     std::size_t number = running_->number / 32 * 32 + lane;
-    return lane < 32 && number < block_threads_ ? threads_[number].get() : nullptr;
+    return lane < 32 && number < block_threads_ ? threads_[running_->rank * block_threads_ + number].get()
+                                                : nullptr;
   }
 
 private:
@@ -112,8 +122,9 @@ private:
 
   static void enter();
   void start(Thread &thread, dim3 block, std::size_t number);
-  void make_arena(const std::vector<ArenaArray> &arrays);
-  void run_block(dim3 block, std::size_t threads);
+  void make_arena(const std::vector<ArenaArray> &arrays, std::size_t blocks);
+  /// Runs the blocks with these indices together.
+  void run_blocks(const std::vector<uint3> &blocks, dim3 block, std::size_t threads);
   /// Runs threads until each one waits at a barrier of the block or has ended. A warp runs as far as it can
   /// before the next warp starts.
   void run_ready(std::size_t threads);
@@ -131,7 +142,16 @@ private:
   std::size_t block_threads_ = 0; ///< of the running block
   void (*call_)(const void *) = nullptr;
   const void *closure_ = nullptr;
-  std::map<std::size_t, std::unique_ptr<unsigned char, void (*)(void *)>> arena_; ///< arrays by their offsets
+  struct Memory {
+    std::unique_ptr<unsigned char, void (*)(void *)> begin;
+    std::size_t bytes;
+  };
+  std::vector<std::map<std::size_t, Memory>> arena_; ///< of each block: arrays by their offsets
+  /// Of each block of a cluster: what it has in the arrays that are declared `__shared__`, while another runs.
+  std::vector<Memory> declared_;
+  std::size_t live_ = 0; ///< the rank of the block whose content is there
+  void make_declared(std::size_t blocks);
+  void make_live(std::size_t rank);
 };
 
 void Device::enter() {
@@ -145,23 +165,81 @@ void Device::enter() {
   switch_fiber(*device.running_, device.scheduler_, true);
 }
 
-void Device::make_arena(const std::vector<ArenaArray> &arrays) {
+void Device::make_arena(const std::vector<ArenaArray> &arrays, std::size_t blocks) {
   arena_.clear();
-  for (const ArenaArray &array : arrays) {
-    void *memory = nullptr;
-    if (posix_memalign(&memory, 1024, array.bytes) != 0)
-      fail("no memory for shared arrays");
-    auto *begin = static_cast<unsigned char *>(memory);
-    fill_unwritten(begin, begin + array.bytes);
-    arena_.emplace(array.offset, std::unique_ptr<unsigned char, void (*)(void *)>(begin, std::free));
-  }
+  arena_.resize(blocks);
+  for (auto &arena : arena_)
+    for (const ArenaArray &array : arrays) {
+      void *memory = nullptr;
+      if (posix_memalign(&memory, 1024, array.bytes) != 0)
+        fail("no memory for shared arrays");
+      auto *begin = static_cast<unsigned char *>(memory);
+      fill_unwritten(begin, begin + array.bytes);
+      arena.emplace(array.offset, Memory{{begin, std::free}, array.bytes});
+    }
 }
 
 unsigned char *Device::arena_array(std::size_t offset) const {
-  auto found = arena_.find(offset);
-  if (found == arena_.end())
+  const auto &arena = arena_[running_->rank];
+  auto found = arena.find(offset);
+  if (found == arena.end())
     fail("no shared array begins at byte %zu", offset);
-  return found->second.get();
+  return found->second.begin.get();
+}
+
+void *Device::in_block(const void *place, std::size_t rank) const {
+  const auto at = reinterpret_cast<std::uintptr_t>(place);
+  for (const auto &[offset, memory] : arena_[running_->rank]) {
+    const auto begin = reinterpret_cast<std::uintptr_t>(memory.begin.get());
+    if (begin <= at && at < begin + memory.bytes)
+      return arena_[rank].at(offset).begin.get() + (at - begin);
+  }
+  if (shared_begin <= place && place < shared_end)
+    return rank == live_ ? const_cast<void *>(place)
+                         : declared_[rank].begin.get() + (static_cast<const unsigned char *>(place) - shared_begin);
+  fail("a place in another block of the cluster is in no shared array");
+}
+
+const void *Device::name_of(const void *place) const {
+  const bool moves = !declared_.empty() && shared_begin <= place && place < shared_end;
+  return moves ? declared_[live_].begin.get() + (static_cast<const unsigned char *>(place) - shared_begin) : place;
+}
+
+void *Device::place_of(const void *name) const {
+  const unsigned char *begin = declared_.empty() ? nullptr : declared_[live_].begin.get();
+  const bool moves = begin && begin <= name && name < begin + declared_[live_].bytes;
+  return moves ? shared_begin + (static_cast<const unsigned char *>(name) - begin) : const_cast<void *>(name);
+}
+
+/// Allocates them at an address with the same remainder of 1024, so that tiles have the same alignment.
+void Device::make_declared(std::size_t blocks) {
+  declared_.clear();
+  live_ = 0;
+  const auto bytes = static_cast<std::size_t>(shared_end - shared_begin),
+             first = reinterpret_cast<std::uintptr_t>(shared_begin) % 1024;
+  for (std::size_t n = 0; n < blocks && blocks > 1 && bytes > 0; ++n) {
+    void *memory = nullptr;
+    if (posix_memalign(&memory, 1024, first + bytes) != 0)
+      fail("no memory for shared arrays");
+    auto *begin = static_cast<unsigned char *>(memory) + first;
+    fill_unwritten(begin, begin + bytes);
+    declared_.push_back({{begin, [](void *p) {
+                            std::free(static_cast<unsigned char *>(p) - reinterpret_cast<std::uintptr_t>(p) % 1024);
+                          }},
+                         bytes});
+  }
+}
+
+void Device::make_live(std::size_t rank) {
+  if (rank == live_ || declared_.empty())
+    return;
+  volatile unsigned char *live = shared_begin; // the sanitizer would intercept memcpy
+  unsigned char *old = declared_[live_].begin.get(), *now = declared_[rank].begin.get();
+  for (std::size_t n = 0; n < declared_[rank].bytes; ++n) {
+    old[n] = live[n];
+    live[n] = now[n];
+  }
+  live_ = rank;
 }
 
 void Device::start(Thread &thread, dim3 block, std::size_t number) {
@@ -208,7 +286,7 @@ void Device::release_block(std::size_t threads) {
     };
     fail(
         "barrier in divergent flow: thread (%u, %u, %u) of block (%u, %u, %u) %s %d, thread (%u, %u, %u) %s %d",
-        first.index.x, first.index.y, first.index.z, blockIdx.x, blockIdx.y, blockIdx.z, place(first),
+        first.index.x, first.index.y, first.index.z, first.block.x, first.block.y, first.block.z, place(first),
         first.state == State::ended ? 0 : first.line, thread.index.x, thread.index.y, thread.index.z,
         place(thread), thread.state == State::ended ? 0 : thread.line);
   }
@@ -241,7 +319,9 @@ bool Device::run_warp(std::size_t begin, std::size_t end) {
       continue;
     ran = true;
     running_ = &thread;
+    make_live(thread.rank);
     threadIdx = thread.index;
+    blockIdx = thread.block;
     switch_fiber(scheduler_, thread);
   }
   release_warp(begin, end);
@@ -257,13 +337,19 @@ void Device::run_ready(std::size_t threads) {
   }
 }
 
-void Device::run_block(dim3 block, std::size_t threads) {
+void Device::run_blocks(const std::vector<uint3> &blocks, dim3 block, std::size_t threads) {
   fill_unwritten(shared_begin, shared_end);
+  make_declared(blocks.size());
+  announced.clear();
   block_threads_ = threads;
+  threads *= blocks.size();
   while (threads_.size() < threads)
     threads_.push_back(std::make_unique<Thread>());
-  for (std::size_t n = 0; n < threads; ++n)
-    start(*threads_[n], block, n);
+  for (std::size_t n = 0; n < threads; ++n) {
+    threads_[n]->rank = n / block_threads_;
+    threads_[n]->block = blocks[threads_[n]->rank];
+    start(*threads_[n], block, n % block_threads_);
+  }
   for (;;) {
     run_ready(threads);
     if (retry_events(threads))
@@ -295,13 +381,20 @@ void Device::launch(const void *kernel, dim3 grid, dim3 block, std::size_t dynam
       fail("a shared array ends at byte %zu, but the launch names %zu", array.offset + array.bytes, dynamic);
   call_ = call;
   closure_ = closure;
-  std::uint64_t blocks = std::uint64_t{grid.x} * grid.y * grid.z;
-  for (std::uint64_t n = 0; n < blocks; ++n) {
-    std::uint64_t at = backwards ? blocks - 1 - n : n;
-    blockIdx = {static_cast<unsigned>(at % grid.x), static_cast<unsigned>(at / grid.x % grid.y),
-                static_cast<unsigned>(at / grid.x / grid.y)};
-    make_arena(arrays);
-    run_block(block, threads);
+  const unsigned together = clusters.count(kernel) != 0 ? clusters[kernel] : 1;
+  if (grid.z % together != 0 || (together > 1 && threads % 32 != 0)) {
+    refused = true;
+    return;
+  }
+  std::uint64_t runs = std::uint64_t{grid.x} * grid.y * (grid.z / together);
+  for (std::uint64_t n = 0; n < runs; ++n) {
+    std::uint64_t at = backwards ? runs - 1 - n : n;
+    std::vector<uint3> blocks;
+    for (unsigned rank = 0; rank < together; ++rank)
+      blocks.push_back({static_cast<unsigned>(at % grid.x), static_cast<unsigned>(at / grid.x % grid.y),
+                        static_cast<unsigned>(at / grid.x / grid.y) * together + rank});
+    make_arena(arrays, together);
+    run_blocks(blocks, block, threads);
   }
 }
 
@@ -337,8 +430,8 @@ bool any_of_role(int number, int threads, bool value, int line) {
     long phase = 0;
     bool any = false, any_before = false; ///< of the threads that have arrived, and of the phase before
   };
-  static std::map<int, Barrier> barriers;
-  Barrier &barrier = barriers[number];
+  static std::map<std::pair<std::size_t, int>, Barrier> barriers; // of the blocks that run together
+  Barrier &barrier = barriers[{Device::get().running().rank, number}];
   const long phase = barrier.phase;
   ++Device::get().arrivals;
   barrier.any |= value;
@@ -412,14 +505,21 @@ void store_event(unsigned long long *to, const Event &event) {
 void start_event(unsigned long long *event, int arrivals) {
   store_event(event, {static_cast<std::uint16_t>(arrivals), 0, 0});
 }
+/// Ends the phase if its arrivals and its bytes are complete.
+static void end_phase(unsigned long long *event) {
+  Event now = load_event(event);
+  if (now.arrived != now.needed || Device::get().announced[Device::get().name_of(event)] != 0)
+    return;
+  now.arrived = 0;
+  ++now.phases;
+  store_event(event, now);
+}
 void arrive(unsigned long long *event) {
   ++Device::get().arrivals;
   Event now = load_event(event);
-  if (++now.arrived == now.needed) {
-    now.arrived = 0;
-    ++now.phases;
-  }
+  ++now.arrived;
   store_event(event, now);
+  end_phase(event);
 }
 void arrive_after_copies(unsigned long long *event) {
   commit_copies();
@@ -494,9 +594,10 @@ template <class F> static void each_of_box(const void *words, const void *tile, 
   }
 }
 
-void copy_box(void *to, const void *words, BoxStart start, unsigned long long *event) {
+/// Copies the box to a tile of any block of the cluster, for an event of the same block.
+static void copy_box_to(void *to, const void *words, BoxStart start, unsigned long long *event) {
   auto *tile = static_cast<unsigned char *>(to);
-  std::size_t &brought = Device::get().running().bulk[event];
+  std::size_t &brought = Device::get().running().bulk[Device::get().name_of(event)];
   each_of_box(words, to, start, [&](std::size_t at, const unsigned char *element, std::size_t size) {
     unsigned char data[16] = {};
     if (element)
@@ -505,6 +606,22 @@ void copy_box(void *to, const void *words, BoxStart start, unsigned long long *e
     start_copy(tile + at, data, size);
     brought += size;
   });
+}
+
+void copy_box(void *to, const void *words, BoxStart start, unsigned long long *event) {
+  copy_box_to(to, words, start, event);
+}
+
+void add_cluster(const void *kernel, unsigned blocks) { Device::get().clusters[kernel] = blocks; }
+void wait_for_cluster(int line) { wait_for_block(line); } // all blocks of the cluster run as one
+void copy_box_to_cluster(void *to, const void *words, BoxStart start, unsigned long long *event) {
+  const Device &device = Device::get();
+  for (std::size_t rank = 0; rank < device.blocks_of_cluster(); ++rank)
+    copy_box_to(device.in_block(to, rank), words, start,
+                static_cast<unsigned long long *>(device.in_block(event, rank)));
+}
+void arrive_in_cluster(unsigned long long *event, unsigned rank) {
+  arrive(static_cast<unsigned long long *>(Device::get().in_block(event, rank)));
 }
 
 void store_box(const void *map, const void *from, BoxStart start) {
@@ -528,11 +645,22 @@ void wait_stores(std::size_t pending) {
 }
 
 void arrive_bulk(unsigned long long *event, unsigned bytes) {
-  std::size_t &brought = Device::get().running().bulk[event];
-  if (brought != bytes)
-    fail("a phase announces %u bytes, but bulk copies bring %zu", bytes, brought);
-  brought = 0;
-  arrive_after_copies(event);
+  Device &device = Device::get();
+  commit_copies();
+  wait_copies(0);
+  const auto brought = std::exchange(device.running().bulk, {});
+  // Other blocks of a cluster may bring the rest.
+  const void *name = device.name_of(event);
+  if (const auto own = brought.find(name);
+      device.blocks_of_cluster() == 1 && (own == brought.end() ? 0 : own->second) != bytes)
+    fail("a phase announces %u bytes, but bulk copies bring %zu", bytes, own == brought.end() ? 0 : own->second);
+  device.announced[name] += bytes;
+  for (const auto &[of, count] : brought) {
+    device.announced[of] -= static_cast<long long>(count);
+    if (of != name)
+      end_phase(static_cast<unsigned long long *>(device.place_of(of)));
+  }
+  arrive(event);
 }
 
 void await_phase(const unsigned long long *event, unsigned parity, int line) {
