@@ -152,8 +152,8 @@ void KernelWriter::signature() {
   }
   std::string blocks = kernel_.min_blocks != 0 ? fmt::format(", {}", kernel_.min_blocks) : "";
   std::string cluster = kernel_.cluster > 1 ? fmt::format("__cluster_dims__(1, 1, {}) ", kernel_.cluster) : "";
-  out_.line(
-      fmt::format("extern \"C\" __global__ void {}__launch_bounds__({}{})", cluster, kernel_.threads(), blocks));
+  out_.line(fmt::format("extern \"C\" __global__ void {}__launch_bounds__({}{})", cluster, kernel_.threads(),
+                        blocks));
   out_.call(entry_name(kernel_), parameters, " {");
 }
 
@@ -381,9 +381,8 @@ void KernelWriter::bulk_copy(const kernel::BulkCopy &copy, const std::string &no
   if (!alone)
     out_.open(first_thread(role), note);
   out_.line(fmt::format("copy_box{}<{}>({}&{}, &{}, {}, {}{});", to_cluster ? "_to_cluster" : "",
-                        kernel_.channels[channel].slots,
-                        to_cluster ? fmt::format("{}, ", kernel_.cluster) : "", tile, map,
-                        channels_[channel].filled, spell(number), start));
+                        kernel_.channels[channel].slots, to_cluster ? fmt::format("{}, ", kernel_.cluster) : "",
+                        tile, map, channels_[channel].filled, spell(number), start));
   if (!alone)
     out_.close();
 }

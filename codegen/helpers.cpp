@@ -167,11 +167,6 @@ static __device__ __forceinline__ void await_phase(unsigned long long *event, un
                  : "memory");
   } while (ended == 0);
 }
-static __device__ __forceinline__ void arrive(unsigned long long *event) {
-  asm volatile("{ .reg .b64 state; mbarrier.arrive.shared.b64 state, [%0]; }" ::"r"(
-                   shared_address(event))
-               : "memory");
-}
 /// Waits until fill `number` is in its slot.
 template <int slots>
 static __device__ __forceinline__ void await_filled(unsigned long long *filled, unsigned int number) {
@@ -181,6 +176,14 @@ static __device__ __forceinline__ void await_filled(unsigned long long *filled, 
 template <int slots>
 static __device__ __forceinline__ void await_freed(unsigned long long *freed, unsigned int number) {
   await_phase(freed + number % slots, number / slots % 2 ^ 1);
+}
+)";
+
+constexpr std::string_view arrivals_at_channel =
+    R"(static __device__ __forceinline__ void arrive(unsigned long long *event) {
+  asm volatile("{ .reg .b64 state; mbarrier.arrive.shared.b64 state, [%0]; }" ::"r"(
+                   shared_address(event))
+               : "memory");
 }
 /// This thread has stored its part of fill `number`.
 template <int slots>
@@ -286,7 +289,7 @@ static __device__ __forceinline__ void sync_cluster() {
 )";
 
 /// An arrival of a warp at the events of all blocks of the cluster. With `reads`, it orders the reads of the
-/// threads before the copies of other blocks.
+/// threads before the copies of other blocks. Without, it may be relaxed, which PTX ISA 8.6 has (CUDA 12.8).
 std::string freed_to_cluster(bool reads) {
   return fmt::format(
       R"(/// This warp no longer reads fill `number`, which all blocks of the cluster copy.{0}
@@ -296,14 +299,19 @@ static __device__ __forceinline__ void signal_freed_{1}to_cluster(int blocks, un
   __syncwarp();
   if (const unsigned int block = threadIdx.x % 32; block < (unsigned int)blocks)
     asm volatile("{{ .reg .b32 event; mapa.shared::cluster.u32 event, %0, %1; "
-                 "mbarrier.arrive.{2}.cluster.shared::cluster.b64 _, [event]; }}" ::"r"(
-                     shared_address(freed + number % slots)),
-                 "r"(block)
+{2}                 ::"r"(shared_address(freed + number % slots)), "r"(block)
                  : "memory");
 }}
 )",
       reads ? "" : " Matrix units\n/// have read it, and no thread has.", reads ? "after_reads_" : "",
-      reads ? "release" : "relaxed");
+      reads ? R"(                 "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [event]; }"
+)"
+            : R"(#if __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1208
+                 "mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [event]; }"
+#else
+                 "mbarrier.arrive.shared::cluster.b64 _, [event]; }"
+#endif
+)");
 }
 
 constexpr std::string_view await_freed_of_cluster =
@@ -425,8 +433,13 @@ public:
           note_intrinsic(call->intrinsic.get().name, call->intrinsic.get().prelude);
         if (const auto *sync = kernel::as<kernel::Sync>(stmt))
           note(*sync);
+        if (const auto *signal =
+                kernel::as<kernel::Signal>(stmt)) // others than those of bulk copies and clusters
+          arrives_at_channel_ |=
+              signal->stores || signal->copies ||
+              (signal->event == kernel::Event::freed && kernel.channels[signal->channel].blocks == 1);
         if (const auto *copy = kernel::as<kernel::BulkCopy>(stmt))
-          (copy->stores()            ? stored_ranks_
+          (copy->stores()           ? stored_ranks_
            : copy->fill->to_cluster ? ranks_to_cluster_
                                     : ranks_)
               .insert(copy->start.size());
@@ -477,6 +490,8 @@ public:
       helpers += address_of_shared;
     if (channels_)
       helpers += channel_of_tiles;
+    if (arrives_at_channel_)
+      helpers += arrivals_at_channel;
     if (!ranks_.empty() || !ranks_to_cluster_.empty())
       helpers += bulk_arrival;
     for (std::size_t rank : ranks_)
@@ -560,13 +575,13 @@ private:
   std::set<std::pair<int, bool>> copies_; ///< bytes of asynchronous copies, and whether they have a mask
   bool rounds_ = false, packs_ = false, arrives_ = false, groups_ = false, calls_ = false, fences_ = false,
        stores_ = false;
-  bool channels_ = false, registers_ = false, syncs_roles_ = false, role_arrives_ = false,
-       launches_early_ = false;
+  bool channels_ = false, arrives_at_channel_ = false, registers_ = false, syncs_roles_ = false,
+       role_arrives_ = false, launches_early_ = false;
   /// Of the arrays of bulk copies to shared memory, from there, and to the shared memory of all blocks of a
   /// cluster.
   std::set<std::size_t> ranks_, stored_ranks_, ranks_to_cluster_;
   std::set<bool> freed_to_cluster_; ///< whether threads read tiles that blocks of a cluster copy for each other
-  std::set<std::int64_t> sums_;                ///< registers of the arrays that are operands of waits for calls
+  std::set<std::int64_t> sums_;     ///< registers of the arrays that are operands of waits for calls
 };
 
 } // namespace

@@ -3,8 +3,8 @@
 
 namespace nestsmith::kernel {
 
-/// A thread block that has ended has no shared memory. If the blocks of a cluster fill tiles of each other, they
-/// arrive at events of each other until the last tile is read. So no block ends before all of them.
+/// A thread block that has ended has no shared memory. If the blocks of a cluster fill tiles of each other,
+/// they arrive at events of each other until the last tile is read. So no block ends before all of them.
 void end_clusters(Unit &unit) {
   Kernel &kernel = unit.kernel();
   const OfProgram of_program(kernel);

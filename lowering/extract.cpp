@@ -303,6 +303,7 @@ private:
   kernel::Arrive arrival(const For &loop) {
     std::vector<Axis> counted = axes_that_continue_below(loop);
     counted.push_back(*loop.axis());
+    std::ranges::transform(counted, counted.begin(), whole_of); // a cluster is along blockIdx.z
     Expr index = 0, count = 1;
     for (auto other = kernel_.indices.rbegin(); other != kernel_.indices.rend(); ++other)
       if (!is_thread(other->axis) && std::ranges::find(counted, other->axis) == counted.end()) {
@@ -317,7 +318,7 @@ private:
             counters,
             simplify(index, bounds_),
             loop.extent,
-            *loop.axis(),
+            whole_of(*loop.axis()),
             program_.roles.empty() ? kernel::SyncScope::block : kernel::SyncScope::role};
   }
 

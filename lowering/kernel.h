@@ -251,8 +251,8 @@ struct Channel {
   std::int64_t slots = 1;             ///< fills that no reader has released
   std::int64_t filled = 0, freed = 0; ///< arrivals of a phase: of threads that fill; of warps that read
   std::int64_t byte_offset = 0;       ///< of the first mbarrier in shared memory, after the arrays of its nest
-  /// The thread blocks whose copies fill the tiles of each: those of the cluster, or 1. A warp that frees a slot
-  /// arrives in each of them.
+  /// The thread blocks whose copies fill the tiles of each: those of the cluster, or 1. A warp that frees a
+  /// slot arrives in each of them.
   std::int64_t blocks = 1;
 
   std::int64_t bytes() const { return 16 * slots; }

@@ -151,7 +151,7 @@ std::string Printer::text(const BulkCopy &copy) {
     std::swap(to, from);
   return fmt::format("{} = bulk {}, a box of {}{}{}", to, from, box,
                      map.swizzle != 0 ? fmt::format(" swizzled by {} bytes", map.swizzle) : "",
-                     !copy.fill                 ? ""
+                     !copy.fill              ? ""
                      : copy.fill->to_cluster ? ", to all blocks of the cluster, fill " + text(copy.fill->number)
                                              : ", fill " + text(copy.fill->number));
 }

@@ -83,8 +83,8 @@ void share_launches(std::vector<Unit> &units);
 /// A kernel that may start early first awaits the kernel before it in its stream.
 void await_kernel(Unit &unit);
 
-/// If the thread blocks of a cluster fill tiles of each other, no block ends before all of them: a barrier of the
-/// cluster is the last statement.
+/// If the thread blocks of a cluster fill tiles of each other, no block ends before all of them: a barrier of
+/// the cluster is the last statement.
 void end_clusters(Unit &unit);
 
 /// In a kernel with roles and matrix units, takes the offset of the source of each asynchronous copy apart: the

@@ -47,8 +47,8 @@ constexpr bool determines(Axis whole, Axis part) { return whole == part || whole
 /// Whether both axes depend on the same index of a thread or block.
 constexpr bool overlap(Axis a, Axis b) { return determines(a, b) || determines(b, a); }
 
-/// CUDA's spelling: "blockIdx.x", …, "threadIdx.z"; or "cluster", "warp", "lane". Throws UserError (usage) for a value
-/// that is not an enumerator.
+/// CUDA's spelling: "blockIdx.x", …, "threadIdx.z"; or "cluster", "warp", "lane". Throws UserError (usage) for
+/// a value that is not an enumerator.
 std::string_view name(Axis axis);
 /// The inverse of `name`; none for other text.
 std::optional<Axis> parse_axis(std::string_view text);

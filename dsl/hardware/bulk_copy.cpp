@@ -42,8 +42,10 @@ public:
       return failure_;
     for (std::size_t first = 0; first < loops_.size(); ++first) {
       std::string before = std::exchange(failure_, "");
-      if (std::optional<CopiedBox> box = box_from(first))
-        return *std::move(box);
+      if (std::optional<CopiedBox> box = box_from(first)) {
+        check_parts_of_cluster();
+        return failure_.empty() ? std::variant<CopiedBox, std::string>(*std::move(box)) : failure_;
+      }
       if (!before.empty()) // that of the largest box says most
         failure_ = std::move(before);
     }
@@ -62,6 +64,8 @@ private:
   void find_loops() {
     bool inside = stores_;
     for (const For *loop : loops_of(path_to(filled_.program().body, block_.id))) {
+      if (!stores_ && inside && as_int(loop->extent) != 1)
+        nest_.push_back(loop);
       if ((stores_ && loop->axis()) || (inside && loop->axis() == Axis::cluster)) {
         loops_.clear(); // the box lies below the loops over threads and blocks
         continue;
@@ -79,10 +83,30 @@ private:
       if (!stores_ && !loop->pipeline().empty()) {
         inside = true;
         loops_.clear();
+        nest_.clear();
       }
     }
     if (!inside)
       fail("no loop around block {} is pipelined, so its tile has one copy; use role and pipeline", name_);
+  }
+
+  /// The blocks of a cluster copy each element of the tile once: all of them write to the same tile.
+  void check_parts_of_cluster() {
+    const auto part = std::ranges::find(nest_, Axis::cluster, &For::axis);
+    const Placement &placement = filled_.of(tile_);
+    if (part == nest_.end() || placement.elements == 0)
+      return;
+    std::vector<Expr> steps = in_loops(block_.body.indices, block_, bounds_);
+    for (Expr &step : steps)
+      step = simplify(step - at_start(step, nest_), bounds_);
+    std::int64_t copied = 1;
+    for (const For *loop : nest_)
+      copied *= as_int(loop->extent).value_or(0);
+    if (copied != placement.elements / placement.slots.count || !bijective(steps, nest_, bounds_))
+      fail("the blocks of a cluster copy {} elements to {}, which has {}, by the loop {} of block {}, expected "
+           "each element by one of them; split a loop of its tile by the number of blocks, and bind the outer "
+           "part",
+           copied, tile_->name, placement.elements / placement.slots.count, (*part)->var->name, name_);
   }
 
   void check_array() {
@@ -291,7 +315,8 @@ private:
   const Buffer &array_, &tile_; ///< in global and in shared memory
   std::string_view way_;        ///< that of the copy, seen from the array
   const std::string &name_;
-  std::vector<const For *> loops_; ///< of the nest, outermost first
+  std::vector<const For *> loops_; ///< that may be of the box, outermost first
+  std::vector<const For *> nest_;  ///< of a copy to a tile: all below the pipelined loop
   std::vector<Expr> indices_;      ///< of the array, in terms of loops
   std::string failure_;
 };

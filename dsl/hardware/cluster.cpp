@@ -36,10 +36,11 @@ std::optional<ClusterBreach> find_cluster_breach(const Stmt &nest) {
     const std::string &name = block->id->name;
     if (!block->bulk || is_bulk_store(*block))
       return ClusterBreach{
-          fmt::format("block {} is below two loops that are bound to cluster, so each thread block would write a "
-                      "part of {} for all of its cluster, but only bulk copies to shared memory can; use "
-                      "bulk_copy, or leave {} serial",
-                      name, block->body.buffer->name, loop->var->name),
+          fmt::format(
+              "block {} is below two loops that are bound to cluster, so each thread block would write a "
+              "part of {} for all of its cluster, but only bulk copies to shared memory can; use "
+              "bulk_copy, or leave {} serial",
+              name, block->body.buffer->name, loop->var->name),
           block->id};
     if (const std::vector<LastBlock> lasts = find_last_blocks(nest); !lasts.empty())
       return ClusterBreach{
@@ -47,12 +48,6 @@ std::optional<ClusterBreach> find_cluster_breach(const Stmt &nest) {
                       "continues after them, expected no last block in such a nest; leave {} serial",
                       block->body.buffer->name, lasts.front().loop->var->name, loop->var->name),
           block->id};
-    if (const auto *outermost = as<For>(nest); outermost && outermost->shares_launch())
-      return ClusterBreach{fmt::format("the blocks of a cluster copy parts of {} for each other, but the nest "
-                                       "shares the launch of another, whose blocks form no cluster; leave {} "
-                                       "serial, or share_launch out",
-                                       block->body.buffer->name, loop->var->name),
-                           block->id};
   }
   return std::nullopt;
 }

@@ -4,8 +4,8 @@
 /// of them (multicast).
 ///
 /// A tile that all blocks of a cluster need is the same for all iterations of the cluster's loop. If a loop of
-/// its copy is bound to the cluster again, each block copies the part of its own iteration for all of them. This
-/// is the cooperative fetch of threads, one level up:
+/// its copy is bound to the cluster again, each block copies the part of its own iteration for all of them.
+/// This is the cooperative fetch of threads, one level up:
 ///
 ///     for i_c < 2 in cluster:                            block r of the cluster:
 ///       for k pipelined:                                   for k:
@@ -43,8 +43,7 @@ struct ClusterBreach {
 };
 /// `nest` is one nest. Checks that
 ///   - only bulk copies to shared memory are below two loops over the cluster;
-///   - a nest with such a copy has no last block, and does not share a launch: its blocks wait for each other at
-///     the end.
+///   - a nest with such a copy has no last block: its blocks wait for each other at the end.
 std::optional<ClusterBreach> find_cluster_breach(const Stmt &nest);
 
 } // namespace nestsmith

@@ -202,8 +202,9 @@ Section launch_section(const KernelAnalysis &analysis, const PlanAnalysis &whole
   const Waves &w = analysis.waves;
   Section section{"Launch Statistics", {}};
   section.facts = {
-      {"Grid", of_extents(analysis.kernel.grid(), w.blocks, "block") +
-                   (analysis.kernel.cluster > 1 ? fmt::format(", in clusters of {}", analysis.kernel.cluster) : "")},
+      {"Grid",
+       of_extents(analysis.kernel.grid(), w.blocks, "block") +
+           (analysis.kernel.cluster > 1 ? fmt::format(", in clusters of {}", analysis.kernel.cluster) : "")},
       {"Block", of_extents(analysis.kernel.block(), analysis.kernel.threads(), "thread")},
       {"Waves", fmt::format("{} of {}; the last is {} full", number_text(w.waves), counted(w.in_wave, "block"),
                             percent_text(w.last_wave))},

@@ -137,9 +137,9 @@ std::optional<Section> roles_section(const KernelAnalysis &analysis, const Gpu &
     section.facts.push_back({"Slots", fmt::format("{} of {} bytes, of role {}", channel.slots,
                                                   bytes_of_slot(kernel, channel), channel.role)});
     if (channel.blocks > 1)
-      section.facts.push_back({"Cluster", fmt::format("{} blocks; each copies a part of {} for all of them",
-                                                      channel.blocks,
-                                                      kernel::names_of(kernel::tiles_to_cluster(kernel, n)))});
+      section.facts.push_back(
+          {"Cluster", fmt::format("{} blocks; each copies a part of {} for all of them", channel.blocks,
+                                  kernel::names_of(kernel::tiles_to_cluster(kernel, n)))});
     kernel::walk(kernel.body, [&](const kernel::Stmt &stmt) {
       const auto *await = as<kernel::Await>(stmt);
       if (!await || await->channel != n)

@@ -233,8 +233,7 @@ static void bring_to_cluster(const Instr &instr, Warp &w, std::int64_t needed) {
           other->report_ended(w, static_cast<std::uint32_t>(instr.imm), instr.c);
         end_phase(event, needed);
       }
-  std::erase_if(m.to_cluster,
-                [&](const Machine::BytesToCluster &box) { return box.channel == instr.c; });
+  std::erase_if(m.to_cluster, [&](const Machine::BytesToCluster &box) { return box.channel == instr.c; });
 }
 
 const Instr *signal_bulk(const Instr *ip, Warp &w) {

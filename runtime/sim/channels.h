@@ -16,10 +16,11 @@ struct SlotEvent {
   std::int64_t arrived = 0;         ///< in the current phase
   std::uint64_t unfenced = 0;       ///< tiles that those that arrived have written without a fence
   std::uint64_t unfenced_reads = 0; ///< and tiles of bulk copies that they have read
-  /// Bytes of bulk copies that have come for the current phase, and of which the phase knows. With clusters, they
-  /// may come first.
+  /// Bytes of bulk copies that have come for the current phase, and of which the phase knows. With clusters,
+  /// they may come first.
   std::int64_t copied = 0, announced = 0;
-  std::vector<std::uint32_t> seen;  ///< for each warp of the cluster: stamps below are ordered, by those that arrived
+  std::vector<std::uint32_t>
+      seen; ///< for each warp of the cluster: stamps below are ordered, by those that arrived
   /// A phase that has ended, with the clock that a warp takes over when it awaits the phase.
   struct Phase {
     std::vector<std::uint32_t> seen;

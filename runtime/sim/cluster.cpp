@@ -22,14 +22,13 @@ void Cluster::run(std::uint64_t number) {
     return machines_.front()->run_block(number);
   for (std::size_t rank = 0; rank < machines_.size(); ++rank) // along blockIdx.z
     machines_[rank]->start_block(number + rank * static_cast<std::uint64_t>(decoded_.clusters()));
-  do {
+  for (bool goes_on = true; goes_on;) {
     bool between = false;
     for (const std::unique_ptr<Machine> &machine : machines_)
       if (!machine->run_ready(between))
         return;
-    if (between)
-      continue;
-  } while (release());
+    goes_on = between || release();
+  }
 }
 
 bool Cluster::release() {

@@ -122,7 +122,8 @@ const Instr *commit_copies(const Instr *ip, Warp &w) {
   return ip + 1;
 }
 
-/// The copies of the active lanes to the memory of the machine `m` arrive, but for those of their latest groups.
+/// The copies of the active lanes to the memory of the machine `m` arrive, but for those of their latest
+/// groups.
 static void land_groups(Warp &w, Machine &m, std::int64_t site, std::uint32_t pending) {
   Flights &flights = m.flights[w.agent];
   for (Flight &flight : flights.list) {

@@ -150,9 +150,9 @@ void Decoder::copy(const kernel::Store &node) {
     access.value = in_register(loaded);
     if (n == 0 && node.lanes > 1)
       first_of_vector(access, node.lanes);
-    values_.emit(
-        {.run = to_cluster_ ? issue_copy_to_cluster : issue_copy,
-         .c = static_cast<std::uint32_t>(decoded_.copies.size()), .access = &access});
+    values_.emit({.run = to_cluster_ ? issue_copy_to_cluster : issue_copy,
+                  .c = static_cast<std::uint32_t>(decoded_.copies.size()),
+                  .access = &access});
     decoded_.copies.push_back(from);
   }
 }

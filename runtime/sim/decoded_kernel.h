@@ -233,7 +233,7 @@ struct DecodedKernel {
   std::vector<std::uint32_t> sums; ///< indices of the local buffers to which asynchronous calls add
   std::vector<Arrival> arrivals;
   std::vector<kernel::Channel> channels;
-  std::vector<Buffer> tiles_to_cluster; ///< for each channel: the first such tile, of the kernel; or null
+  std::vector<Buffer> tiles_to_cluster;   ///< for each channel: the first such tile, of the kernel; or null
   std::vector<kernel::RoleOfWarps> roles; ///< the main one, and that which fills each channel
   /// For each asynchronous copy: the access to its source, or null if the kernel does not store to the source.
   std::vector<const Access *> copies;

@@ -166,27 +166,29 @@ void Machine::report_lapped(const Warp &warp, std::uint32_t site) {
 void Machine::report_ended(const Warp &warp, std::uint32_t site, std::uint32_t channel) {
   const Machine &other = *warp.machine;
   const Buffer &tile = decoded.tiles_to_cluster[channel];
-  report_units(ErrorKind::in_flight, site,
-               fmt::format("{} of {} arrives in {} at an event of {}, which has ended: no barrier of the cluster "
-                           "keeps its shared memory, with {}, until then",
-                           warp_text(decoded, warp.index), block_text(decoded, other.block),
-                           barrier_text(decoded.sites[site], other.iteration(warp, site)),
-                           block_text(decoded, block), tile ? tile->name : "its events"),
-               {.kind = kernel::Hazard::Kind::end_after_write, .buffer = tile});
+  report_units(
+      ErrorKind::in_flight, site,
+      fmt::format("{} of {} arrives in {} at an event of {}, which has ended: no barrier of the cluster "
+                  "keeps its shared memory, with {}, until then",
+                  warp_text(decoded, warp.index), block_text(decoded, other.block),
+                  barrier_text(decoded.sites[site], other.iteration(warp, site)), block_text(decoded, block),
+                  tile ? tile->name : "its events"),
+      {.kind = kernel::Hazard::Kind::end_after_write, .buffer = tile});
 }
 
 std::uint32_t agents_of(const DecodedKernel &decoded) {
   return decoded.warps * static_cast<std::uint32_t>(decoded.cluster);
 }
 
-Machine::Machine(const DecodedKernel &p, std::vector<GlobalBuffer> &g, Tracer *t, Observation *o, Machine *first)
+Machine::Machine(const DecodedKernel &p, std::vector<GlobalBuffer> &g, Tracer *t, Observation *o,
+                 Machine *first)
     : decoded(p), globals(g), tracer(t), shared(static_cast<std::size_t>(p.shared_bytes) + 8 * warp_size),
       writes(static_cast<std::size_t>(p.shadow_units) + warp_size),
       reads(writes.size() * (p.channels.empty() ? 1 : p.warps)), owners(p.shares_memory ? writes.size() : 0),
       rows(writes.size() / warp_size + 1), clock(first ? first->clock : own_clock_), channels(p, agents_of(p)),
-      flights(p.copies.empty() ? 0 : agents_of(p)),
-      calls(p.sums.empty() ? 0 : p.warps), stores(p.stores_boxes ? p.warps : 0), executions(p), observation(o),
-      is_first_(!first), frames_(frame_stride(p) * p.warps + frame_alignment), warps_(p.warps) {
+      flights(p.copies.empty() ? 0 : agents_of(p)), calls(p.sums.empty() ? 0 : p.warps),
+      stores(p.stores_boxes ? p.warps : 0), executions(p), observation(o), is_first_(!first),
+      frames_(frame_stride(p) * p.warps + frame_alignment), warps_(p.warps) {
   set_frames();
 }
 

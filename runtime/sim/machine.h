@@ -46,8 +46,8 @@ public:
   bool round();
 
   // For cluster.h:
-  /// Runs every warp to its next stop. Returns false if one fails. `between` becomes true if a warp stopped at no
-  /// barrier.
+  /// Runs every warp to its next stop. Returns false if one fails. `between` becomes true if a warp stopped at
+  /// no barrier.
   bool run_ready(bool &between);
   /// Lets warps go on that wait for warps of the same block, or for an event that has come. Returns false if
   /// there are none.

@@ -13,7 +13,8 @@ int distance(const Trace &a, const Trace &b) { return a.block != b.block ? 2 : a
 
 /// Whether the clock of a block, or of its cluster, orders the accesses.
 bool have_one_clock(const Trace &a, const Trace &b) {
-  return a.block == b.block || (a.access->buffer->scope == Scope::shared && b.access->buffer->scope == Scope::shared);
+  return a.block == b.block ||
+         (a.access->buffer->scope == Scope::shared && b.access->buffer->scope == Scope::shared);
 }
 
 /// Whether `b` would come first if one thread executed both accesses.
@@ -94,8 +95,12 @@ void Tracer::note(const Warp &w, const Access &access, std::uint32_t lane, std::
     auto [known, fresh] = all.last.try_emplace(source << 32 | (w.agent * warp_size + lane), met);
     if (!fresh && known->second.stamp == stamp && known->second.others == met.others)
       continue;
-    Trace now{&access, block,   thread,
-              w.agent, stamp,   element,
+    Trace now{&access,
+              block,
+              thread,
+              w.agent,
+              stamp,
+              element,
               iteration ? *iteration : iteration_of(decoded_, w, access.site)};
     compare(all.writes, now, w.seen);
     if (access.is_store)
@@ -105,8 +110,7 @@ void Tracer::note(const Warp &w, const Access &access, std::uint32_t lane, std::
     // Drop accesses to shared memory before the last block barrier, because they can no longer race. If enough
     // accesses of this thread at this source are kept, `now` replaces the previous one.
     std::vector<Trace> &own = all.same(access);
-    std::erase_if(own,
-                  [&](const Trace &t) { return in_shared && t.stamp < clock_->floor(); });
+    std::erase_if(own, [&](const Trace &t) { return in_shared && t.stamp < clock_->floor(); });
     auto again = [&](const Trace &t) {
       return t.block == block && t.thread == thread &&
              static_cast<std::uint64_t>(decoded_.sites[t.access->site].source) == source;

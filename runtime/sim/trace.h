@@ -1,6 +1,6 @@
 #pragma once
-/// Records the accesses of a block, or of the blocks of a cluster, that is executed again because a race was detected, and finds the pairs of
-/// racing accesses.
+/// Records the accesses of a block, or of the blocks of a cluster, that is executed again because a race was
+/// detected, and finds the pairs of racing accesses.
 
 #include "runtime/sim/shadow.h"
 #include "runtime/sim/warp.h"
@@ -43,7 +43,8 @@ class Tracer {
 public:
   explicit Tracer(const DecodedKernel &decoded) : decoded_(decoded) {}
 
-  /// Discards the recorded accesses to shared memory. `clock` is that of the block or its cluster, and counts on.
+  /// Discards the recorded accesses to shared memory. `clock` is that of the block or its cluster, and counts
+  /// on.
   void start_block(const Clock &clock);
   /// Records an access of one lane to one element of shared or global memory. `iteration`: that of the
   /// statement; null: the current one. `owner`: the block of the shared memory; none: that of the lane.

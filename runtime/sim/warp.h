@@ -40,9 +40,8 @@ struct Warp {
   /// The same of tiles that bulk copies fill, and that the warp, or others before events that it has awaited,
   /// has read.
   std::uint64_t unfenced_reads = 0, unfenced_reads_by_others = 0;
-  /// With roles, for each warp of the cluster: its stamps below this one are ordered before the accesses of this
-  /// warp.
-  /// Otherwise null.
+  /// With roles, for each warp of the cluster: its stamps below this one are ordered before the accesses of
+  /// this warp. Otherwise null.
   std::uint32_t *seen = nullptr;
   /// The instruction at which the warp stopped: a barrier, or an instruction of an observer.
   const Instr *pc = nullptr;

@@ -191,7 +191,8 @@ std::string name_of_wgmma(std::int64_t columns, std::int64_t k, const std::array
 }
 
 /// The blocks of a cluster that copy parts of the tiles of B for each other; 1 if they cannot.
-std::int64_t blocks_of_cluster(const Schedule &s, const Contraction &c, const MatrixTiles &tiles, std::int64_t k) {
+std::int64_t blocks_of_cluster(const Schedule &s, const Contraction &c, const MatrixTiles &tiles,
+                               std::int64_t k) {
   const Operand &b = c.operands[1];
   const auto rows = as_int(find_loop(s.program().body, c.i.var)->extent);
   const std::int64_t side = tiles.tile(1), depth = tiles.steps * k,
@@ -203,7 +204,7 @@ std::int64_t blocks_of_cluster(const Schedule &s, const Contraction &c, const Ma
   return may && (*rows + tiles.tile(0) - 1) / tiles.tile(0) % tiles.cluster == 0 ? tiles.cluster : 1;
 }
 
-/// Lets each block of a cluster execute a part of the loop, which is the outermost of a copy, for all of them.
+/// Lets each block of a cluster execute a part of the loop, the outermost of a box, for all of them.
 /// Returns the loop over one part.
 Loop share_in_cluster(Schedule &s, Loop loop, std::int64_t blocks) {
   auto [part, rest] = s.split<2>(loop, {blocks, infer});
@@ -357,8 +358,8 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
     if (bulk) {
       tile->bulk = true;
       s.compute_at(tile->tile, k_outer);
-      Loop outer = by_columns ? box_columns(s, tile->tile, operand.dtype)
-                              : s.loops_below(tile->tile, k_outer).front();
+      const std::vector<Loop> own = s.loops_below(tile->tile, k_outer);
+      Loop outer = by_columns ? box_columns(s, tile->tile, operand.dtype) : own[own.size() - 2];
       if (of_cluster && n == 1)
         outer = share_in_cluster(s, outer, cluster);
       if (by_columns)

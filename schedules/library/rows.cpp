@@ -45,6 +45,10 @@ static std::int64_t depth_of(const Schedule &s, const Contraction &c, const Matr
 static double terms_of(const RegisterTiles &) { return terms_of_a_part; }
 static double terms_of(const MatrixTiles &) { return terms_of_a_part_by_units; }
 
+/// The blocks of a shared launch form no clusters.
+static void leave_clusters(RegisterTiles &) {}
+static void leave_clusters(MatrixTiles &tiles) { tiles.cluster = 1; }
+
 template <class Tiles>
 static std::optional<Product> with_even_tail(Schedule &schedule, BlockRef sum, const Tiles &tiles) {
   if (tiles.even_places <= 0 || tiles.split_k != 1 || tiles.tiles_of_part != 0)
@@ -63,6 +67,7 @@ static std::optional<Product> with_even_tail(Schedule &schedule, BlockRef sum, c
   auto [whole, rest] = cut_rows(s, sum, tail->whole_rows * tiles.tile(0));
   Tiles of_part = tiles;
   of_part.even_places = 0;
+  leave_clusters(of_part);
   of_part.blocks = std::max(tiles.blocks, tiles.even_places / multiprocessors(schedule.target()));
   Product made = product(s, whole, of_part);
   of_part.split_k = tail->parts;

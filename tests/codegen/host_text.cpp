@@ -284,7 +284,8 @@ std::string as_host_cpp(const std::string &cuda, bool shuffles) {
   replace_boxes(box_to_cluster, "::host::copy_box_to_cluster(to, map, {{{}}}, filled + number % slots);");
   text = std::regex_replace(text, fence_events, "");
   text = std::regex_replace(text, sync_cluster, "::host::wait_for_cluster(__LINE__);");
-  text = std::regex_replace(text, arrive_in_cluster, "::host::arrive_in_cluster(freed + number % slots, block);");
+  text =
+      std::regex_replace(text, arrive_in_cluster, "::host::arrive_in_cluster(freed + number % slots, block);");
   replace_boxes(box, "::host::copy_box(to, map, {{{}}}, filled + number % slots);");
   text = std::regex_replace(text, arrive_bulk, "::host::arrive_bulk(filled + number % slots, bytes);");
   text = std::regex_replace(text, start, "::host::start_event(event, arrivals);");

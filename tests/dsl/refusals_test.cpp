@@ -348,14 +348,44 @@ TEST(BindRefuses, WhatTheTargetCannotHold) {
       {"i"});
 }
 
+/// A cluster has 1, 2, 4 or 8 blocks, which are those along blockIdx.z.
+TEST(BindRefuses, LoopsThatAreNoCluster) {
+  Schedule s(product(16, 8, 4), make_target("sm_90a"));
+  Loop i = s.loop("i"), j = s.loop("j");
+  auto [i_0, i_1] = s.split<2>(i, {infer, 3});
+  auto [j_0, j_1] = s.split<2>(j, {infer, 2});
+  expect_refused(
+      s, "bind.cluster", [&] { s.bind(i_1, Axis::cluster); },
+      "the loop i_inner has 3 iterations, but a cluster has 1, 2, 4 or 8 blocks; split it and bind a part",
+      {"i_inner"});
+  s.bind(i_0, Axis::block_z);
+  expect_refused(
+      s, "bind.cluster", [&] { s.bind(j_1, Axis::cluster); },
+      "the loop i_outer is bound to blockIdx.z, and the blocks of a cluster are those along blockIdx.z",
+      {"j_inner", "i_outer"});
+
+  Schedule cluster_first(product(16, 8, 4), make_target("sm_90a"));
+  auto [x_0, x_1] = cluster_first.split<2>(cluster_first.loop("i"), {infer, 2});
+  cluster_first.bind(x_1, Axis::cluster);
+  expect_refused(cluster_first, "bind.cluster",
+                 [&] { cluster_first.bind(cluster_first.loop("j"), Axis::block_z); },
+                 "is bound to cluster, and the blocks of a cluster are those along blockIdx.z", {"j"});
+
+  Schedule ampere(product(16, 8, 4), make_target("sm_80"));
+  auto [y_0, y_1] = ampere.split<2>(ampere.loop("i"), {infer, 2});
+  expect_refused(ampere, "bind.cluster", [&] { ampere.bind(y_1, Axis::cluster); }, "clusters needs sm_90, ",
+                 {});
+}
+
 TEST(BindRefuses, NestedLoopsOnOneAxis) {
   Schedule s(product(8, 8, 4));
   Loop i = s.loop("i"), j = s.loop("j");
   s.bind(i, Axis::block_x);
-  expect_refused(s, "bind.nested", [&] { s.bind(j, Axis::block_x); },
-                 "the loops i and j are nested, and only a thread axis may be bound twice in a nest; bind one "
-                 "of them to another axis",
-                 {"i", "j"});
+  expect_refused(
+      s, "bind.nested", [&] { s.bind(j, Axis::block_x); },
+      "the loops i and j are nested, and only a thread axis or cluster may be bound twice in a nest; bind one "
+      "of them to another axis",
+      {"i", "j"});
 
   Schedule inner_first(product(8, 8, 4));
   Loop row = inner_first.loop("i"), column = inner_first.loop("j");
@@ -439,11 +469,12 @@ TEST(Enums, ThatACastMadeAreRefused) {
   Schedule s(product(8, 5, 4));
   Loop i = s.loop("i");
   BlockRef c = s.block("C");
-  for (int value : {8, 255})
-    refused([&] { s.bind(i, static_cast<Axis>(value)); },
-            "the value " + std::to_string(value) +
-                " is not an enumerator of Axis; use Axis::block_x, block_y, block_z, thread_x, thread_y, "
-                "thread_z, warp or lane");
+  for (int value : {9, 255})
+    refused(
+        [&] { s.bind(i, static_cast<Axis>(value)); },
+        "the value " + std::to_string(value) +
+            " is not an enumerator of Axis; use Axis::block_x, block_y, block_z, cluster, thread_x, thread_y, "
+            "thread_z, warp or lane");
   auto scope = static_cast<Scope>(4);
   std::string scopes = "the value 4 is not an enumerator of Scope; use Scope::global, shared, local or warp";
   refused([&] { s.cache_read(c, "A", scope); }, scopes);

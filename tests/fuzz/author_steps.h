@@ -38,7 +38,7 @@ class Author {
 public:
   Author(Draft &draft, Random &random, const std::function<void(const Draft &, const Directive &)> &about_to)
       : draft_(draft), s_(draft.schedule), random_(random), apart_(Random(random).below(std::size_t{1} << 40)),
-        about_to_(about_to) {}
+        clusters_(Random(apart_).below(std::size_t{1} << 40)), about_to_(about_to) {}
 
   void write();
   void write_for_warps();
@@ -176,7 +176,8 @@ private:
   Draft &draft_;
   Schedule &s_;
   Random &random_;
-  Random apart_; ///< for what leaves the choices by `random_` as they are
+  Random apart_;    ///< for what leaves the choices by `random_` as they are
+  Random clusters_; ///< the same for clusters, and those by `apart_`
   const std::function<void(const Draft &, const Directive &)> &about_to_;
   std::size_t most_ = most_directives;
   std::size_t limit_ = most_directives - 5; ///< the last ones are for what is owed

@@ -59,7 +59,7 @@ void Author::write_for_warps() {
   for (const For *loop : serial_loops(name))
     around.push_back(loop->var->name);
   if (around.size() >= 3 && loads_of(block(name)).size() > 2)
-    has_units() && apart_.chance(75)                          ? product_of_units(name, around)
+    has_units() && apart_.chance(95)                          ? product_of_units(name, around)
     : has_warp_intrinsics(draft_.setting.dtype) && chance(18) ? product_by_call(name, around)
                                                               : product_of_warps(name, around);
   else if (around.size() == 2)
@@ -79,6 +79,12 @@ bool Author::has_units() const {
          ((dtype == DType::f16 || dtype == DType::bf16) && s_.target().arch.has(Feature::wgmma));
 }
 
+/// Whether a tensor map may describe the array: its rows start at multiples of 16 bytes.
+static bool has_map(const BufferNode &array) {
+  const auto row = array.shape.size() >= 2 ? as_int(strides_of(array)[array.shape.size() - 2]) : std::nullopt;
+  return row && *row * byte_size(array.dtype) % 16 == 0;
+}
+
 /// Four warps multiply by units that read both operands from tiles in shared memory.
 void Author::product_of_units(const std::string &name, Names around) {
   const std::int64_t bytes = draft_.setting.dtype == DType::u32 ? 4 : 2, of_call = 32 / bytes,
@@ -91,7 +97,8 @@ void Author::product_of_units(const std::string &name, Names around) {
   if (out.empty() || rows.empty() || columns.empty() || sums.empty())
     return;
   std::string store; // in bulk
-  if (apart_.chance(40) && go("cache_write", {BlockName{out}, Word{"shared"}}))
+  if (apart_.chance(has_map(*block(out).body.buffer) ? 55 : 3) &&
+      go("cache_write", {BlockName{out}, Word{"shared"}}))
     store = results().front();
   std::vector<LoopName> order;
   for (std::size_t d = 0; d + 3 < n; ++d)
@@ -107,7 +114,7 @@ void Author::product_of_units(const std::string &name, Names around) {
     go("reverse_compute_at", {BlockName{store}, LoopName{rows[1]}});
   Names blocks(around.begin(), around.end() - 3);
   blocks.insert(blocks.end(), {rows[0], columns[0]});
-  const std::int64_t cluster = apart_.chance(35) ? apart_.pick({2, 2, 4}) : 1;
+  const std::int64_t cluster = clusters_.chance(12) ? clusters_.pick({2, 2, 4}) : 1;
   bool clusters = false;
   if (cluster > 1)
     if (Names parts = split(rows[0], {infer, cluster}); !parts.empty()) {
@@ -119,10 +126,10 @@ void Author::product_of_units(const std::string &name, Names around) {
   std::string intrinsic = fmt::format("wgmma_m64n{}k{}", width, of_call);
   std::vector<StageName> stages;
   const std::int64_t distance = apart_.pick({1, 1, 2});
-  const bool roles = apart_.chance(92);       // one for each tile
+  const bool roles = apart_.chance(97);       // one for each tile
   for (const std::string &operand : {i, j}) { // the operand with the rows, then that with the columns
     std::string tile;
-    bool along_k = true, has_map = false; // rows that a tensor map may have
+    bool along_k = true, mapped = false;
     for (const Load *access : loads_of(block(name)))
       if (access->buffer != block(name).body.buffer && access->indices.size() >= 2) {
         const Var &axis = block(name).iters[n - (operand == i ? 3 : 2)].var,
@@ -131,8 +138,7 @@ void Author::product_of_units(const std::string &name, Names around) {
         if (uses(access->indices[rank - 1], axis) || uses(access->indices[rank - 2], axis)) {
           along_k = uses(access->indices[rank - 1], sum);
           tile = access->buffer->name;
-          const auto row = as_int(strides_of(*access->buffer)[rank - 2]);
-          has_map = row && *row * bytes % 16 == 0;
+          mapped = has_map(*access->buffer);
         }
       }
     if (tile.empty() || !go("cache_read", {BlockName{name}, Word{tile}, Word{"shared"}}))
@@ -143,7 +149,7 @@ void Author::product_of_units(const std::string &name, Names around) {
     const std::int64_t filling = roles ? apart_.pick({1, 2, 4}) : warps;
     if (roles && !go("role", {std::vector{BlockName{copy}}, filling, std::int64_t{0}}))
       return;
-    const bool bulk = roles && along_k && apart_.chance(has_map ? 95 : 4); // its loops stay as they are
+    const bool bulk = roles && apart_.chance(mapped ? 96 : 4); // its loops stay as they are
     if (Names own = loops_inside(copy, sums[0]); own.size() >= 2 && !bulk)
       if (go("fuse", {LoopName{own[own.size() - 2]}, LoopName{own.back()}}))
         if (Names parts = split(results().front(), {infer, 32 * filling}); !parts.empty())
@@ -151,6 +157,10 @@ void Author::product_of_units(const std::string &name, Names around) {
     if (!along_k) {
       intrinsic += operand == i ? "_a_across" : "_b_across";
       go("transform_layout", {BlockName{copy}, map(fmt::format("{0}k, n -> n//{1}, k, n%{1}", batch, row))});
+      if (Names own = loops_inside(copy, sums[0]);
+          own.size() >= 2 && bulk) // boxes of columns that stay together
+        if (Names parts = split(own.back(), {infer, row}); !parts.empty())
+          go("reorder", {std::vector<LoopName>{{parts[0]}, {own[own.size() - 2]}, {parts[1]}}});
     }
     if (apart_.chance(97))
       go("swizzle", {BlockName{copy}, std::int64_t{3}, std::int64_t{bytes == 2 ? 3 : 2}, std::int64_t{3}});
@@ -158,12 +168,12 @@ void Author::product_of_units(const std::string &name, Names around) {
     if (bulk)
       go("bulk_copy", {BlockName{copy}});
     // The columns are those of all blocks of the cluster, and the rows are not.
-    if (clusters && bulk && apart_.chance(operand == j ? 85 : 5))
+    if (clusters && bulk && clusters_.chance(operand == j ? 85 : 5))
       if (Names own = loops_inside(copy, sums[0]); !own.empty())
         if (Names parts = split(own[0], {cluster, infer}); !parts.empty())
           go("bind", {LoopName{parts[0]}, Word{"cluster"}});
-    else if (bytes == 4 && apart_.chance(50))
-      go("async_copy", {BlockName{copy}});
+        else if (bytes == 4 && apart_.chance(50))
+          go("async_copy", {BlockName{copy}});
   }
   if (!go("decompose_reduction", {BlockName{name}, LoopName{sums[0]}}))
     return;

@@ -79,7 +79,7 @@ TEST(Passes, RunInTheOrderOfTheTable) {
             (std::vector<std::string_view>{
                 "check_obligations", "lower_init", "fill_tails", "extract", "partition", "insert_barriers",
                 "place_declarations", "hoist_guards", "flatten", "vectorize", "share_launches", "await_kernel",
-                "step_sources", "narrow_indices", "split_branches", "share_values"}));
+                "end_clusters", "step_sources", "narrow_indices", "split_branches", "share_values"}));
   std::vector<std::string_view> seen;
   std::string last;
   Schedule s = shared_tiles(5, 6, 7);

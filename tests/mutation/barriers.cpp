@@ -115,8 +115,7 @@ std::vector<Kind> barrier_kinds() {
   const Errors race_or_end = {errors::race, errors::in_flight, errors::breach};
   return {
       {"barriers", "barrier_dropped", "a barrier is dropped", race_or_end, drop},
-      {"barriers", "barrier_of_a_warp", "a barrier of the block only waits for the warp", race_or_end,
-       weaken},
+      {"barriers", "barrier_of_a_warp", "a barrier of the block only waits for the warp", race_or_end, weaken},
       {"barriers", "barrier_earlier", "a barrier precedes the statement that it must follow", race_or_end,
        [](Kernel &k, Chooser &c) { move(k, c, -1); }},
       {"barriers", "barrier_later", "a barrier follows the statement that it must precede", race,

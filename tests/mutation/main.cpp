@@ -35,8 +35,8 @@ llvm::cl::opt<std::string> markdown("markdown", llvm::cl::desc("write the score 
 /// Small rungs that together contain everything that bugs change: a pipeline, vectors, swizzled and padded
 /// tiles, branches, two kernels, tails in each dimension, asynchronous copies, calls of warps, dependences
 /// through parameters, a last block, a tile for each warp, tiles that share memory, those that matrix units
-/// read, bulk copies, and clusters. A sample takes its places in this order: cheap kernels first, so that a costly one is
-/// only executed for the kinds that need it.
+/// read, bulk copies, and clusters. A sample takes its places in this order: cheap kernels first, so that a
+/// costly one is only executed for the kinds that need it.
 const std::vector<std::string> sample_rungs = {
     "tvm_steps/step5",     "gemm/batched",        "principles/branch_free",
     "principles/uniform",  "principles/unfused",  "principles/fused",

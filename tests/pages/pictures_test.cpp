@@ -36,11 +36,12 @@ Scheduling scheduled(const Schedule &schedule) {
   return {schedule, kernel};
 }
 
-Scheduling scheduled(const std::string &name, const std::string &set = "") {
+Scheduling scheduled(const std::string &name, const std::string &set = "", const Target &target = {},
+                     const Shape &shape = {256, 256, 256}) {
   Knobs knobs(set.empty() ? KnobValues() : parse_knobs(set));
   for (const Rung &rung : builtin_rungs())
     if (rung.full_name() == name)
-      return scheduled(rung.build({256, 256, 256}, rung.dtype(), Target{}, knobs));
+      return scheduled(rung.build(shape, rung.dtype(), target, knobs));
   throw std::runtime_error("no rung " + name);
 }
 
@@ -175,6 +176,33 @@ TEST(TimeLine, ABarrierHasItsHazards) {
               testing::Contains(
                   "write after read of A_shared, which A_shared_local reads, 1 iteration of k_outer later"));
   EXPECT_THAT(line.syncs[1].rows, ElementsAre(0, 1, 2));
+}
+
+/// Four slots: three fills run ahead of the first use, and each free slot lets the next one go. The calls of an
+/// iteration run on in the next one, so the slot of iteration 0 is free in iteration 1.
+TEST(TimeLine, ARoleFillsAsFarAheadAsSlotsAreFree) {
+  for (const char *name : {"hopper/tma", "hopper/cluster"}) {
+    SCOPED_TRACE(name);
+    PipelineLine line = scheduled(name, "stages=4", make_target("sm_90a"), {256, 256, 640}).line();
+    ASSERT_THAT(line.rows, SizeIs(3));
+    EXPECT_TRUE(line.has_roles());
+    std::map<std::string, std::size_t> of;
+    for (std::size_t n = 0; n < line.rows.size(); ++n)
+      of[line.rows[n].blocks.front()] = n;
+    EXPECT_EQ(line.rows[of.at("AB")].role, 0U);
+    EXPECT_EQ(line.rows[of.at("A_shared")].role, 1U);
+    EXPECT_EQ(row(line, of.at("A_shared")), " 0 1 2 3 | | 4 | 5 | … | | | |");
+    EXPECT_EQ(row(line, of.at("B_shared")), row(line, of.at("A_shared")));
+    EXPECT_EQ(row(line, of.at("AB")), " | 0 | 1 | 2 | … | 7 | 8 | 9 |");
+    EXPECT_EQ(line.steps[1].phase, LineStep::Phase::steady);
+    EXPECT_EQ(line.steps.back().phase, LineStep::Phase::drain);
+    // The copies of the first fill arrive at the await of the first use.
+    const LineEvent &first = *std::ranges::find_if(line.events, [](const LineEvent &x) { return x.async; });
+    ASSERT_TRUE(first.arrives);
+    EXPECT_EQ(*first.arrives, line.steps[1].begin);
+    EXPECT_THAT(line.syncs[*line.events[*first.arrives].sync].hazards,
+                testing::Contains("read after write of A_shared, which AB reads, in the same iteration"));
+  }
 }
 
 TEST(TimeLine, InnerStepsOfAJoinedLoop) {

@@ -105,13 +105,32 @@ TEST(Clusters, AreRightInWavesOfTiles) {
   }
 }
 
+/// A user's computation: a batch, a bias and results of 2 bytes. The batch is no axis of the grid of its own.
+TEST(Clusters, AreRightForABatchWithABias) {
+  Workload w("batched");
+  const Tensor x = w.placeholder("X", {3, 70, 72}, DType::f16), y = w.placeholder("Y", {3, 72, 72}, DType::f16),
+               bias = w.placeholder("bias", {72}, DType::f32);
+  const Reduce k = reduce_axis("k", 72);
+  const Tensor z = w.compute("Z", {3, 70, 72}, {"b", "i", "j"}, [&](Expr b, Expr i, Expr j) {
+    return sum(cast(DType::f32, x(b, i, k)) * cast(DType::f32, y(b, j, k)), k);
+  });
+  Schedule s(w.output({w.compute("R", {3, 70, 72}, {"b", "i", "j"},
+                                 [&](Expr b, Expr i, Expr j) -> Definition {
+                                   return cast(DType::f16, z(b, i, j) + bias(j));
+                                 })}),
+             make_target("sm_90a"));
+  library::product(s, s.block("Z"), tiles_of_cluster());
+  lowered(s, 2);
+  expect_right(s);
+}
+
 /// No cluster: an odd number of tiles of rows, rows that no tensor map has, parts of sums, or another target.
 TEST(Clusters, AreLeftOutWhereTheyCannotBe) {
   library::MatrixTiles parts = tiles_of_cluster();
   parts.split_k = 2;
-  for (const Schedule &s :
-       {product_of({64 * 3, 64, 128}, DType::bf16, tiles_of_cluster()),
-        product_of({64 * 2, 64, 129}, DType::bf16, tiles_of_cluster()), product_of({64 * 2, 64, 256}, DType::bf16, parts)}) {
+  for (const Schedule &s : {product_of({64 * 3, 64, 128}, DType::bf16, tiles_of_cluster()),
+                            product_of({64 * 2, 64, 129}, DType::bf16, tiles_of_cluster()),
+                            product_of({64 * 2, 64, 256}, DType::bf16, parts)}) {
     lowered(s, 1);
     expect_right(s);
   }
@@ -136,9 +155,11 @@ TEST(Clusters, AreStatedInTheText) {
   for (const char *part :
        {"__cluster_dims__(1, 1, 2) __launch_bounds__(256, 1)", "const int rank = blockIdx.z;",
         "fence_events(); sync_cluster();  // the channels of all blocks of the cluster have started",
-        "start_channel(filled, freed, 4, 1, 8);", "copy_box<4>(&A_shared[", "copy_box_to_cluster<4>(2, &B_shared[",
-        "rank * 32", "signal_bulk<4>(filled, k_0, 16384);", "signal_freed_to_cluster<4>(2, freed, ",
-        "sync_cluster();  // B_shared: written above, not in flight at the end", "mbarrier.arrive.relaxed.cluster.shared::cluster.b64",
+        "start_channel(filled, freed, 4, 1, 8);", "copy_box<4>(&A_shared[",
+        "copy_box_to_cluster<4>(2, &B_shared[", "rank * 32", "signal_bulk<4>(filled, k_0, 16384);",
+        "signal_freed_to_cluster<4>(2, freed, ",
+        "sync_cluster();  // B_shared: written above, not in flight at the end",
+        "mbarrier.arrive.relaxed.cluster.shared::cluster.b64",
         ".multicast::cluster [%0], [%1, {%2, %3}], [%4], %5;"})
     EXPECT_TRUE(contains(text, part)) << part << "\n" << text;
 }
@@ -206,20 +227,86 @@ TEST(Clusters, HaveTheSameMeaningInTheText) {
   EXPECT_EQ(fmt::format("{}", fmt::join(differences_on_host(subjects), "\n")), "");
 }
 
-TEST(Clusters, AreRefusedWithAReason) {
-  auto started = [](const Target &target) { return Schedule(gemm({64, 64, 64}, DType::f32), target); };
-  Schedule s = started(make_target("sm_90a"));
-  auto AB = s.block("AB");
-  auto [i, j, k] = s.loops<3>(AB);
-  auto [i_0, i_1] = s.split<2>(i, {infer, 3});
-  test::expect_refused(s, "bind.cluster", [&] { s.bind(i_1, Axis::cluster); }, "has 3 iterations, but a cluster has 1, 2, 4 or 8 blocks", {});
-  s.bind(i_0, Axis::block_z);
-  auto [j_0, j_1] = s.split<2>(j, {infer, 2});
-  test::expect_refused(s, "bind.cluster", [&] { s.bind(j_1, Axis::cluster); }, "is bound to blockIdx.z", {});
-  Schedule old = started(make_target("sm_80"));
-  auto [x, y, z] = old.loops<3>(old.block("AB"));
-  auto [x_0, x_1] = old.split<2>(x, {infer, 2});
-  test::expect_refused(old, "bind.cluster", [&] { old.bind(x_1, Axis::cluster); }, "clusters needs sm_90, ", {});
+/// All blocks write to one tile: two that copy the same box would race, and bring too many bytes.
+TEST(Clusters, CopyEachElementOnce) {
+  for (std::int64_t rows : {1, 2}) { // of the box of a part: a guard excludes nothing in the kernel
+    Schedule s(gemm({32, 64, 96}, DType::u32), make_target("sm_90a"));
+    auto AB = s.block("AB");
+    auto [i, j, k] = s.loops<3>(AB);
+    auto [i_tile, i_c, i_in] = s.split<3>(i, {infer, 2, 8});
+    auto [j_tile, j_in] = s.split<2>(j, {infer, 32});
+    auto [k_outer, k_in] = s.split<2>(k, {infer, 1});
+    s.reorder({i_tile, j_tile, i_c, j_in, k_outer, k_in, i_in});
+    s.set_scope(AB, Scope::local);
+    s.bind(i_tile, Axis::block_y);
+    s.bind(j_tile, Axis::block_x);
+    s.bind(i_c, Axis::cluster);
+    s.reverse_compute_at(s.block("C"), j_in);
+    s.bind(j_in, Axis::thread_x);
+    auto B_s = s.cache_read(AB, "B", Scope::shared);
+    s.compute_at(B_s, k_outer);
+    auto [part, row] = s.split<2>(s.loops_below(B_s, k_outer).front(), {2, rows}); // of one row of k
+    s.bind(part, Axis::cluster);
+    s.role({B_s}, 1, 0);
+    s.bulk_copy(B_s);
+    s.decompose_reduction(AB, k_outer);
+    s.pipeline(k_outer, {{B_s, 0, 0}, {AB, 2, 1}});
+    EXPECT_TRUE(contains(test::owed(s), "elements to B_shared, which has 32, by the loop")) << test::owed(s);
+  }
+}
+
+/// Nests of a shared launch have one grid, of blocks along blockIdx.x.
+TEST(Clusters, ShareNoLaunch) {
+  library::MatrixTiles even = tiles_of_cluster();
+  even.even_places = 4;
+  const Schedule left_out = product_of({64 * 6, 64, 1024}, DType::bf16, even);
+  ASSERT_TRUE(contains(print(left_out.program()), "launched with the nest before"));
+  lowered(left_out, 1);
+
+  Workload w("two");
+  const Tensor x = w.placeholder("X", {8, 4});
+  auto twice = [&](const char *name) {
+    return w.compute(name, {8, 4}, {"i", "j"}, [&](Expr i, Expr j) { return x(i, j) * Expr(2.0f); });
+  };
+  Schedule s(w.output({twice("Y"), twice("Z")}), make_target("sm_90a"));
+  Loop last;
+  for (const char *name : {"Y", "Z"}) {
+    auto [i, j] = s.loops<2>(s.block(name));
+    auto [i_0, i_c] = s.split<2>(i, {infer, 2});
+    s.bind(i_0, Axis::block_x);
+    s.bind(i_c, Axis::cluster);
+    s.bind(j, Axis::thread_x);
+    last = i_0;
+  }
+  EXPECT_TRUE(s.obligations().empty());
+  expect_right(s);
+  s.share_launch(last);
+  EXPECT_TRUE(
+      contains(test::owed(s), "the blocks of Y form clusters along blockIdx.z, and those of a shared launch"))
+      << test::owed(s);
+}
+
+/// The counter of arrivals is one for each iteration of the loops on other axes.
+TEST(Clusters, MayHaveALastBlockWithoutCommonTiles) {
+  Workload w("sums");
+  const Tensor x = w.placeholder("X", {6, 8});
+  const Reduce k = reduce_axis("k", 8);
+  Schedule s(w.output({w.compute("Y", {6}, {"i"}, [&](Expr i) { return sum(x(i, k), k); })}),
+             make_target("sm_90a"));
+  auto Y = s.block("Y");
+  auto [i, k_0] = s.loops<2>(Y);
+  auto [part, k_1] = s.split<2>(k_0, {2, infer});
+  auto parts = s.rfactor(part);
+  auto [i_of, part_of, k_of] = s.loops<3>(parts);
+  s.bind(i_of, Axis::block_x);
+  s.bind(part_of, Axis::cluster);
+  s.reverse_compute_at(Y, i_of);
+  s.last_block(part_of);
+  ASSERT_TRUE(s.obligations().empty()) << test::owed(s);
+  const kernel::Kernel kernel = lower(s).only();
+  EXPECT_EQ(kernel.cluster, 2);
+  EXPECT_EQ(as_int(kernel.params.back()->shape.front()), 6) << kernel::print(kernel);
+  expect_right(s);
 }
 
 /// Only bulk copies write to the memory of other blocks, and only of elements that all blocks need.
@@ -236,7 +323,8 @@ TEST(Clusters, ShareOnlyBulkCopiesOfCommonTiles) {
     s.compute_at(tile, i_c);
     const Loop part = s.split(s.loops_below(tile, i_c).front(), {2, infer})[0];
     if (of_rows) {
-      test::expect_refused(s, "bind.nested", [&] { s.bind(part, Axis::cluster); }, "differ between the blocks of a cluster", {});
+      test::expect_refused(s, "bind.nested", [&] { s.bind(part, Axis::cluster); },
+                           "differ between the blocks of a cluster", {});
       continue;
     }
     s.bind(part, Axis::cluster);

@@ -146,6 +146,8 @@ constexpr std::array labels = {
     Words{Label::time_line_parts, "3[0] is part 0 of iteration 3 of a spread loop.",
           "3[0]은 분산된(spread) 루프의 반복 3 가운데 0번 부분입니다."},
     Words{Label::stage, "stage {}", "스테이지 {}"},
+    Words{Label::role, "role {}", "역할 {}"},
+    Words{Label::main_role, "main role", "주 역할"},
     Words{Label::prologue, "prologue", "프롤로그"},
     Words{Label::steady, "steady state", "정상 상태"},
     Words{Label::drain, "drain", "드레인"},

@@ -108,6 +108,8 @@ enum class Label : std::uint8_t {
   time_line_joined,
   time_line_parts,
   stage,
+  role,
+  main_role,
   prologue,
   steady,
   drain,

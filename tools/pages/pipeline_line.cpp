@@ -5,8 +5,11 @@
 #include "runtime/model/count.h"
 
 #include <algorithm>
+#include <array>
+#include <deque>
 #include <fmt/format.h>
 #include <list>
+#include <utility>
 
 namespace nestsmith::cli::report {
 
@@ -18,7 +21,8 @@ constexpr std::int64_t first_steps = 3;
 bool has_sync(const kernel::Stmt &stmt) {
   bool found = false;
   kernel::walk(stmt, [&](const kernel::Stmt &part) {
-    found = found || kernel::as<kernel::Barrier>(part) || kernel::as<kernel::Wait>(part);
+    found = found || kernel::as<kernel::Barrier>(part) || kernel::as<kernel::Wait>(part) ||
+            kernel::as<kernel::Await>(part);
   });
   return found;
 }
@@ -53,17 +57,25 @@ std::string text_of(const kernel::Hazard &hazard) {
 struct Executed {
   kernel::Stmt stmt;
   std::vector<model::LoopValue> loops;
+  std::size_t role = 0; ///< of the warps that execute it
 };
 
-/// The statements that some warp executes, in program order, each once for each iteration of the shown loops.
-/// If a warp executes a statement that no earlier warp executes, the list gets it directly after the statement
-/// that this warp has executed before.
-std::list<Executed> executed(const kernel::Kernel &kernel, const std::map<Var, Var> &shown) {
-  std::list<Executed> all;
-  std::map<std::pair<kernel::Stmt, std::vector<model::LoopValue>>, std::list<Executed>::iterator> known;
-  std::map<std::uint32_t, std::list<Executed>::iterator> next; // of each warp
+/// For each role: the statements that some of its warps executes, in program order, each once for each
+/// iteration of the shown loops. If a warp executes a statement that no earlier warp executes, the list gets it
+/// directly after the statement that this warp has executed before.
+std::vector<std::list<Executed>> executed(const kernel::Kernel &kernel, const std::map<Var, Var> &shown) {
+  struct OfRole {
+    std::list<Executed> all;
+    std::map<std::pair<kernel::Stmt, std::vector<model::LoopValue>>, std::list<Executed>::iterator> known;
+    std::map<std::uint32_t, std::list<Executed>::iterator> next; // of each warp
+  };
+  std::vector<OfRole> roles(std::max<std::size_t>(1, kernel.roles.size()));
   model::each_statement(kernel, ones(kernel), 0, [&](const model::VisitedStatement &visited) {
-    Executed now{visited.stmt, {}};
+    std::size_t role = 0;
+    while (role + 1 < kernel.roles.size() && kernel.roles[role + 1].first_warp <= visited.warp)
+      ++role;
+    auto &[all, known, next] = roles[role];
+    Executed now{visited.stmt, {}, role};
     for (const model::LoopValue &loop : visited.loops)
       if (shown.contains(loop.loop))
         now.loops.push_back(loop);
@@ -73,14 +85,72 @@ std::list<Executed> executed(const kernel::Kernel &kernel, const std::map<Var, V
       at->second = all.insert(place->second, std::move(now));
     place->second = std::next(at->second);
   });
-  return all;
+  std::vector<std::list<Executed>> lists;
+  for (OfRole &role : roles)
+    lists.push_back(std::move(role.all));
+  return lists;
 }
+
+/// One order of the statements of all roles: each role goes on until it awaits an event that has not come.
+/// Those that fill tiles go first, so they run as far ahead as they may.
+class Turns {
+public:
+  Turns(const kernel::Kernel &kernel, std::vector<std::list<Executed>> roles)
+      : kernel_(kernel), roles_(std::move(roles)), counts_(kernel.channels.size()) {}
+
+  std::vector<Executed> run() {
+    std::vector<Executed> all;
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (std::size_t role = roles_.size(); role-- > 0;)
+        for (std::list<Executed> &list = roles_[role]; !list.empty() && !waits(list.front());) {
+          const bool frees = count(list.front());
+          all.push_back(std::move(list.front()));
+          list.pop_front();
+          moved = true;
+          if (role == 0 && frees)
+            break; // a slot is free
+        }
+    }
+    return all;
+  }
+
+private:
+  /// The fills of a channel that were awaited or signalled, by the event.
+  struct Counts {
+    std::array<std::int64_t, 2> awaited = {}, signalled = {};
+  };
+  static std::size_t at(kernel::Event event) { return static_cast<std::size_t>(event); }
+
+  bool waits(const Executed &now) const {
+    const auto *await = kernel::as<kernel::Await>(now.stmt);
+    if (!await)
+      return false;
+    const Counts &counts = counts_[await->channel];
+    const std::int64_t free = await->event == kernel::Event::freed ? kernel_.channels[await->channel].slots : 0;
+    return counts.awaited[at(await->event)] >= free + counts.signalled[at(await->event)];
+  }
+
+  /// Returns whether the statement frees a slot.
+  bool count(const Executed &now) {
+    if (const auto *await = kernel::as<kernel::Await>(now.stmt))
+      ++counts_[await->channel].awaited[at(await->event)];
+    const auto *signal = kernel::as<kernel::Signal>(now.stmt);
+    if (signal)
+      ++counts_[signal->channel].signalled[at(signal->event)];
+    return signal && signal->event == kernel::Event::freed;
+  }
+
+  const kernel::Kernel &kernel_;
+  std::vector<std::list<Executed>> roles_;
+  std::vector<Counts> counts_; ///< of each channel
+};
 
 /// Makes the time line of one loop from the statements that a thread block executes.
 class LineMaker {
 public:
-  LineMaker(const kernel::Kernel &kernel, const For &loop)
-      : kernel_(kernel), var_(loop.var), rows_(pipeline_rows(loop)) {
+  LineMaker(const kernel::Kernel &kernel, const Program &program, const For &loop)
+      : kernel_(kernel), var_(loop.var), rows_(pipeline_rows(program, loop)), fills_(kernel.channels.size()) {
     line_.loop = loop.var->name;
     line_.pipelined = !loop.pipeline().empty();
     total_ = as_int(loop.extent).value_or(0);
@@ -99,14 +169,12 @@ public:
     if (line_.rows.size() < 2)
       return std::nullopt;
     line_.steps.push_back({.phase = LineStep::Phase::prologue});
-    for (const Executed &next : executed(kernel_, made_from_))
+    for (const Executed &next : Turns(kernel_, executed(kernel_, made_from_)).run())
       add(next);
     if (line_.extent == 0)
       return std::nullopt;
     line_.steps.back().end = line_.events.size();
-    for (LineStep &step : line_.steps)
-      if (step.phase == LineStep::Phase::steady && rows_in(step).size() < line_.rows.size())
-        step.phase = LineStep::Phase::drain;
+    mark_drain();
     leave_out_the_middle();
     std::erase_if(line_.steps, [](const LineStep &step) {
       return step.phase != LineStep::Phase::skipped && step.begin == step.end;
@@ -118,7 +186,32 @@ public:
   }
 
 private:
+  /// The steps that do not execute all nests are the drain; with roles, those after the last fill.
+  void mark_drain() {
+    auto fills = [&](const LineStep &step) {
+      return std::ranges::any_of(rows_in(step), [&](std::size_t row) { return line_.rows[row].role > 0; });
+    };
+    bool filled = false;
+    for (auto step = line_.steps.rbegin(); step != line_.steps.rend(); ++step) {
+      filled = filled || fills(*step);
+      const bool drains = line_.has_roles() ? !filled : rows_in(*step).size() < line_.rows.size();
+      if (step->phase == LineStep::Phase::steady && drains)
+        step->phase = LineStep::Phase::drain;
+    }
+  }
+
   void add(const Executed &now) {
+    if (now.role == 0)
+      follow(now);
+    kernel::visit(now.stmt,
+                  Overloaded{[&](const kernel::Store &store) { add_nest(now, store.async); },
+                             [&](const kernel::Call &) { add_nest(now, false); },
+                             [&](const kernel::BulkCopy &copy) { add_nest(now, !copy.stores()); },
+                             [&](const kernel::Sync &sync) { add(now.stmt, sync); }, [](const auto &) {}});
+  }
+
+  /// Starts a step if the statement, of the main role, is the first of one.
+  void follow(const Executed &now) {
     auto step = std::ranges::find(now.loops, var_, [&](const auto &at) { return made_from_.at(at.loop); });
     if (step == now.loops.end()) {
       in_loop_ = in_loop_ && !at_;
@@ -130,11 +223,6 @@ private:
       at_ = *step;
       start(first_ + step->value);
     }
-    kernel::visit(now.stmt,
-                  Overloaded{[&](const kernel::Store &store) { add_nest(now, store.async); },
-                             [&](const kernel::Call &) { add_nest(now, false); },
-                             [&](const kernel::BulkCopy &copy) { add_nest(now, !copy.stores()); },
-                             [&](const kernel::Sync &sync) { add(now.stmt, sync); }, [](const auto &) {}});
   }
 
   void add(const kernel::Stmt &stmt, const kernel::Sync &sync) {
@@ -148,7 +236,26 @@ private:
       add_sync(stmt, true, sync.hazards());
     } else if (std::holds_alternative<kernel::Barrier>(sync.kind)) {
       add_sync(stmt, false, sync.hazards());
+    } else if (const auto *await = std::get_if<kernel::Await>(&sync.kind)) {
+      if (std::deque<std::vector<std::size_t>> &fills = fills_[await->channel];
+          await->event == kernel::Event::filled && !fills.empty()) {
+        arrive_now(fills.front());
+        fills.pop_front();
+      }
+      add_sync(stmt, true, sync.hazards());
+    } else if (const auto *signal = std::get_if<kernel::Signal>(&sync.kind);
+               signal && signal->event == kernel::Event::filled) {
+      fills_[signal->channel].push_back(std::move(issued_));
+      issued_.clear();
+      apart_ = true;
     }
+  }
+
+  /// The copies of these events are complete at the next event.
+  void arrive_now(std::vector<std::size_t> &copies) {
+    for (std::size_t event : copies)
+      line_.events[event].arrives = line_.events.size();
+    copies.clear();
   }
 
   /// Whether the next nest, barrier or wait is shown: it is in the prologue or in the loop. `partition` can
@@ -220,8 +327,8 @@ private:
     bool last = row.inner ? *row.inner == rows_.last_inner : row.stage == rows_.last_stage;
     if (!in_loop_ && (!line_.pipelined || last))
       return;
-    bool again = line_.events.size() > line_.steps.back().begin && !line_.events.back().sync &&
-                 line_.events.back().row == number;
+    bool again = !std::exchange(apart_, false) && line_.events.size() > line_.steps.back().begin &&
+                 !line_.events.back().sync && line_.events.back().row == number;
     if (!again) {
       line_.events.push_back({.row = number, .iteration = iteration_of(number)});
       ++executed_[number];
@@ -253,18 +360,15 @@ private:
     const LineRow &row = line_.rows[n];
     if (row.inner)
       return fmt::format("{}.{}", executed_[n] / rows_.inner_extent, executed_[n] % rows_.inner_extent);
-    return std::to_string(in_loop_ ? line_.steps.back().iteration + rows_.last_stage - row.stage
-                                   : executed_[n]);
+    return std::to_string(
+        in_loop_ && row.role == 0 ? line_.steps.back().iteration + rows_.last_stage - row.stage : executed_[n]);
   }
 
   /// All groups but the latest `pending` are complete at the next event.
   void complete(std::int64_t pending) {
     auto most = static_cast<std::size_t>(pending);
-    for (std::size_t n = 0; n + most < groups_.size(); ++n) {
-      for (std::size_t event : groups_[n])
-        line_.events[event].arrives = line_.events.size();
-      groups_[n].clear();
-    }
+    for (std::size_t n = 0; n + most < groups_.size(); ++n)
+      arrive_now(groups_[n]);
   }
 
   void add_sync(const kernel::Stmt &stmt, bool wait, std::span<const kernel::Hazard> hazards) {
@@ -297,6 +401,9 @@ private:
   bool in_loop_ = false;
   std::vector<std::size_t> issued_;              ///< copies without a group yet
   std::vector<std::vector<std::size_t>> groups_; ///< copies that have not arrived
+  std::vector<std::deque<std::vector<std::size_t>>>
+      fills_;          ///< of each channel: copies of fills not yet awaited
+  bool apart_ = false; ///< the next nest is one of another fill
 };
 
 } // namespace
@@ -310,7 +417,7 @@ std::vector<PipelineLine> pipeline_lines(const kernel::Kernel &kernel, const Pro
     const kernel::Loop *found = find_loop(kernel, loop->var);
     if (!found || (loop->pipeline().empty() && !has_sync(found->body)))
       return true;
-    if (std::optional<PipelineLine> line = LineMaker(kernel, *loop).make())
+    if (std::optional<PipelineLine> line = LineMaker(kernel, program, *loop).make())
       lines.push_back(*line);
     return false;
   });

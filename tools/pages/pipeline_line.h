@@ -1,10 +1,12 @@
 #pragma once
-/// The order in which a thread executes the nests of a loop, with the barriers and the waits between them.
+/// The order in which a thread executes the nests of a loop, with the barriers and the waits between them. The
+/// warps of several roles have no common order: a role that fills tiles runs as far ahead as free slots let it.
 
 #include "dsl/ir/program.h"
 #include "lowering/kernel.h"
 #include "tools/pages/pipeline_rows.h"
 
+#include <algorithm>
 #include <optional>
 #include <set>
 #include <string>
@@ -12,7 +14,7 @@
 
 namespace nestsmith::cli::report {
 
-/// A barrier or a wait in the text of the kernel.
+/// A barrier, a wait for copies or an await of an event in the text of the kernel.
 struct LineSync {
   std::string name = {}; ///< "B1", "W1"
   bool wait = false;
@@ -47,7 +49,11 @@ struct PipelineLine {
   std::vector<LineRow> rows;
   std::vector<LineSync> syncs;
   std::vector<LineEvent> events; ///< in the order of execution
-  std::vector<LineStep> steps;   ///< the first and the last ones; those between are skipped
+  std::vector<LineStep> steps;   ///< of the main role: the first and the last ones; those between are skipped
+
+  bool has_roles() const {
+    return std::ranges::any_of(rows, [](const LineRow &row) { return row.role > 0; });
+  }
 };
 
 /// The time lines of the loops of a kernel that are pipelined, or that contain barriers. `program` is the

@@ -79,7 +79,10 @@ private:
     return element("th", {{"scope", "row"}},
                    {element("code", {fmt::format("{}", fmt::join(row.blocks, ", "))}),
                     line_.pipelined
-                        ? element("span", {{"class", "quiet"}}, {say(Label::stage, language_, stage)})
+                        ? element("span", {{"class", "quiet"}},
+                                  {!line_.has_roles() ? say(Label::stage, language_, stage)
+                                   : row.role > 0     ? say(Label::role, language_, std::to_string(row.role))
+                                                      : say(Label::main_role, language_)})
                         : Html()});
   }
 

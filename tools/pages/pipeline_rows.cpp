@@ -2,14 +2,17 @@
 
 #include "dsl/ir/allocation.h"
 #include "dsl/ir/pipeline.h"
+#include "dsl/ir/roles.h"
 
 namespace nestsmith::cli::report {
 
 namespace {
 
-void add_row(PipelineRows &rows, const StagedNest &nest) {
+void add_row(PipelineRows &rows, const Program &program, const StagedNest &nest) {
   LineRow row{.stage = nest.stage};
   for (const Block *block : blocks_of(nest.stmt)) {
+    if (const auto role = role_of(program, block->id))
+      row.role = *role + 1; // after the main role
     row.blocks.push_back(block->id->name);
     rows.row_of[block->id] = rows.rows.size();
   }
@@ -26,7 +29,7 @@ PipelineStep sequence_of(const For &loop) {
 
 } // namespace
 
-PipelineRows pipeline_rows(const For &loop) {
+PipelineRows pipeline_rows(const Program &program, const For &loop) {
   PipelineStep step = loop.pipeline().empty() ? sequence_of(loop) : pipeline_step(loop);
   PipelineRows rows{.last_stage = step.last_stage, .last_inner = step.last_inner};
   if (step.joined) {
@@ -35,7 +38,7 @@ PipelineRows pipeline_rows(const For &loop) {
   }
   for (std::size_t n = 0; n < step.nests.size(); ++n) {
     const StepNest &nest = step.nests[n];
-    add_row(rows, nest.nest);
+    add_row(rows, program, nest.nest);
     LineRow &row = rows.rows.back();
     row.inner = nest.inner_stage;
     row.joined = step.joined && n >= step.begin_of_joined;

@@ -17,7 +17,8 @@ struct LineRow {
   std::optional<std::int64_t> inner = std::nullopt;
   bool joined = false; ///< the steps of a joined loop execute it, or parts of it
   std::optional<std::int64_t> parts =
-      std::nullopt; ///< the iterations of its spread loop (dsl/schedule/primitives/spread.h)
+      std::nullopt;     ///< the iterations of its spread loop (dsl/schedule/primitives/spread.h)
+  std::size_t role = 0; ///< of its warps: position in `Kernel::roles`
 };
 
 struct PipelineRows {
@@ -29,6 +30,7 @@ struct PipelineRows {
   std::int64_t last_inner = 0, inner_extent = 1; ///< of the joined loop
 };
 
-PipelineRows pipeline_rows(const For &loop);
+/// `program` has the roles of the blocks.
+PipelineRows pipeline_rows(const Program &program, const For &loop);
 
 } // namespace nestsmith::cli::report

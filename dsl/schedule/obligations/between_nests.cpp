@@ -1,4 +1,5 @@
 #include "dsl/expr/expr_text.h"
+#include "dsl/hardware/cluster.h"
 #include "dsl/ir/allocation.h"
 #include "dsl/ir/dependence.h"
 #include "dsl/ir/roles.h"
@@ -137,6 +138,12 @@ std::string hinders_launch(const Program &program, const Stmt &first, const Stmt
   if (auto a = roles_of_nest(program, first), b = roles_of_nest(program, second); a != b)
     return fmt::format("has the roles: {}; and the nest before, of block {}: {}; expected the same ones", b,
                        blocks_of(first).front()->id->name, a);
+  for (const Stmt &nest : {first, second})
+    if (blocks_of_cluster(nest) > 1)
+      return fmt::format("cannot be launched with the nest before, because the blocks of {} form clusters "
+                         "along blockIdx.z, and "
+                         "those of a shared launch are along blockIdx.x; leave out share_launch",
+                         blocks_of(nest).front()->id->name);
   for (const Stmt &nest : {first, second})
     if (const For *loop = grid_of_sizes(nest))
       return fmt::format(

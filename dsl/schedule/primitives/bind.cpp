@@ -130,18 +130,19 @@ void check_cluster(const Schedule::Edit &edit, const For &loop, Axis axis,
   if (axis != Axis::cluster)
     return;
   if (std::string missing = why_not(Feature::clusters, edit.schedule().target().arch); !missing.empty())
-    edit.refuse("bind.cluster",
-                fmt::format("{}; choose another architecture, or bind {} to a block axis", missing,
-                            loop.var->name),
-                {loop.var->name});
+    edit.refuse(
+        "bind.cluster",
+        fmt::format("{}; choose another architecture, or bind {} to a block axis", missing, loop.var->name),
+        {loop.var->name});
   edit.require_constant("bind.constant", loop, "bound to cluster");
   const std::int64_t blocks = as_int(loop.extent).value();
   if (blocks > most_blocks_of_cluster || (blocks & (blocks - 1)) != 0)
-    edit.refuse("bind.cluster",
-                fmt::format("the loop {} has {} iterations, but a cluster has 1, 2, 4 or {} blocks; split it and "
-                            "bind a part",
-                            loop.var->name, blocks, most_blocks_of_cluster),
-                {loop.var->name});
+    edit.refuse(
+        "bind.cluster",
+        fmt::format("the loop {} has {} iterations, but a cluster has 1, 2, 4 or {} blocks; split it and "
+                    "bind a part",
+                    loop.var->name, blocks, most_blocks_of_cluster),
+        {loop.var->name});
 }
 
 /// Checks the extent against the limit of the axis. If the extent depends on sizes, the launcher checks it
@@ -240,11 +241,12 @@ std::vector<const For *> bound_loops_of_role(const Schedule::Edit &edit, const S
 void check_nested(const Schedule::Edit &edit, const For &outer, const For &inner, Axis axis) {
   const bool cluster = axis == Axis::cluster && *outer.axis() == *inner.axis();
   if (!is_thread(axis) && !cluster)
-    edit.refuse("bind.nested",
-                fmt::format("the loops {} and {} are nested, and only a thread axis or cluster may be bound twice "
-                            "in a nest; bind one of them to another axis",
-                            outer.var->name, inner.var->name),
-                {outer.var->name, inner.var->name});
+    edit.refuse(
+        "bind.nested",
+        fmt::format("the loops {} and {} are nested, and only a thread axis or cluster may be bound twice "
+                    "in a nest; bind one of them to another axis",
+                    outer.var->name, inner.var->name),
+        {outer.var->name, inner.var->name});
   for (const Block *block : blocks_of(inner.body)) {
     bool uses_outer = false, uses_inner = false;
     for (const IterVar &iter : block->iters) {
@@ -252,11 +254,12 @@ void check_nested(const Schedule::Edit &edit, const For &outer, const For &inner
       uses_inner = uses_inner || uses(iter.binding, inner.var);
     }
     if (uses_outer && cluster)
-      edit.refuse("bind.nested",
-                  fmt::format("block {} uses {}, so its elements differ between the blocks of a cluster, and no "
-                              "block can copy a part of them for all; bind {} to another axis",
-                              block->id->name, outer.var->name, inner.var->name),
-                  {outer.var->name, inner.var->name, block->id->name});
+      edit.refuse(
+          "bind.nested",
+          fmt::format("block {} uses {}, so its elements differ between the blocks of a cluster, and no "
+                      "block can copy a part of them for all; bind {} to another axis",
+                      block->id->name, outer.var->name, inner.var->name),
+          {outer.var->name, inner.var->name, block->id->name});
     if (uses_outer && uses_inner)
       edit.refuse("bind.nested",
                   fmt::format("block {} uses both {} and {}, but a thread has one index on an axis, so the "

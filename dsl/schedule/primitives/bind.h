@@ -18,7 +18,8 @@ namespace nestsmith::primitives {
 /// to these and others to threadIdx.x.
 ///
 /// The thread blocks along the axis `cluster` run at the same time (dsl/hardware/cluster.h). A copy below a
-/// loop on `cluster` may have another one: each thread block then copies a part for all of its cluster, in bulk.
+/// loop on `cluster` may have another one: each thread block then copies a part for all of its cluster, in
+/// bulk.
 ///
 /// Requires [bind.serial]: i is a serial loop.
 /// Requires [bind.spatial]: no block below i sums over i, except by `nondeterministic_atomics`. The threads

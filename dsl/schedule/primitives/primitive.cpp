@@ -14,8 +14,8 @@ namespace {
 std::string word_to_cpp(const std::string &word, const primitives::Parameter *parameter) {
   auto axis = parameter && parameter->kind == ParameterKind::axis ? parse_axis(word) : std::nullopt;
   if (axis) {
-    static constexpr const char *spelled[] = {"block_x",  "block_y",  "block_z",  "cluster", "thread_x",
-                                              "thread_y", "thread_z", "warp",     "lane"};
+    static constexpr const char *spelled[] = {"block_x",  "block_y",  "block_z", "cluster", "thread_x",
+                                              "thread_y", "thread_z", "warp",    "lane"};
     return fmt::format("Axis::{}", spelled[static_cast<std::size_t>(*axis)]);
   }
   return parameter && parameter->kind == ParameterKind::scope ? "Scope::" + word : "\"" + word + "\"";

@@ -90,8 +90,8 @@ public:
   unsigned char *shared_begin = nullptr, *shared_end = nullptr;
   std::map<const void *, std::vector<ArenaArray>> arenas;
   std::map<const void *, std::size_t> allowed;
-  std::map<const void *, unsigned> clusters;            ///< blocks of each; 1 for other kernels
-  std::map<const void *, long long> announced;          ///< bytes that phases of events still wait for
+  std::map<const void *, unsigned> clusters;   ///< blocks of each; 1 for other kernels
+  std::map<const void *, long long> announced; ///< bytes that phases of events still wait for
   std::size_t blocks_of_cluster() const { return arena_.size(); }
   /// The place in the memory of another block of the cluster.
   void *in_block(const void *place, std::size_t rank) const;
@@ -195,14 +195,16 @@ void *Device::in_block(const void *place, std::size_t rank) const {
       return arena_[rank].at(offset).begin.get() + (at - begin);
   }
   if (shared_begin <= place && place < shared_end)
-    return rank == live_ ? const_cast<void *>(place)
-                         : declared_[rank].begin.get() + (static_cast<const unsigned char *>(place) - shared_begin);
+    return rank == live_
+               ? const_cast<void *>(place)
+               : declared_[rank].begin.get() + (static_cast<const unsigned char *>(place) - shared_begin);
   fail("a place in another block of the cluster is in no shared array");
 }
 
 const void *Device::name_of(const void *place) const {
   const bool moves = !declared_.empty() && shared_begin <= place && place < shared_end;
-  return moves ? declared_[live_].begin.get() + (static_cast<const unsigned char *>(place) - shared_begin) : place;
+  return moves ? declared_[live_].begin.get() + (static_cast<const unsigned char *>(place) - shared_begin)
+               : place;
 }
 
 void *Device::place_of(const void *name) const {
@@ -223,8 +225,10 @@ void Device::make_declared(std::size_t blocks) {
       fail("no memory for shared arrays");
     auto *begin = static_cast<unsigned char *>(memory) + first;
     fill_unwritten(begin, begin + bytes);
-    declared_.push_back({{begin, [](void *p) {
-                            std::free(static_cast<unsigned char *>(p) - reinterpret_cast<std::uintptr_t>(p) % 1024);
+    declared_.push_back({{begin,
+                          [](void *p) {
+                            std::free(static_cast<unsigned char *>(p) -
+                                      reinterpret_cast<std::uintptr_t>(p) % 1024);
                           }},
                          bytes});
   }
@@ -653,7 +657,8 @@ void arrive_bulk(unsigned long long *event, unsigned bytes) {
   const void *name = device.name_of(event);
   if (const auto own = brought.find(name);
       device.blocks_of_cluster() == 1 && (own == brought.end() ? 0 : own->second) != bytes)
-    fail("a phase announces %u bytes, but bulk copies bring %zu", bytes, own == brought.end() ? 0 : own->second);
+    fail("a phase announces %u bytes, but bulk copies bring %zu", bytes,
+         own == brought.end() ? 0 : own->second);
   device.announced[name] += bytes;
   for (const auto &[of, count] : brought) {
     device.announced[of] -= static_cast<long long>(count);

@@ -1,7 +1,7 @@
 #pragma once
 /// Emulates a GPU on the host. Each thread of a block is a fiber that runs until it waits at a barrier or ends.
-/// Blocks, or clusters of them, run one after another. The order of threads and blocks is adverse: each thread runs as far as it can
-/// before the next one starts, from the first to the last or from the last to the first.
+/// Blocks, or clusters of them, run one after another. The order of threads and blocks is adverse: each thread
+/// runs as far as it can before the next one starts, from the first to the last or from the last to the first.
 ///
 /// Every emitted text includes this header, so it includes few others. The functions that it only declares are
 /// compiled without sanitizers.
@@ -92,8 +92,8 @@ void wait_stores(size_t pending);
 void arrive_bulk(unsigned long long *event, unsigned bytes);
 void await_phase(const unsigned long long *event, unsigned parity, int line);
 
-/// The blocks of a cluster run together. They are along blockIdx.z. `to` and `event` are of the running block, and
-/// stand for the same places in the memory of the others.
+/// The blocks of a cluster run together. They are along blockIdx.z. `to` and `event` are of the running block,
+/// and stand for the same places in the memory of the others.
 void add_cluster(const void *kernel, unsigned blocks);
 void wait_for_cluster(int line);
 void copy_box_to_cluster(void *to, const void *map, BoxStart start, unsigned long long *event);
