@@ -167,13 +167,13 @@ void Author::product_of_units(const std::string &name, Names around) {
     stages.push_back({copy, 0, static_cast<std::int64_t>(stages.size())});
     if (bulk)
       go("bulk_copy", {BlockName{copy}});
+    else if (bytes == 4 && apart_.chance(50))
+      go("async_copy", {BlockName{copy}});
     // The columns are those of all blocks of the cluster, and the rows are not.
     if (clusters && bulk && clusters_.chance(operand == j ? 85 : 5))
       if (Names own = loops_inside(copy, sums[0]); !own.empty())
         if (Names parts = split(own[0], {cluster, infer}); !parts.empty())
           go("bind", {LoopName{parts[0]}, Word{"cluster"}});
-        else if (bytes == 4 && apart_.chance(50))
-          go("async_copy", {BlockName{copy}});
   }
   if (!go("decompose_reduction", {BlockName{name}, LoopName{sums[0]}}))
     return;
