@@ -76,7 +76,7 @@ void arrive(const Instr &instr, Warp &w, SlotEvent &event, std::int64_t arrivals
   end_phase(event, needed);
 }
 
-/// What the warp does from now on has another stamp.
+/// Gives the warp a new stamp for its later accesses.
 const Instr *after_arrival(const Instr *ip, Warp &w) {
   w.entry = w.machine->clock.advance(w.agent) << stamp_shift;
   return ip + 1;

@@ -91,8 +91,8 @@ std::vector<std::list<Executed>> executed(const kernel::Kernel &kernel, const st
   return lists;
 }
 
-/// One order of the statements of all roles: each role goes on until it awaits an event that has not come.
-/// Those that fill tiles go first, so they run as far ahead as they may.
+/// One order of the statements of all roles: each role goes on until it awaits an event that has not come. The
+/// roles that fill tiles go first, so that they run as far ahead as they may.
 class Turns {
 public:
   Turns(const kernel::Kernel &kernel, std::vector<std::list<Executed>> roles)
