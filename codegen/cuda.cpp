@@ -86,12 +86,6 @@ private:
   const Var &thread_x() const; ///< its variable
   void signal_bulk(const kernel::Signal &signal);
   std::string first_thread(std::size_t role) const;
-  /// Whether an event orders reads of threads before the copies of other blocks.
-  bool orders_reads(std::size_t channel) const {
-    return kernel_.channels[channel].blocks > 1 &&
-           kernel::is_read_by_threads(kernel_, kernel_.channels[channel]);
-  }
-
   const kernel::Kernel &kernel_;
   LocalScalars locals_;
   bool steps_sources_;
@@ -99,11 +93,12 @@ private:
   NameTable names_;
   TextWriter out_;
   std::string arena_; ///< name of the dynamic array of shared memory
-  struct NamesOfEvents {
+  struct Events {
     std::string filled, freed;
+    bool orders_reads; ///< that a slot is free orders reads of threads before the copies of other blocks
     const std::string &of(kernel::Event event) const { return event == kernel::Event::filled ? filled : freed; }
   };
-  std::vector<NamesOfEvents> channels_;
+  std::vector<Events> channels_;
   std::vector<std::string> maps_;
 };
 
@@ -273,7 +268,8 @@ void KernelWriter::allocations() {
 /// Declares the mbarriers of the channels after the arrays, and starts them.
 void KernelWriter::channels() {
   for (const kernel::Channel &channel : kernel_.channels) {
-    const NamesOfEvents names = {names_.claim("filled"), names_.claim("freed")};
+    const Events names = {names_.claim("filled"), names_.claim("freed"),
+                          channel.blocks > 1 && kernel::is_read_by_threads(kernel_, channel)};
     channels_.push_back(names);
     mark(nullptr);
     const std::string note = fmt::format("mbarriers of {} slots", channel.slots);
@@ -505,7 +501,8 @@ std::string KernelWriter::sync_text(const kernel::Sync &sync) {
           [](const kernel::Begin &) { return std::string("begin_calls();"); },
           [](const kernel::Fence &) { return std::string("fence_tiles();"); },
           [&](const kernel::Await &await) {
-            const bool of_cluster = await.event == kernel::Event::freed && orders_reads(await.channel);
+            const bool of_cluster =
+                await.event == kernel::Event::freed && channels_[await.channel].orders_reads;
             return fmt::format("await_{}{}<{}>({}, {});", kernel::name(await.event),
                                of_cluster ? "_of_cluster" : "", kernel_.channels[await.channel].slots,
                                channels_[await.channel].of(await.event), spell(await.number));
@@ -520,7 +517,7 @@ std::string KernelWriter::sync_text(const kernel::Sync &sync) {
             if (const kernel::Channel &channel = kernel_.channels[signal.channel];
                 signal.event == kernel::Event::freed && channel.blocks > 1)
               signals = fmt::format("signal_freed_{}to_cluster<{}>({}, {}, {});",
-                                    orders_reads(signal.channel) ? "after_reads_" : "", channel.slots,
+                                    channels_[signal.channel].orders_reads ? "after_reads_" : "", channel.slots,
                                     channel.blocks, channels_[signal.channel].freed, spell(signal.number));
             else if (signal.event == kernel::Event::freed)
               add("freed");

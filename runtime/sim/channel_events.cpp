@@ -59,7 +59,7 @@ void end_phase(SlotEvent &event, std::int64_t needed) {
   event.unfenced = event.unfenced_reads = 0;
 }
 
-/// The warp arrives `arrivals` times at the event, and no longer has its stamp after it.
+/// The warp arrives `arrivals` times at the event.
 void arrive(const Instr &instr, Warp &w, SlotEvent &event, std::int64_t arrivals, std::int64_t needed) {
   Machine &m = *w.machine;
   if (event.arrived + arrivals > needed) {

@@ -224,12 +224,13 @@ void Machine::reset_block() {
   std::ranges::fill(calls, CallQueue{});
   if (is_first_)
     clock.start(agents_of(decoded));
+  const std::uint32_t first_agent = rank() * decoded.warps;
   to_cluster.clear();
   channels.start_block();
   acquired_.clear();
   for (Warp &w : warps_) {
     w.block = block;
-    w.agent = rank() * decoded.warps + w.index;
+    w.agent = first_agent + w.index;
     std::memset(w.frame + decoded.locals_begin, poison, decoded.locals_end - decoded.locals_begin);
     std::memset(w.frame + decoded.written_begin, 0, decoded.written_end - decoded.written_begin);
     w.active = w.live;

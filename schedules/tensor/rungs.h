@@ -35,6 +35,7 @@ Schedule roles(const Shape &shape, DType dtype, const Target &target, Knobs &kno
 Schedule bulk(const Shape &shape, DType dtype, const Target &target, Knobs &knobs);
 /// The same, by as many blocks as the GPU executes at one time, which write whole rows of results.
 Schedule stores(const Shape &shape, DType dtype, const Target &target, Knobs &knobs);
+/// The same, and two blocks form a cluster: each copies half of a tile of B for both.
 Schedule clusters(const Shape &shape, DType dtype, const Target &target, Knobs &knobs);
 
 } // namespace nestsmith::tensor

@@ -141,8 +141,8 @@ std::string hinders_launch(const Program &program, const Stmt &first, const Stmt
   for (const Stmt &nest : {first, second})
     if (blocks_of_cluster(nest) > 1)
       return fmt::format("cannot be launched with the nest before, because the blocks of {} form clusters "
-                         "along blockIdx.z, and "
-                         "those of a shared launch are along blockIdx.x; leave out share_launch",
+                         "along blockIdx.z, and those of a shared launch are along blockIdx.x; leave out "
+                         "share_launch",
                          blocks_of(nest).front()->id->name);
   for (const Stmt &nest : {first, second})
     if (const For *loop = grid_of_sizes(nest))
