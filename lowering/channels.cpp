@@ -11,14 +11,8 @@ namespace {
 
 /// Whether the loops around a pipelined loop, and the loop itself, may fill more tiles than there are slots.
 bool is_reused(const Program &program, const RoleChannel &plan) {
-  std::int64_t fills = 1;
-  for (const For *around : loops_of(path_to(program.body, plan.loop->var)))
-    if (!around->axis()) {
-      const auto extent = as_int(around->extent);
-      if (!extent || __builtin_mul_overflow(fills, *extent, &fills))
-        return true;
-    }
-  return fills > plan.slots;
+  const auto fills = iterations_of(loops_of(path_to(program.body, plan.loop->var)));
+  return !fills || *fills > plan.slots;
 }
 
 /// The bytes that the bulk copies of a block bring in one iteration of the pipelined loop: whole boxes.
@@ -72,7 +66,7 @@ PlannedChannel plan_channel(const Program &program, const WarpRole &role, std::s
 }
 
 std::vector<kernel::RoleOfWarps> plan_roles(const Program &program, std::int64_t main, std::int64_t all) {
-  constexpr std::int64_t registers_of_sm = 65536, unit = 8, most = 240;
+  constexpr std::int64_t unit = unit_of_registers, most = 240;
   const std::int64_t at_launch = std::min(registers_of_sm / all / unit * unit, most + unit);
   const bool stated =
       std::ranges::any_of(program.roles, [](const WarpRole &role) { return role.registers != 0; });

@@ -36,6 +36,7 @@ public:
     for (const Block *block : blocks_of(program.body)) {
       std::vector<const Load *> loads = loads_of(*block);
       std::erase_if(loads, [&](const Load *load) { return load->buffer != buffer; });
+      of_role_ = of_role_ || (block->body.buffer == buffer && role_of(program, block->id));
       if (block->body.buffer == buffer || !loads.empty())
         users_.push_back({block, loops_of(path_to(program.body, block->id)), std::move(loads)});
     }
@@ -60,7 +61,7 @@ public:
                     [](const Span &span) { return !as_int(span.extent); }))
       return std::move(result_);
     result_.filled_by_owner = result_.filled_by_owner && owners_fill();
-    result_.slots = slots_of(result_.buffer, result_.loops);
+    result_.slots = slots_of(result_.buffer, result_.loops, of_role_);
     if (result_.buffer->scope == Scope::warp &&
         !is_fragment(*result_.buffer)) // an obligation requires a layout
       return std::move(result_);
@@ -265,6 +266,7 @@ private:
   const Bounds &bounds_;
   const WholeTiles &tiles_;
   std::vector<User> users_;
+  bool of_role_ = false; ///< a role fills the buffer
   Placement result_;
   Region tile_; ///< the box of the loops, as if no access ended early
   std::set<Var> fixed_;

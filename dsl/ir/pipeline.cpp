@@ -278,7 +278,7 @@ std::optional<PipelineBreach> find_pipeline_breach(const Program &program) {
 /// Iteration i writes its copy in step i + w, and reads it, or its calls in flight do, until step i + r.
 /// The next iteration that uses the same copy, and every later one, writes it in a later step.
 /// [rule.slots.lifetimes] i + r < i + c*(n + 1) + w where n >= 0, 0 <= w, w <= r, r - w + 1 <= c
-Slots slots_of(const Buffer &buffer, const std::vector<const For *> &loops) {
+Slots slots_of(const Buffer &buffer, const std::vector<const For *> &loops, bool of_role) {
   if (loops.empty() || loops.back()->pipeline().empty())
     return {};
   const For &loop = *loops.back();
@@ -299,9 +299,20 @@ Slots slots_of(const Buffer &buffer, const std::vector<const For *> &loops) {
     bool one_more = buffer->scope == Scope::shared || first->order <= x->order;
     count = std::max(count, distance + (distance > 0 && one_more ? 1 : 0));
   }
-  if (auto extent = as_int(loop.extent))
-    count = std::min(count, *extent);
+  if (auto most = of_role ? iterations_of(loops) : as_int(loop.extent))
+    count = std::min(count, *most);
   return count > 1 ? Slots{count, loop.var} : Slots{};
+}
+
+std::optional<std::int64_t> iterations_of(const std::vector<const For *> &loops) {
+  std::int64_t product = 1;
+  for (const For *loop : loops)
+    if (!loop->axis()) {
+      const auto extent = as_int(loop->extent);
+      if (!extent || __builtin_mul_overflow(product, *extent, &product))
+        return std::nullopt;
+    }
+  return product;
 }
 
 } // namespace nestsmith

@@ -107,7 +107,12 @@ struct Slots {
 /// The copies of a temporary. `loops` are all loops that enclose every access to it, outermost first. In shared
 /// memory, there is one copy for each iteration whose data is live at the same time, so that no step overwrites
 /// a copy that it also reads, or that calls in flight read. In registers, there are as few copies as the orders
-/// allow.
-Slots slots_of(const Buffer &buffer, const std::vector<const For *> &loops);
+/// allow. There are no more copies than iterations: of the pipelined loop, or, if a role fills the copies, of
+/// all loops of the kernel, because the role goes on with the next iteration of a loop around it.
+Slots slots_of(const Buffer &buffer, const std::vector<const For *> &loops, bool of_role = false);
+
+/// The iterations of these loops in a thread: the product of the extents of those that are bound to no axis.
+/// None if it is known only at launch, or does not fit in 64 bits.
+std::optional<std::int64_t> iterations_of(const std::vector<const For *> &loops);
 
 } // namespace nestsmith

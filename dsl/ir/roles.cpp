@@ -268,13 +268,14 @@ RoleChannel channel_of(const Program &program, const WarpRole &role) {
         const Buffer &tile = block->body.buffer;
         if (std::ranges::find(channel.tiles, tile) == channel.tiles.end())
           channel.tiles.push_back(tile);
-        const std::int64_t slots = slots_of(tile, {loop}).count;
+        const std::int64_t slots = slots_of(tile, loops_of(path_to(program.body, loop->var)), true).count;
         channel.slots = channel.slots == 0 ? slots : std::min(channel.slots, slots);
       }
   internal_check(channel.loop != nullptr, "a role has blocks in its nest");
   for (const BlockStage &stage : channel.loop->pipeline())
     channel.in_flight = std::max(channel.in_flight, stage.in_flight);
-  internal_check(channel.in_flight < channel.slots || as_int(channel.loop->extent) == channel.slots,
+  internal_check(channel.in_flight < channel.slots ||
+                     iterations_of(loops_of(path_to(program.body, channel.loop->var))) == channel.slots,
                  "a slot stays free while calls are in flight");
   return channel;
 }

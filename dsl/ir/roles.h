@@ -41,6 +41,10 @@ std::int64_t threads_of_role(const Program &program, const Stmt &nest, std::opti
 /// state.
 std::int64_t threads_of_roles(const Program &program, const Stmt &nest);
 
+/// The 32-bit registers of a multiprocessor of each architecture that moves them between warps (`setmaxnreg`),
+/// or has matrix units that read their tiles themselves. A thread has a multiple of `unit_of_registers`.
+inline constexpr std::int64_t registers_of_sm = 65536, unit_of_registers = 8;
+
 /// The tiles that the warps of a role fill for those of the main role.
 struct RoleChannel {
   const For *loop;           ///< the pipelined loop: one fill of the tiles in each iteration

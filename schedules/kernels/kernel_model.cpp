@@ -200,6 +200,8 @@ KernelModel::KernelModel(KernelTable table, const std::string &where) : table_(s
   for (const KernelPoint &point : table_.points) {
     choice::Kernel &kernel = kernels_.emplace_back();
     std::ranges::copy(point.tile, kernel.tile);
+    const auto bulk = point.knobs.find("bulk");
+    kernel.in_bulk = bulk != point.knobs.end() && bulk->second == "true" ? 1 : 0;
     static_assert(all_rows.size() == choice::all_forms);
     for (Rows rows : all_rows)
       kernel.form[static_cast<int>(rows)] = fitted(point, rows, where);

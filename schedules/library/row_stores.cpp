@@ -40,6 +40,7 @@ void write_rows(Schedule &s, BlockRef result, BlockRef staged, Loop warp, std::i
   auto [group, element] = s.split(column, {infer, width});
   auto [step, lane] = s.split(s.fuse(row, group), {infer, 32});
   s.bind(lane, Axis::lane);
+  s.reorder({lane, step}); // `read_ahead` takes the loops of a thread
   // 4 rows of 8 bytes fill all banks.
   s.swizzle(staged, 2, 3, 2);
   by_vectors(s, read_ahead(s, result, {step, element}, width > 1), width > 1);

@@ -85,14 +85,28 @@ std::vector<std::int64_t> stages_that_fit(const Tiles &tiles, DType dtype, const
   return candidates;
 }
 
+/// The bytes of shared memory of a block with roles: tiles, events and, unless 0, rows of results.
+std::int64_t bytes_with_roles(const Tiles &tiles, DType dtype, std::int64_t columns_of_rows) {
+  return tiles.stages * (bytes_of_stage(tiles, dtype) + 16) +
+         tiles.tile(0) * tiles.warps[1] * columns_of_rows * 4;
+}
+
 /// Whether there is room for rows of results in shared memory, which have the memory of the tiles if there are
 /// no roles.
 bool may_stage(const Tiles &tiles, DType dtype, const Target &target, bool roles) {
-  const std::int64_t of_tiles = tiles.stages * bytes_of_stage(tiles, dtype),
-                     of_rows = tiles.tile(0) * tiles.warps[1] * library::staged_columns * 4,
-                     of_channel = 16 * tiles.stages;
   return tiles.results[1] % library::staged_columns == 0 &&
-         (!roles || of_tiles + of_rows + of_channel <= target.shared_bytes_per_block);
+         (!roles || bytes_with_roles(tiles, dtype, library::staged_columns) <= target.shared_bytes_per_block);
+}
+
+/// Candidates for the blocks with roles on a multiprocessor that share its registers alike, if they fit. 0: one
+/// block, whose warps move registers.
+std::vector<std::int64_t> blocks_with_roles(const Tiles &tiles, DType dtype, const Target &target) {
+  std::vector<std::int64_t> candidates = {0};
+  const std::int64_t bytes = bytes_with_roles(tiles, dtype, tiles.staged ? library::staged_columns : 0);
+  for (std::int64_t blocks : {2, 3})
+    if (blocks * (bytes + target.shared_bytes_reserved) <= target.shared_bytes_per_sm)
+      candidates.push_back(blocks); // too few registers are refused by an obligation
+  return candidates;
 }
 
 using Words = std::vector<std::string>;
@@ -201,8 +215,12 @@ Schedule chosen(const Shape &shape, DType dtype, const Target &target, Knobs &kn
   if (choice.roles) {
     tiles.load = {4, target.arch.has(Feature::setmaxnreg) ? 40 : 0,
                   target.arch.has(Feature::tma) && knobs.flag("bulk", choice.bulk)};
+    if (target.arch.has(Feature::setmaxnreg))
+      tiles.blocks = knobs.choose("blocks", blocks_with_roles(tiles, dtype, target));
+    if (tiles.blocks > 0)
+      tiles.load = {tiles.load.bulk && !variant(shape, dtype) ? 1 : 4, 0, tiles.load.bulk};
     if (knobs.flag("persistent", choice.stores))
-      tiles.persistent = multiprocessors(target);
+      tiles.persistent = multiprocessors(target) * std::max<std::int64_t>(1, tiles.blocks);
     tiles.early = target.arch.has(Feature::griddepcontrol) && knobs.flag("early");
     if (tiles.staged && target.arch.has(Feature::tma))
       tiles.bulk_stores = knobs.flag("bulk_stores");
@@ -222,7 +240,8 @@ Schedule chosen(const Shape &shape, DType dtype, const Target &target, Knobs &kn
     const std::int64_t even =
         choose_even(knobs, {shape[0], shape[1], shape[2]},
                     {tiles.tile(0), tiles.tile(1), tiles.steps * instruction_for(dtype).k()}, target,
-                    terms_of_a_part_by_units, choice.roles ? 1 : most_resident_blocks);
+                    terms_of_a_part_by_units,
+                    choice.roles ? std::max<std::int64_t>(1, tiles.blocks) : most_resident_blocks);
     tiles.even_places = even * multiprocessors(target);
   }
   if (choice.persistent)
@@ -230,45 +249,55 @@ Schedule chosen(const Shape &shape, DType dtype, const Target &target, Knobs &kn
   return product(shape, dtype, target, tiles);
 }
 
-/// Points with tiles of all useful sizes.
+/// Points with tiles of all useful sizes: those that tables of an H100 or an H200 kept, and others like them.
 std::vector<std::string> points_of_tuned() {
   std::vector<std::string> points;
-  auto add = [&](const char *warps, const char *results, int steps, int stages, int blocks) {
-    points.push_back(fmt::format("warps={},results={},steps={},stages={},blocks={},edges=true", warps, results,
-                                 steps, stages, blocks));
+  auto add = [&](const char *warps, const char *results, int steps, int stages) {
+    points.push_back(fmt::format("warps={},results={},steps={},stages={},blocks=0,edges=true", warps, results,
+                                 steps, stages));
   };
-  for (const char *warps : {"2x4", "4x2", "2x2"})
-    add(warps, "64x64", 2, 3, 0);
+  for (const char *warps : {"2x4", "2x2"})
+    add(warps, "64x64", 2, 3);
   for (const char *warps : {"2x4", "2x2", "1x4"})
-    add(warps, "64x32", 4, 3, 0);
-  add("2x2", "32x64", 4, 3, 0);
-  for (const char *warps : {"4x4", "4x2", "2x2"})
-    add(warps, "32x32", 4, 3, 0);
+    add(warps, "64x32", 4, 3);
+  add("2x2", "32x64", 4, 3);
+  for (const char *warps : {"4x2", "2x2"})
+    add(warps, "32x32", 4, 3);
   for (const char *warps : {"2x2", "2x4"})
-    add(warps, "64x32", 2, 4, 0);
-  for (const char *warps : {"2x1", "2x2", "4x1"})
-    add(warps, "16x64", 4, 4, 0);
+    add(warps, "64x32", 2, 4);
+  add("2x1", "16x64", 4, 4);
   for (const char *warps : {"2x2", "4x1"})
-    add(warps, "16x32", 4, 4, 0);
-  for (const char *warps : {"1x4", "4x1"})
-    add(warps, "16x16", 4, 4, 0);
-  auto add_of_units = [&](const char *warps, const char *results, int stages, bool roles = false) {
-    points.push_back(fmt::format("wgmma=true,{}warps={},results={},stages={},edges=true",
-                                 roles ? "roles=true," : "", warps, results, stages));
+    add(warps, "16x32", 4, 4);
+  add("1x4", "16x16", 4, 4);
+
+  auto add_of_units = [&](const char *warps, const char *results, const char *others, int stages = 4) {
+    points.push_back(
+        fmt::format("wgmma=true,{}warps={},results={},stages={},edges=true", others, warps, results, stages));
   };
   for (const char *results : {"16x256", "16x192", "16x128", "16x64"})
-    add_of_units("8x1", results, 4);
+    add_of_units("8x1", results, "");
   for (const char *results : {"16x256", "16x128", "16x64"})
-    add_of_units("4x1", results, 4);
-  add_of_units("16x1", "16x128", 4);
-  add_of_units("8x2", "16x128", 4);
-  add_of_units("4x2", "16x128", 4);
-  add_of_units("8x1", "16x128", 3);
+    add_of_units("4x1", results, "");
+  add_of_units("16x1", "16x128", "");
+  add_of_units("4x2", "16x128", "");
+
+  // Blocks of tiles that take a time like that of a launch begin before the launch before them ends.
+  const char *const roles = "roles=true,", *const early = "roles=true,early=true,";
   for (const char *results : {"16x256", "16x192", "16x128", "16x64"})
-    add_of_units("8x1", results, 4, true);
-  for (const char *results : {"16x256", "16x128"})
-    add_of_units("4x1", results, 4, true);
-  add_of_units("8x1", "16x128", 5, true);
+    add_of_units("8x1", results, early);
+  for (const char *results : {"16x256", "16x128", "16x64"})
+    add_of_units("4x1", results, early);
+  for (const char *results : {"16x128", "16x64"})
+    add_of_units("16x1", results, early);
+  add_of_units("8x1", "16x256", roles);
+  add_of_units("16x1", "16x128", roles);
+
+  // While one block writes its results, another one multiplies.
+  const char *const two = "roles=true,early=true,blocks=2,", *const three = "roles=true,early=true,blocks=3,";
+  add_of_units("8x1", "16x128", two, 3);
+  add_of_units("8x1", "16x64", two);
+  add_of_units("4x1", "16x128", two);
+  add_of_units("4x1", "16x64", three);
   return points;
 }
 

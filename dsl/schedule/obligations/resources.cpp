@@ -1,3 +1,4 @@
+#include "dsl/hardware/intrinsics.h"
 #include "dsl/hardware/shared_plan.h"
 #include "dsl/ir/layout.h"
 #include "dsl/ir/roles.h"
@@ -91,6 +92,24 @@ std::vector<Obligation> shared_memory(NestFacts &nest) {
                       what + "; bring the caches under an inner loop with compute_at, or use smaller tiles")};
 }
 
+/// The registers of a thread that matrix units update during their calls; the compiler cannot spill them. 0:
+/// the nest has no such calls.
+static std::int64_t registers_of_calls(NestFacts &nest) {
+  std::int64_t most = 0;
+  walk(nest.program.body, [&](const Stmt &stmt) {
+    const auto *loop = as<For>(stmt);
+    if (!loop || !loop->intrinsic() || !reads_tiles(*loop->intrinsic()))
+      return true;
+    for (const Block *block : blocks_of(loop->body)) {
+      const Buffer &results = block->body.buffer;
+      if (in_registers(results->scope))
+        most = std::max(most, nest.placements.of(results).elements * byte_size(results->dtype) / 4);
+    }
+    return false;
+  });
+  return most;
+}
+
 std::vector<Obligation> launch_bounds(NestFacts &nest) {
   std::int64_t blocks = nest.program.min_blocks, threads = threads_of(nest.program);
   const Target &target = nest.target;
@@ -109,6 +128,17 @@ std::vector<Obligation> launch_bounds(NestFacts &nest) {
                     "{}, but an SM of {} has {}; request fewer blocks, or use smaller tiles",
                     blocks, each, target.shared_bytes_reserved, blocks * each, to_string(target.arch),
                     target.shared_bytes_per_sm));
+  constexpr std::int64_t others = 26; // that ptxas asks for beside the results of a call (its error C7602)
+  const std::int64_t all = std::max<std::int64_t>(1, blocks) * threads,
+                     each_thread = registers_of_sm / all / unit_of_registers * unit_of_registers;
+  const bool moved =
+      std::ranges::any_of(nest.program.roles, [](const WarpRole &role) { return role.registers != 0; });
+  if (const std::int64_t of_calls = registers_of_calls(nest);
+      of_calls > 0 && !moved && of_calls + others > each_thread)
+    owe(fmt::format(
+        "{} blocks of {} threads leave {} registers to a thread, but the results of its matrix units take "
+        "{}, and their calls {} more; request fewer blocks, or use smaller tiles",
+        std::max<std::int64_t>(1, blocks), threads, each_thread, of_calls, others));
   return found;
 }
 

@@ -73,7 +73,8 @@ std::vector<Obligation> async_copies(NestFacts &nest);
 
 /// The arrays of a thread block fit in shared memory.
 std::vector<Obligation> shared_memory(NestFacts &nest);
-/// The requested thread blocks fit on an SM with their threads and their shared memory. Registers need no rule,
+/// The requested thread blocks fit on an SM with their threads and their shared memory, and leave enough
+/// registers to the calls of matrix units that read their tiles themselves. Other registers need no rule,
 /// because the compiler limits their number.
 std::vector<Obligation> launch_bounds(NestFacts &nest);
 
