@@ -49,6 +49,37 @@ TEST(RowStores, AreRightInParts) {
   }
 }
 
+/// The role that fills goes on with the next tile: the slots are those of all its fills, but no more.
+TEST(RowStores, OneTileAlongKHasSlotsForTheNextTiles) {
+  for (auto [columns, slots] : {std::pair{64, 1}, {3 * 64, 1}, {4 * 64, 2}, {8 * 64, 3}, {20 * 64, 4}}) {
+    SCOPED_TRACE(columns);
+    library::MatrixTiles tiles = tiles_of_units();
+    tiles.persistent = 3;
+    const Schedule s = product_of({64, columns, 64}, DType::bf16, tiles);
+    EXPECT_EQ(lower(s).only().channels.at(0).slots, slots);
+    expect_right(s);
+  }
+}
+
+/// All rows of C of a part are read before the first one is written.
+TEST(RowStores, ReadAhead) {
+  EXPECT_TRUE(contains(cuda_kernel(lower(product_of({128, 128, 128}, DType::bf16, tiles_of_units())).only()),
+                       "beta * C_local["));
+}
+
+TEST(RowStores, TooManyBlocksForTheResultsOfMatrixUnitsAreRefused) {
+  library::MatrixTiles tiles = tiles_of_units();
+  tiles.warps = {8, 1}, tiles.results = {16, 128}, tiles.stages = 3;
+  tiles.load = {1, 0, true}, tiles.blocks = 2;
+  EXPECT_EQ(test::owed(product_of({256, 256, 256}, DType::bf16, tiles)), "");
+  tiles.load.warps = 4;
+  const std::string refused = test::owed(product_of({256, 256, 256}, DType::bf16, tiles));
+  EXPECT_TRUE(contains(refused,
+                       "2 blocks of 384 threads leave 80 registers to a thread, but the results of its "
+                       "matrix units take 64, and their calls 26 more"))
+      << refused;
+}
+
 TEST(RowStores, AreRightWithRolesInWaves) {
   for (DType dtype : {DType::bf16, DType::u32})
     for (const Shape &shape : {Shape{64, 64, 64}, Shape{64 * 5, 128, 320}, Shape{67, 132, 72}}) {
