@@ -111,6 +111,35 @@ void add_hazards(std::vector<Hazard> &known, const std::vector<Hazard> &more) {
       known.push_back(hazard);
 }
 
+UsedParameters used_parameters(const Stmt &root) {
+  UsedParameters used;
+  auto add = [](std::vector<Buffer> &list, const Buffer &buffer) {
+    if (buffer && buffer->scope == Scope::global && std::ranges::find(list, buffer) == list.end())
+      list.push_back(buffer);
+  };
+  walk_exprs(root, [&](const Expr &e) {
+    if (const auto *access = e.as<Load>())
+      add(used.read, access->buffer);
+  });
+  walk(root, [&](const Stmt &stmt) {
+    if (const auto *copy = as<BulkCopy>(stmt); copy && !copy->stores())
+      add(used.read, copy->array);
+    if (const auto *sync = as<Sync>(stmt))
+      add(used.written, sync->updates());
+    add(used.written, written_by(stmt));
+  });
+  return used;
+}
+
+bool uses_any(const Stmt &root, const std::vector<Buffer> &arrays) {
+  const UsedParameters used = used_parameters(root);
+  auto in = [](const std::vector<Buffer> &list, const Buffer &array) {
+    return std::ranges::find(list, array) != list.end();
+  };
+  return std::ranges::any_of(
+      arrays, [&](const Buffer &array) { return in(used.read, array) || in(used.written, array); });
+}
+
 OfProgram::OfProgram(const Kernel &kernel) {
   for (const auto *list : {&kernel.shared, &kernel.local})
     for (const Allocation &allocation : *list)

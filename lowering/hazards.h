@@ -82,6 +82,15 @@ std::vector<Hazard> hazards_between(const SearchedBuffers &searched, const Acces
 /// reader, this hazard is not replaced. So callers add the hazard with the smallest distance first.
 void add_hazards(std::vector<Hazard> &known, const std::vector<Hazard> &more);
 
+/// The arrays in global memory that the statements read and write, without duplicates. Counters of arrivals are
+/// written.
+struct UsedParameters {
+  std::vector<Buffer> read, written;
+};
+UsedParameters used_parameters(const Stmt &root);
+/// Whether the statements read or write one of the arrays.
+bool uses_any(const Stmt &root, const std::vector<Buffer> &arrays);
+
 /// The buffers and the loops of the program from which those of a kernel were made, by their origins. A symbol
 /// without an origin stands for itself.
 class OfProgram {

@@ -29,7 +29,7 @@ const std::vector<Pass> &standard_passes() {
       {"flatten", kernel::flatten, Form::flat},
       {"vectorize", kernel::vectorize, Form::flat},           // proves alignment of offsets
       {"share_launches", kernel::share_launches, Form::flat}, // the passes until here know of one nest
-      {"await_kernel", kernel::await_kernel, Form::flat},
+      {"await_kernel", kernel::await_kernel, Form::flat},     // knows the kernels of the launch
       {"end_clusters", kernel::end_clusters, Form::flat},
       {"step_sources", kernel::step_sources, Form::flat}, // no pass after it simplifies sums
       {"narrow_indices", kernel::narrow_indices, Form::flat},

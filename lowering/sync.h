@@ -119,11 +119,13 @@ struct Fence {
 };
 
 /// Lets the next kernel of the stream start, and waits until the kernel before has ended: its results are then
-/// visible to all threads. It is the first statement of a kernel that may start early, before any access to
-/// global memory.
+/// visible to the threads that wait. It is the first statement of a kernel that may start early, before any
+/// access to global memory, or it precedes the accesses to `Kernel::awaited`, if the kernel has such a list.
 struct AwaitKernel {
   /// Certificate: each parameter that the kernel reads (the kernel before may still write it) or writes.
   std::vector<Hazard> hazards = {};
+  /// The next kernel starts only after the wait, because it awaits this kernel alone (`Kernel::awaited`).
+  bool next_after = false;
 };
 
 /// A channel has two events for each of its slots (`Channel` of lowering/kernel.h): a tile is filled, or free.

@@ -80,8 +80,9 @@ void vectorize(Unit &unit);
 /// thread block may have.
 void share_launches(std::vector<Unit> &units);
 
-/// A kernel that may start early first awaits the kernel before it in its stream.
-void await_kernel(Unit &unit);
+/// A kernel that may start early awaits the kernel before it in its stream: first, or, if that one is of the
+/// same plan, before the accesses that could meet those of it.
+void await_kernel(std::vector<Unit> &units);
 
 /// If the thread blocks of a cluster fill tiles of each other, no block ends before all of them: a barrier of
 /// the cluster is the last statement.

@@ -1,5 +1,7 @@
 #include "lowering/verify_kernel.h"
 
+#include "lowering/hazards.h"
+
 #include "dsl/hardware/async_copy.h"
 #include "dsl/hardware/bulk_copy.h"
 #include "dsl/hardware/intrinsics.h"
@@ -43,8 +45,11 @@ public:
     check(kernel.body, Divergence::none);
     if (finished)
       check_memory(kernel);
-    if (finished && kernel.launches_early)
+    if (finished && kernel.launches_early && kernel.awaited.empty())
       check_early_launch();
+    if (bool awaits = false; finished && !kernel.awaited.empty() && !follow_awaits(kernel.body, awaits))
+      fail("the kernel accesses {} without an await of the kernel before, which accesses it, too",
+           kernel.awaited.front()->name);
     if (finished && kernel.copies_to_cluster())
       check_end_of_cluster();
   }
@@ -54,6 +59,29 @@ private:
   template <class... Args> void fail(fmt::format_string<Args...> format, Args &&...args) {
     if (!breach)
       breach = fmt::format(format, std::forward<Args>(args)...);
+  }
+
+  /// Whether each access to `Kernel::awaited` follows an await of the kernel before in the branch, or in the
+  /// iteration, of the access. `awaits` says whether an await precedes the statement.
+  bool follow_awaits(const Stmt &stmt, bool &awaits) const {
+    if (as<AwaitKernel>(stmt)) {
+      awaits = true;
+      return true;
+    }
+    if (awaits || !uses_any(stmt, kernel_.awaited))
+      return true;
+    auto inside = [&](const Stmt &part, bool before) { return follow_awaits(part, before); };
+    return visit(stmt, Overloaded{[&](const Seq &seq) {
+                                    return std::ranges::all_of(seq.stmts, [&](const Stmt &child) {
+                                      return follow_awaits(child, awaits);
+                                    });
+                                  },
+                                  [&](const Loop &loop) { return inside(loop.body, awaits); },
+                                  [&](const If &branch) {
+                                    return inside(branch.body, awaits) &&
+                                           (!branch.otherwise || inside(branch.otherwise, awaits));
+                                  },
+                                  [](const auto &) { return false; }});
   }
 
   /// Only declarations that read no memory stand before the await of the kernel before.
@@ -500,7 +528,8 @@ private:
         fail("the {}{} differs between the threads of a block", x.name(),
              updated ? " at " + updated->name : "");
     }
-    if (std::holds_alternative<AwaitKernel>(x.kind) && (role_ || !kernel_.launches_early))
+    if (std::holds_alternative<AwaitKernel>(x.kind) &&
+        (!kernel_.launches_early || (role_ && kernel_.awaited.empty())))
       fail("an await of the kernel before stands in a role, or in a kernel that does not start early");
     if (updated && (!buffers_.count(updated) || updated->dtype != DType::u32))
       fail("{} is not a parameter of u32 counters", updated->name);

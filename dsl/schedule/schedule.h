@@ -145,6 +145,7 @@ public:
   // Reductions.
   BlockRef decompose_reduction(BlockRef block, Loop loop, Caller caller = Where::current());
   BlockRef rfactor(Loop loop, Caller caller = Where::current());
+  BlockRef cut_sum(Loop loop, std::int64_t point, Caller caller = Where::current());
   BlockRef nondeterministic_atomics(BlockRef block, Caller caller = Where::current());
   BlockRef reduce_across(Loop loop, Axis axis, Caller caller = Where::current());
 

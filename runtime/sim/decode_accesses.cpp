@@ -129,15 +129,16 @@ void Decoder::count(Access &access, bool masked) {
     return;
   epoch_ += access.is_store && access.buffer->scope == Scope::shared;
   if (access.buffer->scope == Scope::global)
-    check_awaited(&access, access.site);
+    check_awaited(access.buffer, &access, access.site);
   if (!options_.observer)
     return;
   const auto &[dtype, uniform] = uniform_parts_.at(&access);
   options_.observer->access_decoded({access, region_, epoch_, masked, dtype, uniform}, values_);
 }
 
-void Decoder::check_awaited(const Access *access, std::uint32_t site) {
-  if (!awaited_ && computes())
+void Decoder::check_awaited(const Buffer &buffer, const Access *access, std::uint32_t site) {
+  const std::vector<Buffer> &needed = kernel_.awaited;
+  if (!awaited_ && computes() && (needed.empty() || std::ranges::find(needed, buffer) != needed.end()))
     values_.emit({.run = report_early, .imm = static_cast<std::int64_t>(site), .access = access});
 }
 

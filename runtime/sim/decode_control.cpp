@@ -95,6 +95,7 @@ void Decoder::rolled(const kernel::Loop &node, ValueId extent) {
   if (auto range = values_[extent].range; range && range->high > 0)
     v.range = Range{0, range->high - step};
   std::set<std::pair<Buffer, std::int64_t>> written = written_;
+  const bool awaited = awaited_;
 
   decoded_.regions.emplace_back();
   std::uint32_t outer = std::exchange(region_, region);
@@ -108,6 +109,7 @@ void Decoder::rolled(const kernel::Loop &node, ValueId extent) {
     loops_.pop_back();
   }
   region_ = outer;
+  awaited_ = awaited;
   CodeScope inner = std::move(values_.scopes.back());
   values_.scopes.pop_back();
   if (!runs)
@@ -177,9 +179,11 @@ std::set<std::pair<Buffer, std::int64_t>> Decoder::guarded(ValueId condition, co
   std::size_t at = values_.scopes.back().body.size() - 1;
   decoded_.regions.emplace_back();
   std::set<std::pair<Buffer, std::int64_t>> written = written_;
+  const bool awaited = awaited_;
   std::uint32_t outer = std::exchange(region_, region);
   stmt(body_stmt);
   region_ = outer;
+  awaited_ = awaited; // other threads have not waited
   written.swap(written_);
   if (!v.uniform)
     values_.emit({.run = handlers_.end_if, .a = saved});
@@ -200,8 +204,7 @@ void Decoder::sync(const kernel::Sync &node) {
                           [&](const kernel::Await &x) { await(x); },
                           [&](const kernel::Signal &x) { signal(x); },
                           [&](const kernel::Arrive &x) { arrive(x); },
-                          // One that not all warps execute is not counted.
-                          [&](const kernel::AwaitKernel &) { awaited_ = awaited_ || region_ == 0; },
+                          [&](const kernel::AwaitKernel &) { awaited_ = true; },
                           [&](const kernel::Fence &) {
                             if (computes())
                               values_.emit({.run = fence_tiles});
@@ -258,7 +261,7 @@ void Decoder::arrive(const kernel::Arrive &node) {
   decoded_.regions[region_].barriers += 2;
   ++epoch_;
   auto at = static_cast<std::int64_t>(site(nullptr));
-  check_awaited(nullptr, static_cast<std::uint32_t>(at));
+  check_awaited(node.counters, nullptr, static_cast<std::uint32_t>(at));
   const bool of_role = node.scope == kernel::SyncScope::role;
   if (!options_.arrivals) {
     if (options_.barriers)

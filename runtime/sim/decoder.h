@@ -118,7 +118,7 @@ private:
   void needs(ValueId id); ///< marks a value as used by an address or a condition
   std::uint32_t site(const Load *load);
   /// Emits a report of an access to global memory, or of an arrival, if the kernel before has not ended.
-  void check_awaited(const Access *access, std::uint32_t site);
+  void check_awaited(const Buffer &buffer, const Access *access, std::uint32_t site);
 
   const kernel::Kernel &kernel_;
   const std::vector<GlobalBuffer> &buffers_;

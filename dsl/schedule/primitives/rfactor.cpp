@@ -1,6 +1,6 @@
 #include "dsl/schedule/primitives/rfactor.h"
 
-#include "dsl/schedule/primitives/edit.h"
+#include "dsl/schedule/primitives/sums.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -10,30 +10,6 @@
 namespace nestsmith {
 
 namespace {
-
-const Block &find_sum(const Schedule::Edit &edit, const For &loop) {
-  const Block *found = nullptr;
-  for (const Block *block : blocks_of(loop.body)) {
-    if (!is_loop_of_sum(*block, loop.var))
-      continue;
-    if (found)
-      edit.refuse("rfactor.sum",
-                  fmt::format("both {} and {} sum over {}; move one of them to a nest of its own",
-                              found->id->name, block->id->name, loop.var->name),
-                  {loop.var->name, found->id->name, block->id->name});
-    found = block;
-  }
-  if (!found)
-    edit.refuse("rfactor.sum", fmt::format("no block sums over {}; name a loop of a sum", loop.var->name),
-                {loop.var->name});
-  if (!found->init)
-    edit.refuse(
-        "rfactor.sum",
-        fmt::format("the init of block {} is a block of its own; use rfactor before decompose_reduction",
-                    found->id->name),
-        {found->id->name});
-  return *found;
-}
 
 /// Whether the term needs loops of the sum only, apart from fixed ones: of two reduction axes that were fused
 /// and split, (32*o + p)//R and (32*o + p) % R.
@@ -107,22 +83,6 @@ void check_alone(const Schedule::Edit &edit, const Block &sum) {
                   {other->id->name, sum.id->name});
 }
 
-/// Parts of a reducer that is not commutative are contiguous ranges of the terms.
-void check_ranges(const Schedule::Edit &edit, const Block &sum, const For &loop) {
-  if (is_commutative(sum.reducer))
-    return;
-  for (const For *other : edit.loops_around(sum.id))
-    if (other->var == loop.var)
-      return;
-    else if (as_int(other->extent) != 1 && is_loop_of_sum(sum, other->var))
-      edit.refuse("rfactor.order",
-                  fmt::format("{0} is not commutative and block {1} also reduces over {2}, which is outside of "
-                              "{3}, so the terms of one iteration of {3} are no contiguous range; use rfactor "
-                              "on {2}, or split {2} into contiguous ranges",
-                              name(sum.reducer), sum.id->name, other->var->name, loop.var->name),
-                  {other->var->name, loop.var->name, sum.id->name});
-}
-
 /// The block that computes the partial sums: the sum with the loop as a new spatial axis in front.
 Block partial_sums(const Schedule::Edit &edit, const Block &sum, const For &loop, const Buffer &parts,
                    const BlockId &id) {
@@ -172,10 +132,10 @@ constinit const Primitive primitives::rfactor = primitive<&Schedule::rfactor>("r
 BlockRef Schedule::rfactor(Loop handle, Caller caller) {
   Edit edit(*this, caller, primitives::rfactor, handle);
   const For &loop = edit.loop(handle);
-  const Block &sum = find_sum(edit, loop);
+  const Block &sum = find_sum(edit, "rfactor.sum", "rfactor", loop);
   edit.require_serial("rfactor.serial", loop);
   check_alone(edit, sum);
-  check_ranges(edit, sum, loop);
+  require_contiguous_ranges(edit, "rfactor.order", "rfactor", sum, loop);
   require_whole(edit, "rfactor.whole", sum);
 
   const Buffer &buffer = sum.body.buffer;

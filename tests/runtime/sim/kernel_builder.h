@@ -121,7 +121,11 @@ public:
     kernel_.maps.push_back({array, {box}});
     return kernel_.maps.size() - 1;
   }
-  void launch_early() { kernel_.launches_early = true; }
+  /// `awaited`: as `Kernel::awaited`.
+  void launch_early(std::vector<Buffer> awaited = {}) {
+    kernel_.launches_early = true;
+    kernel_.awaited = std::move(awaited);
+  }
 
   void call(const Intrinsic &intrinsic, std::vector<kernel::OperandAddress> places) {
     for (std::size_t n = 0; n < places.size(); ++n)

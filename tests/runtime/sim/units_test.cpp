@@ -203,13 +203,18 @@ std::function<kernel::Kernel()> own(const OwnBarrier &numbers) {
 // ------------------------------------------------------------------------------------------
 
 /// Y = X, after the kernel before has ended; `where`: 0 nowhere, 1 first, 2 between the load and the store, 3
-/// in half of the warps.
-std::function<kernel::Kernel()> early(int where) {
-  return [where] {
+/// in half of the warps, 4 in each branch that stores. `only`: the parameters that this kernel shares with the
+/// kernel before; empty: all.
+std::function<kernel::Kernel()> early(int where, std::vector<std::string> only = {}) {
+  return [where, only = std::move(only)] {
     KernelBuilder b("early");
     const Buffer x = b.param("X", 64), y = b.param("Y", 64, Role::output);
     const Expr t = b.axis(Axis::thread_x, "t", 64);
-    b.launch_early();
+    std::vector<Buffer> awaited;
+    for (const Buffer &param : {x, y})
+      if (std::ranges::find(only, param->name) != only.end())
+        awaited.push_back(param);
+    b.launch_early(awaited);
     auto await = [&] { b.sync(kernel::AwaitKernel{}); };
     if (where == 1)
       await();
@@ -218,6 +223,14 @@ std::function<kernel::Kernel()> early(int where) {
     const Expr loaded = b.let("loaded", at(x, t));
     if (where == 2)
       await();
+    if (where == 4) {
+      for (const Expr &half : {t < number(32), t >= number(32)})
+        b.when(half, [&] {
+          await();
+          b.store(y, t, loaded);
+        });
+      return b.build();
+    }
     b.store(y, t, loaded);
     return b.build();
   };
@@ -320,6 +333,10 @@ const std::vector<Case> &cases() {
       {"StartedEarlyWithoutAnAwait", early(0), race, "before it awaits the kernel before it"},
       {"StartedEarlyWithALoadBefore", early(2), race, "loads X in"},
       {"StartedEarlyWithAnAwaitOfHalf", early(3), race, "before it awaits the kernel before it"},
+      {"StartedEarlyBesideTheKernelBefore", early(2, {"Y"})},
+      {"StartedEarlyBesideTheWriterOfX", early(2, {"X"}), race, "loads X in"},
+      {"StartedEarlyWithAnAwaitInTheBranch", early(4, {"Y"})},
+      {"StartedEarlyWithoutAnAwaitInTheBranch", early(0, {"Y"}), race, "updates Y in"},
       {"UnitsThatReadTiles", units({})},
       {"UnitsWithoutAFence", units({.fence = false}), unfenced, "the matrix units read A_tile"},
       {"UnitsWithoutABarrier", units({.barrier = false}), race, "A_tile["},
