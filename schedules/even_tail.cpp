@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <vector>
 
 namespace nestsmith {
@@ -53,6 +54,88 @@ std::optional<EvenTail> even_tail(const Extents &extents, const Extents &tile, s
   return found;
 }
 
+namespace {
+
+/// When the places of a GPU are free, in tiles of k, and how many of them.
+class Places {
+public:
+  explicit Places(std::int64_t count) { free_[0] = count; }
+
+  /// Executes `count` blocks that take `time` each, in order: each in the place that is free first.
+  void execute(std::int64_t count, double time) {
+    while (count > 0) {
+      auto first = free_.begin();
+      const std::int64_t taken = std::min(count, first->second);
+      count -= taken;
+      const double end = first->first + time;
+      if ((first->second -= taken) == 0)
+        free_.erase(first);
+      free_[end] += taken;
+    }
+  }
+  double end() const { return free_.rbegin()->first; }
+
+private:
+  std::map<double, std::int64_t> free_;
+};
+
+/// Tiles of k that take as long as the start of a block, and as the sums that it stores or adds.
+constexpr double of_start = 2, of_stored = 2;
+
+/// The time of a product whose last rows are helped, in tiles of k.
+double time_of(const HelpedTail &tail, std::int64_t tiles, std::int64_t helped, std::int64_t k_tiles,
+               std::int64_t places) {
+  auto of = [](std::int64_t n) { return static_cast<double>(n); };
+  Places gpu(places);
+  auto in_waves = [&](std::int64_t count, std::int64_t blocks, double time) {
+    const std::int64_t waves = count / blocks, more = count % blocks;
+    gpu.execute(more, of_start + of(waves + 1) * time);
+    if (waves > 0)
+      gpu.execute(blocks - more, of_start + of(waves) * time);
+  };
+  in_waves(helped, tail.helpers, of(k_tiles - tail.own) + of_stored);
+  in_waves(tiles - helped, places, of(k_tiles));
+  gpu.execute(helped, of_start + of(tail.own) + of_stored);
+  return gpu.end();
+}
+
+} // namespace
+
+std::optional<HelpedTail> helped_tail(const Extents &extents, const Extents &tile, std::int64_t places) {
+  constexpr double gain = 0.01;                      // less than this is not worth another kernel
+  constexpr std::int64_t steps = 24, most_rows = 16; // candidates
+  if (std::ranges::min(extents) < 1 || std::ranges::min(tile) < 1 || places < 2)
+    return std::nullopt;
+  auto count = [&](std::size_t side) { return (extents[side] + tile[side] - 1) / tile[side]; };
+  const std::int64_t rows = count(0), columns = count(1), k_tiles = count(2), tiles = rows * columns;
+  const double without =
+      of_start + static_cast<double>((tiles + places - 1) / places) * static_cast<double>(k_tiles);
+  std::optional<HelpedTail> found;
+  double best = without * (1 - gain);
+  const std::int64_t most = std::min(rows - 1, places / columns);
+  for (std::int64_t last = most; last > std::max<std::int64_t>(0, most - most_rows); --last)
+    for (std::int64_t n = 1; n <= steps; ++n) {
+      HelpedTail tail{rows - last, 0, k_tiles - k_tiles * n / (2 * steps), 0};
+      const std::int64_t helped = last * columns, given = k_tiles - tail.own;
+      if (given < 1 || (n > 1 && given == k_tiles * (n - 1) / (2 * steps)))
+        continue;
+      // A helper ends before the blocks of the tiles add its sums.
+      const std::int64_t of_helper =
+          std::max<std::int64_t>(1, static_cast<std::int64_t>(static_cast<double>(tail.own) /
+                                                              (static_cast<double>(given) + of_stored)));
+      tail.helpers = (helped + of_helper - 1) / of_helper;
+      if (tail.helpers >= places)
+        continue;
+      const double time = time_of(tail, tiles, helped, k_tiles, places);
+      if (time < best) {
+        best = time;
+        tail.waves = time / static_cast<double>(k_tiles);
+        found = tail;
+      }
+    }
+  return found;
+}
+
 std::int64_t choose_even(Knobs &knobs, const Extents &extents, const Extents &tile, const Target &target,
                          double terms, std::int64_t most_blocks) {
   std::vector<std::int64_t> candidates = {0};
@@ -60,6 +143,11 @@ std::int64_t choose_even(Knobs &knobs, const Extents &extents, const Extents &ti
     if (even_tail(extents, tile, blocks * multiprocessors(target), terms))
       candidates.push_back(blocks);
   return candidates.size() > 1 ? knobs.choose("even", candidates) : 0;
+}
+
+bool choose_helped(Knobs &knobs, const Extents &extents, const Extents &tile, const Target &target,
+                   std::int64_t places) {
+  return target.arch.has(Feature::griddepcontrol) && helped_tail(extents, tile, places) && knobs.flag("helped");
 }
 
 } // namespace nestsmith

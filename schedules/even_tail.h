@@ -9,6 +9,17 @@
 ///     30 whole tiles, 10 in 4 parts      with:    30 + 10*4/4 = 40    2.5 waves, and the sum of the parts
 ///
 /// `library::product` makes them (`even_places` of its tiles).
+///
+/// If the last wave is more than half full, tiles in equal parts gain nothing. With helped tiles, a few blocks
+/// multiply the last tiles of k of all tiles of the last rows. They are a kernel of their own, beside which the
+/// others execute. Then each block multiplies the other tiles of k of one tile, and adds what the helpers have
+/// stored:
+///
+///     30 tiles, 16 blocks at one time    without: 16 + 14                     2 waves
+///     16 whole tiles, 14 helped          with: 2 blocks help 7 tiles each     1.89 waves
+///                                        by 1/8 of k, and begin 0.88 later
+///
+/// `library::product` makes them, too (`helped_places` of its tiles).
 
 #include "schedules/grids.h"
 
@@ -33,6 +44,17 @@ inline constexpr double terms_of_a_part = 10, terms_of_a_part_by_units = 80;
 std::optional<EvenTail> even_tail(const Extents &extents, const Extents &tile, std::int64_t places,
                                   double terms = terms_of_a_part);
 
+struct HelpedTail {
+  std::int64_t whole_rows = 0; ///< rows of tiles that are computed whole, at least one
+  std::int64_t helpers = 0;    ///< thread blocks that help the tiles of the other rows, one after the other
+  std::int64_t own = 0;        ///< tiles of k that the block of such a tile multiplies itself
+  double waves = 0;            ///< the time, in times of a whole tile
+};
+
+/// The helped tiles with the least time for a product in these tiles, of which a GPU computes `places` at one
+/// time. None if the time without helpers is as long, or up to 1 % longer.
+std::optional<HelpedTail> helped_tail(const Extents &extents, const Extents &tile, std::int64_t places);
+
 /// With fewer than 64 threads, a multiprocessor holds more blocks than these.
 inline constexpr std::int64_t most_resident_blocks = 16;
 
@@ -41,5 +63,10 @@ inline constexpr std::int64_t most_resident_blocks = 16;
 /// is not asked if there is none.
 std::int64_t choose_even(Knobs &knobs, const Extents &extents, const Extents &tile, const Target &target,
                          double terms = terms_of_a_part, std::int64_t most_blocks = most_resident_blocks);
+
+/// The knob `helped`: whether a few blocks help the tiles of the last rows (`HelpedTail`). The knob is not
+/// asked if it gains no time, or if the target has no early launches.
+bool choose_helped(Knobs &knobs, const Extents &extents, const Extents &tile, const Target &target,
+                   std::int64_t places);
 
 } // namespace nestsmith

@@ -156,6 +156,34 @@ bool are_disjoint(const Stmt &root, const Block &a, const Block &b, const Buffer
       [&](const ParameterAccess &x, const ParameterAccess &y) { return disjoint(x, y, buffer, bounds); });
 }
 
+/// The same for blocks of two nests. An access is within what its loops give its indices, and within what the
+/// axes of its block do, whose guards exclude all values past their extents.
+bool are_apart(Bounds bounds, const Block &a, const Block &b, const Buffer &buffer) {
+  for (const Block *block : {&a, &b})
+    for (const IterVar &iter : block->iters)
+      bounds.set_extent(iter.var, iter.extent);
+  struct Forms {
+    std::vector<ParameterAccess> of_loops, of_axes; ///< each access in both forms
+  };
+  auto forms_of = [&](const Block &block) {
+    Block by_axes = block;
+    for (IterVar &iter : by_axes.iters)
+      iter.binding = iter.var;
+    return Forms{accesses_of(block, buffer, bounds), accesses_of(by_axes, buffer, bounds)};
+  };
+  const Forms of_a = forms_of(a), of_b = forms_of(b);
+  for (std::size_t n = 0; n < of_a.of_loops.size(); ++n)
+    for (std::size_t m = 0; m < of_b.of_loops.size(); ++m) {
+      bool apart = !of_a.of_loops[n].writes && !of_b.of_loops[m].writes;
+      for (const ParameterAccess *x : {&of_a.of_loops[n], &of_a.of_axes[n]})
+        for (const ParameterAccess *y : {&of_b.of_loops[m], &of_b.of_axes[m]})
+          apart = apart || disjoint(*x, *y, buffer, bounds);
+      if (!apart)
+        return false;
+    }
+  return true;
+}
+
 /// Whether the init of the sum executes before the block: before the sum itself, and before the loops of the
 /// sum.
 bool init_precedes(const Stmt &root, const Block &sum, const Block &block) {
@@ -308,12 +336,12 @@ std::optional<Dependence> broken_by_fission(const Stmt &root, const Var &loop) {
   return std::nullopt;
 }
 
-std::optional<Dependence> common_element(const Stmt &root, const Stmt &first, const Stmt &second) {
+std::optional<Dependence> common_element(const Bounds &bounds, const Stmt &first, const Stmt &second) {
   for (const Block *a : blocks_of(first))
     for (const Block *b : blocks_of(second))
       for (const Buffer &buffer : {a->body.buffer, b->body.buffer})
         if (buffer->scope == Scope::global && touches(*a, buffer) && touches(*b, buffer) &&
-            !are_disjoint(root, *a, *b, buffer))
+            !are_apart(bounds, *a, *b, buffer))
           return Dependence{a->id, b->id, buffer};
   return std::nullopt;
 }

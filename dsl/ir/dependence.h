@@ -13,6 +13,7 @@
 ///   - Do two nests access common elements (`common_element`)?
 ///   - Are conflicting accesses of different threads ordered (`unordered_accesses`)?
 
+#include "dsl/expr/simplify.h"
 #include "dsl/ir/program.h"
 
 #include <optional>
@@ -51,8 +52,8 @@ std::optional<BrokenExchange> broken_by_reorder(const Stmt &root, const std::vec
 std::optional<Dependence> broken_by_fission(const Stmt &root, const Var &loop);
 
 /// The first element, as far as it can be excluded, that blocks of both nests access in global memory, and at
-/// least one of them writes; none if there is none. `root` contains the nests; `first` precedes `second`.
-std::optional<Dependence> common_element(const Stmt &root, const Stmt &first, const Stmt &second);
+/// least one of them writes; none if there is none. `bounds` are those of the loops; `first` precedes `second`.
+std::optional<Dependence> common_element(const Bounds &bounds, const Stmt &first, const Stmt &second);
 
 /// Two conflicting accesses in one kernel by different threads, which no barrier orders.
 struct Race {

@@ -43,13 +43,18 @@ const KernelModel *serving_model(const std::vector<std::string> &texts, const st
   return serving == gpus.end() ? nullptr : models[static_cast<std::size_t>(serving - gpus.begin())];
 }
 
+/// The feature that a kernel with this knob needs: that of its name, or to move registers between roles.
+static std::optional<Feature> feature_of_knob(const std::string &knob) {
+  return knob == "roles" ? Feature::setmaxnreg : feature_of(knob);
+}
+
 bool asks_for_nothing(const std::string &knob, const std::string &value) {
-  return feature_of(knob) && value == "false";
+  return feature_of_knob(knob) && value == "false";
 }
 
 static bool lacks_feature(const KnobValues &knobs, const Target &target) {
   return std::ranges::any_of(knobs, [&](const auto &knob) {
-    const std::optional<Feature> feature = feature_of(knob.first);
+    const std::optional<Feature> feature = feature_of_knob(knob.first);
     return feature && knob.second == "true" && !target.arch.has(*feature);
   });
 }

@@ -1,9 +1,11 @@
 #include "schedules/library/chosen_tiles.h"
 
+#include "dsl/expr/error.h"
 #include "schedules/grids.h"
 #include "schedules/kernels.h"
 #include "schedules/kernels/kernel_ranking.h"
 #include "schedules/library/accesses.h"
+#include "schedules/library/tile_knobs.h"
 
 #include <algorithm>
 #include <optional>
@@ -80,68 +82,30 @@ RegisterTiles usual_register_tiles(const std::optional<records::ProductSize> &si
   return tiles;
 }
 
-/// The values of a point of a table. A knob that the point does not have is off.
-struct Values {
-  const KnobValues &knobs;
-
-  Grid grid(const char *knob) const { return grid_of(knobs.at(knob)); }
-  bool flag(const char *knob) const {
-    auto found = knobs.find(knob);
-    return found != knobs.end() && found->second == "true";
-  }
-  std::int64_t number(const char *knob, std::int64_t otherwise) const {
-    auto found = knobs.find(knob);
-    return found == knobs.end() ? otherwise : std::stoll(found->second);
-  }
-};
-
-/// The tiles of a point of `fast/gemm`.
-RegisterTiles register_tiles_of(const Values &point, std::int64_t sms) {
-  const std::int64_t parts = point.number("split_k", 1);
-  const bool two_kernels = point.flag("two_kernels");
-  return {.warps = point.grid("warps"),
-          .lanes = point.grid("lanes"),
-          .results = point.grid("results"),
-          .zigzag = point.flag("zigzag"),
-          .async = point.flag("async"),
-          .fragments = point.flag("fragments"),
-          .joined = point.flag("joined"),
-          .spread = point.flag("spread"),
-          .columns = point.flag("columns"),
-          .snake = point.flag("snake"),
-          .last_k = point.flag("last_k"),
-          .k = point.number("bk", 16),
-          .group = point.number("group", 1),
-          .stages = point.number("stages", 2),
-          .split_k = parts,
-          .two_kernels = two_kernels,
-          .groups_of_parts = two_kernels ? 1 : usual_groups(parts),
-          .blocks = point.number("blocks", 0),
-          .even_places = point.number("even", 0) * sms};
+/// The shape of a product of two matrices that are stored as the operands are.
+Shape shape_of(const Contraction &c, const records::ProductSize &size) {
+  Shape shape = {size.extents[0], size.extents[1], size.extents[2]};
+  shape.transposed = {!c.operands[0].along_k, c.operands[1].along_k};
+  return shape;
 }
 
-/// The tiles of a point of `tensor/tuned`.
-MatrixTiles matrix_tiles_of(const Values &point, std::int64_t sms) {
-  const bool of_units = point.flag("wgmma");
-  return {.warps = point.grid("warps"),
-          .results = point.grid("results"),
-          .steps = point.number("steps", of_units ? 4 : 2),
-          .source = of_units                 ? Source::tiles
-                    : point.flag("ldmatrix") ? Source::ldmatrix
-                                             : Source::shared,
-          .swizzled = of_units || point.flag("swizzled"),
-          .stages = point.number("stages", 1),
-          .in_flight = point.flag("in_flight") ? 1 : 0,
-          .ahead = point.flag("ahead"),
-          .joined = point.flag("joined"),
-          .late = point.flag("late"),
-          .snake = point.flag("snake"),
-          .edges = point.flag("edges"),
-          .group = point.number("group", 1),
-          .split_k = point.number("split_k", 1),
-          .two_kernels = point.flag("two_kernels"),
-          .blocks = point.number("blocks", 0),
-          .even_places = point.number("even", 0) * sms};
+/// The tiles of a point of a table; none if the point has a value that is no candidate for this product.
+std::optional<AnyTiles> tiles_of(const Schedule &s, const Contraction &c, bool units, const Shape &shape,
+                                 const KnobValues &point) {
+  Knobs knobs(point);
+  try {
+    if (!units)
+      return choose_register_tiles(shape, block_of(s, c.sum).body.buffer->dtype, s.target(), knobs);
+    MatrixTiles tiles = choose_matrix_tiles(shape, multiplied(s, c), s.target(), knobs);
+    const bool whole = std::ranges::all_of(c.operands, [](const Operand &operand) {
+      return operand.width * byte_size(operand.dtype) == 16 && !operand.computed;
+    });
+    if (tiles.load.warps == 1 && !whole) // one warp starts bulk copies, but copies no elements
+      tiles.load.warps = 4;
+    return tiles;
+  } catch (const UserError &) {
+    return std::nullopt;
+  }
 }
 
 /// The dtype whose tables serve the product. Ring mode has u16 for f16 and bf16; other sums of 4 bytes take the
@@ -159,7 +123,6 @@ DType dtype_of_table(const Schedule &s, const Contraction &c, bool units) {
 std::vector<AnyTiles> chosen_tiles(const Schedule &s, const Contraction &c, bool units) {
   std::optional<records::ProductSize> size = size_of(s, c);
   std::vector<AnyTiles> list;
-  const std::int64_t sms = multiprocessors(s.target());
   const char *rung = units ? "tensor/tuned" : "fast/gemm";
   const records::KernelModel *model =
       records::serving_model(kernel_tables(), rung, dtype_of_table(s, c, units), s.target(), rung);
@@ -167,9 +130,9 @@ std::vector<AnyTiles> chosen_tiles(const Schedule &s, const Contraction &c, bool
     for (const records::KernelChoice &choice : records::ranked(*model, *size, s.target())) {
       if (list.size() == records::most_attempts)
         break;
-      const KnobValues knobs = records::point_of(model->table(), choice).knobs;
-      list.push_back(units ? AnyTiles(matrix_tiles_of({knobs}, sms))
-                           : AnyTiles(register_tiles_of({knobs}, sms)));
+      if (auto tiles =
+              tiles_of(s, c, units, shape_of(c, *size), records::point_of(model->table(), choice).knobs))
+        list.push_back(*std::move(tiles));
     }
   list.push_back(units
                      ? AnyTiles(usual_matrix_tiles(size, s.target()))

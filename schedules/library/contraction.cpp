@@ -342,7 +342,7 @@ bool is_product_of_matrices(const Schedule &s, BlockRef handle) {
   return !block.reduces() || !term_of(block) || terms_of_product(block);
 }
 
-Contraction contraction(Schedule &schedule, BlockRef handle, Scope scope) {
+Contraction contraction(Schedule &schedule, BlockRef handle, Scope scope, bool apart) {
   Schedule s = schedule;
   Contraction c;
   c.sum = handle;
@@ -355,7 +355,9 @@ Contraction contraction(Schedule &schedule, BlockRef handle, Scope scope) {
                                to_string(load(buffer, block_of(s, handle).body.indices))));
 
   std::optional<std::vector<BlockRef>> results;
-  if (buffer->role == Role::temporary) {
+  if (apart) {
+    results = {s.cache_write(handle, scope)};
+  } else if (buffer->role == Role::temporary) {
     Schedule trial = s;
     results = results_of(trial, buffer);
     if (results)

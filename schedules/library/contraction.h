@@ -58,11 +58,12 @@ struct Contraction {
 /// Rewrites the computation around `sum` to a product of matrices: axes are fused, stages that compute operands
 /// are inlined, and so are the stages between the sum and its results. If the sum is a parameter, or if a stage
 /// does more than read it element by element, the sum gets a cache in `scope`. A product of two matrices
-/// stays as it is.
+/// stays as it is. `apart`: the only result is the block that stores the sum, and what reads the sum stays
+/// where it is.
 ///
 /// Throws UserError (illegal_schedule) and leaves the schedule unchanged if the block is no contraction: it
 /// names the axis, or the access, that is in the way.
-Contraction contraction(Schedule &s, BlockRef sum, Scope scope);
+Contraction contraction(Schedule &s, BlockRef sum, Scope scope, bool apart = false);
 
 /// Whether the terms of the reduction have two elements that each depend on a spatial axis of their own. If
 /// not, such as in a product of a matrix and a vector, it is one for `library::reduction`. True for a block

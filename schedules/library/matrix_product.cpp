@@ -215,7 +215,7 @@ Loop share_in_cluster(Schedule &s, Loop loop, std::int64_t blocks) {
 Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
   check_parts(sum, tiles.split_k, tiles.tiles_of_part);
   const bool split = tiles.split_k > 1 || tiles.tiles_of_part > 0;
-  Contraction c = contraction(s, sum, split ? Scope::local : Scope::warp);
+  Contraction c = contraction(s, sum, split ? Scope::local : Scope::warp, tiles.apart);
   Instruction instruction = instruction_for(multiplied(s, c));
   check_tiles(sum, tiles, c, instruction.k());
   const std::int64_t cluster = split ? 1 : blocks_of_cluster(s, c, tiles, instruction.k());
@@ -434,7 +434,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
 } // namespace
 
 Product product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
-  if (std::optional<Product> made = product_with_even_tail(s, sum, tiles))
+  if (std::optional<Product> made = product_with_tail(s, sum, tiles))
     return *std::move(made);
   Schedule copy = s;
   Product made = schedule_product(copy, sum, tiles);

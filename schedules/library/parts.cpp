@@ -25,11 +25,25 @@ void by_vectors(Schedule &s, std::vector<Loop> loops, bool vectors) {
     s.unroll(loop);
 }
 
+/// What the result reads from global memory, element by element: the old values of what it writes, and what
+/// other kernels have stored.
+static std::vector<std::string> read_by_elements(const Block &result) {
+  std::vector<std::string> names;
+  if (result.body.buffer->role != Role::temporary && reads(result, result.body.buffer))
+    names.push_back(result.body.buffer->name);
+  for (const Load *access : loads_of(result))
+    if (access->buffer->role == Role::temporary && access->buffer->scope == Scope::global &&
+        access->indices.size() == result.body.indices.size() &&
+        std::ranges::find(names, access->buffer->name) == names.end())
+      names.push_back(access->buffer->name);
+  return names;
+}
+
 /// The same, or throws ScheduleError.
 static std::vector<Loop> with_reads_ahead(Schedule &s, BlockRef result, std::vector<Loop> loops, bool vectors) {
   constexpr std::int64_t most =
       32; // elements: their loads hide most of the latency, and they take few registers
-  const Buffer written = block_of(s, result).body.buffer;
+  const std::vector<std::string> names = read_by_elements(block_of(s, result));
   std::int64_t elements = 1;
   std::size_t inside = loops.size();
   while (inside > 0 && elements * s.extent(loops[inside - 1]) <= most)
@@ -47,18 +61,19 @@ static std::vector<Loop> with_reads_ahead(Schedule &s, BlockRef result, std::vec
   }
   if (elements == (vectors ? s.extent(loops.back()) : 1)) // one access
     return loops;
-  const BlockRef copy = s.cache_read(result, written->name, Scope::local);
   const std::vector<Loop> all = s.loops(result);
   const auto first = std::ranges::find(all, loops.front().var, &Loop::var);
   const Loop at = inside > 0 ? loops[inside - 1] : *(first - 1); // of a thread
-  s.compute_at(copy, at);
-  by_vectors(s, s.loops_below(copy, at), vectors);
+  for (const std::string &name : names) {
+    const BlockRef copy = s.cache_read(result, name, Scope::local);
+    s.compute_at(copy, at);
+    by_vectors(s, s.loops_below(copy, at), vectors);
+  }
   return loops;
 }
 
 std::vector<Loop> read_ahead(Schedule &s, BlockRef result, std::vector<Loop> loops, bool vectors) {
-  const Buffer written = block_of(s, result).body.buffer;
-  if (loops.empty() || written->role == Role::temporary || !reads(block_of(s, result), written))
+  if (loops.empty() || read_by_elements(block_of(s, result)).empty())
     return loops;
   Schedule copy = s;
   try {

@@ -73,8 +73,13 @@ struct RegisterTiles {
   /// and it gains time, several blocks share each tile of the last rows: schedules/even_tail.h. 0: each tile
   /// has one block, or `split_k` blocks.
   std::int64_t even_places = 0;
+  /// The same for a last wave that is more than half full: a few blocks help all tiles of the last rows
+  /// (`HelpedTail`). They have a kernel of their own, beside which the other one executes; so all kernels start
+  /// early. It needs a target with early launches. 0: no block helps.
+  std::int64_t helped_places = 0;
   LoadWarps load = {}; ///< with `async`: they fill the tiles
   bool early = false;  ///< the kernels may start while those before them in the stream end (`launch_early`)
+  bool apart = false;  ///< the sum is stored, and what reads it stays in kernels of its own
 
   std::int64_t threads() const { return warps[0] * warps[1] * lanes[0] * lanes[1]; }
   std::int64_t tile(std::size_t side) const { return warps[side] * lanes[side] * results[side]; }
@@ -120,6 +125,7 @@ struct MatrixTiles {
   std::int64_t width = 16;        ///< elements of one access, at most; 1: scalars
   std::int64_t persistent = 0;    ///< as in `RegisterTiles`
   std::int64_t even_places = 0;   ///< as in `RegisterTiles`
+  std::int64_t helped_places = 0; ///< as in `RegisterTiles`
   LoadWarps load = {};            ///< they fill the tiles
   /// The results of a warp go through shared memory, so that it writes whole rows of 32 columns (row_stores.h):
   /// for results of a multiple of 32 columns.
@@ -128,6 +134,7 @@ struct MatrixTiles {
   /// and the target allow it, and the sums have no parts.
   bool bulk_stores = false;
   bool early = false; ///< as in `RegisterTiles`
+  bool apart = false; ///< as in `RegisterTiles`
   /// With `load.bulk` and `Source::tiles`: this number of blocks, one below the other, form a cluster. They
   /// have the same columns, and each copies a part of the tile of B for all of them. Blocks form no cluster if
   /// the number of tiles along the rows is no multiple of it, if B allows no bulk copies, if sums have parts,

@@ -77,11 +77,11 @@ void copy_other(Schedule &s, BlockRef product, const Other &other, const Places 
 /// such as a distance, keep theirs. `guarded`: tiles are loaded one element at a time, when they are needed,
 /// because a directive refused the other way.
 Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, bool guarded) {
-  Contraction c = contraction(s, sum, Scope::local);
+  Contraction c = contraction(s, sum, Scope::local, tiles.apart);
   check(sum, tiles);
   const auto &[warps, lanes, results, zigzag, async_wanted, prefetch, fragments, joined, spread, columns, snake,
                last_k, bk, most_group, stages, split_k, tiles_of_part, two_kernels, groups_of_parts, blocks,
-               width, persistent, even_places, load, early] = tiles;
+               width, persistent, even_places, helped_places, load, early, apart] = tiles;
   const bool split = split_k > 1 || tiles_of_part > 0, in_groups = groups_of_parts > 1;
   // Vectors need whole tiles, and tiles with guards are not loaded ahead.
   auto is_vector_of = [&](DType dtype) { return !guarded && byte_size(dtype) * elements <= 16; };
@@ -239,7 +239,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
 } // namespace
 
 Product product(Schedule &s, BlockRef sum, const RegisterTiles &tiles) {
-  if (std::optional<Product> made = product_with_even_tail(s, sum, tiles))
+  if (std::optional<Product> made = product_with_tail(s, sum, tiles))
     return *std::move(made);
   const bool two = factors_of_product(block_of(s, sum)).has_value();
   for (bool guarded : {false, true}) {

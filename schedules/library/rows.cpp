@@ -49,21 +49,32 @@ static double terms_of(const MatrixTiles &) { return terms_of_a_part_by_units; }
 static void leave_clusters(RegisterTiles &) {}
 static void leave_clusters(MatrixTiles &tiles) { tiles.cluster = 1; }
 
+struct Sizes {
+  Extents extents, tile;
+};
+
+/// None if the extents are not known, or if there is a batch.
 template <class Tiles>
-static std::optional<Product> with_even_tail(Schedule &schedule, BlockRef sum, const Tiles &tiles) {
-  if (tiles.even_places <= 0 || tiles.split_k != 1 || tiles.tiles_of_part != 0)
-    return std::nullopt;
+static std::optional<Sizes> sizes_of(const Schedule &schedule, BlockRef sum, const Tiles &tiles) {
   Schedule s = schedule;
   const Contraction c = contraction(s, sum, Scope::global);
   auto extent_of = [&](const Loop &loop) { return as_int(find_loop(s.program().body, loop.var)->extent); };
   const auto m = extent_of(c.i), n = extent_of(c.j), k = extent_of(c.k);
   if (!m || !n || !k || c.batch)
     return std::nullopt;
-  const auto tail = even_tail({*m, *n, *k}, {tiles.tile(0), tiles.tile(1), depth_of(s, c, tiles)},
-                              tiles.even_places, terms_of(tiles));
+  return Sizes{{*m, *n, *k}, {tiles.tile(0), tiles.tile(1), depth_of(s, c, tiles)}};
+}
+
+template <class Tiles>
+static std::optional<Product> with_even_tail(Schedule &schedule, BlockRef sum, const Tiles &tiles) {
+  if (tiles.even_places <= 0 || tiles.split_k != 1 || tiles.tiles_of_part != 0)
+    return std::nullopt;
+  const std::optional<Sizes> sizes = sizes_of(schedule, sum, tiles);
+  const auto tail = sizes ? even_tail(sizes->extents, sizes->tile, tiles.even_places, terms_of(tiles))
+                          : std::optional<EvenTail>();
   if (!tail)
     return std::nullopt;
-  s = schedule;
+  Schedule s = schedule;
   auto [whole, rest] = cut_rows(s, sum, tail->whole_rows * tiles.tile(0));
   Tiles of_part = tiles;
   of_part.even_places = 0;
@@ -76,12 +87,46 @@ static std::optional<Product> with_even_tail(Schedule &schedule, BlockRef sum, c
   return made;
 }
 
-std::optional<Product> product_with_even_tail(Schedule &s, BlockRef sum, const RegisterTiles &tiles) {
+template <class Tiles>
+static std::optional<Product> with_helped_tail(Schedule &schedule, BlockRef sum, const Tiles &tiles) {
+  if (tiles.helped_places <= 0 || tiles.split_k != 1 || tiles.tiles_of_part != 0 ||
+      !schedule.target().arch.has(Feature::griddepcontrol))
+    return std::nullopt;
+  const std::optional<Sizes> sizes = sizes_of(schedule, sum, tiles);
+  const auto tail =
+      sizes ? helped_tail(sizes->extents, sizes->tile, tiles.helped_places) : std::optional<HelpedTail>();
+  if (!tail)
+    return std::nullopt;
+  Schedule s = schedule;
+  auto [whole, rest] = cut_rows(s, sum, tail->whole_rows * tiles.tile(0));
+  const BlockRef helped = s.cut_sum(contraction(s, rest, Scope::global).k, tail->own * sizes->tile[2]);
+  Tiles of_part = tiles;
+  of_part.helped_places = 0;
+  leave_clusters(of_part);
+  of_part.blocks = std::max(tiles.blocks, tiles.helped_places / multiprocessors(schedule.target()));
+  of_part.early = true;
+  Tiles of_helpers = of_part;
+  of_helpers.apart = true;
+  of_helpers.persistent = tail->helpers;
+  product(s, helped, of_helpers);
+  Product made = product(s, whole, of_part);
+  s.share_launch(product(s, rest, of_part).blocks.front());
+  schedule = std::move(s);
+  return made;
+}
+
+template <class Tiles> static std::optional<Product> with_tail(Schedule &s, BlockRef sum, const Tiles &tiles) {
+  if (std::optional<Product> made = with_helped_tail(s, sum, tiles))
+    return made;
   return with_even_tail(s, sum, tiles);
 }
 
-std::optional<Product> product_with_even_tail(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
-  return with_even_tail(s, sum, tiles);
+std::optional<Product> product_with_tail(Schedule &s, BlockRef sum, const RegisterTiles &tiles) {
+  return with_tail(s, sum, tiles);
+}
+
+std::optional<Product> product_with_tail(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
+  return with_tail(s, sum, tiles);
 }
 
 } // namespace nestsmith::library

@@ -2,7 +2,9 @@
 /// any axes.
 
 #include "dsl/hardware/gpus.h"
+#include "dsl/ir/printer.h"
 #include "dsl/ir/tensor.h"
+#include "schedules/fast/rungs.h"
 #include "schedules/kernels.h"
 #include "schedules/kernels/kernel_ranking.h"
 #include "schedules/library/chosen_tiles.h"
@@ -11,6 +13,8 @@
 
 #include <array>
 #include <cmath>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 namespace nestsmith {
@@ -69,6 +73,39 @@ TEST(LibraryChoice, IsThatOfTheKernelTableForFusedAxes) {
   list = tiles_for(product_in_parts(1, 1023, 511, 512, 1, DType::bf16), true);
   order = order_of("tensor/tuned", DType::bf16, {{1023, 511, 512}, 1, 1, 1});
   EXPECT_EQ(extents_of(list[0]), extents_of(order[0]));
+}
+
+/// The library takes each point of a table with all of its knobs: the schedule is that of the rung.
+TEST(LibraryChoice, MakesTheScheduleOfTheRung) {
+  struct Case {
+    const char *gpu;
+    DType dtype;
+    Shape shape;
+  };
+  for (const auto &[gpu, dtype, shape] :
+       {Case{"H200", DType::bf16, {4096, 4096, 4096}}, Case{"H200", DType::bf16, {1024, 1024, 1024}},
+        Case{"H200", DType::bf16, {520, 264, 1001}}, Case{"H100", DType::bf16, {256, 256, 8192}},
+        Case{"H100", DType::f32, {1024, 512, 4096}}, Case{"H100", DType::f32, {1023, 511, 257}}}) {
+    SCOPED_TRACE(fmt::format("{} {} {}", gpu, name(dtype), fmt::join(shape, "x")));
+    const Target target = target_of(find_gpu(gpu));
+    const bool units = dtype == DType::bf16;
+    const char *rung = units ? "tensor/tuned" : "fast/gemm";
+    const Program program = gemm(shape, dtype);
+    Schedule described(program, target);
+    const library::Contraction c = library::contraction(described, described.block("AB"), Scope::local);
+    const std::vector<AnyTiles> list = library::chosen_tiles(described, c, units);
+    const records::KernelModel *model = records::serving_model(kernel_tables(), rung, dtype, target, rung);
+    ASSERT_NE(model, nullptr);
+    const auto order = records::ranked(*model, {.extents = {shape[0], shape[1], shape[2]}}, target);
+    ASSERT_GT(std::min(list.size(), order.size()), 4U);
+    for (std::size_t n = 0; n < 4; ++n) {
+      Knobs knobs(records::point_of(model->table(), order[n]).knobs);
+      const Schedule of_rung = fast::best(shape, dtype, target, knobs);
+      Schedule s(program, target);
+      std::visit([&](const auto &tiles) { library::product(s, s.block("AB"), tiles); }, list[n]);
+      EXPECT_EQ(print(s.program()), print(of_rung.program())) << to_string(knobs.chosen());
+    }
+  }
 }
 
 TEST(LibraryChoice, SplitsALongSumAndTakesOtherTilesForABatch) {

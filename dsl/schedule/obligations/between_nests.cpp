@@ -2,6 +2,7 @@
 #include "dsl/hardware/cluster.h"
 #include "dsl/ir/allocation.h"
 #include "dsl/ir/dependence.h"
+#include "dsl/ir/executed_tiles.h"
 #include "dsl/ir/roles.h"
 #include "dsl/schedule/makers.h"
 #include "dsl/schedule/obligations/rules.h"
@@ -128,9 +129,11 @@ std::string roles_of_nest(const Program &program, const Stmt &nest) {
   return text.empty() ? "none" : text;
 }
 
-/// Why the nests cannot be parts of one kernel; empty if they can.
-std::string hinders_launch(const Program &program, const Stmt &first, const Stmt &second) {
-  const Stmt &root = program.body;
+/// Why the nests cannot be parts of one kernel; empty if they can. `tiles` are those that loops of waves
+/// execute.
+std::string hinders_launch(const Program &program, const ExecutedTiles &tiles, std::size_t n, std::size_t m) {
+  const std::vector<Stmt> nests = nests_of(program.body), executed = nests_of(tiles.program.body);
+  const Stmt &first = nests[n], &second = nests[m];
   if (auto a = threads_of_nest(program, first), b = threads_of_nest(program, second); a != b)
     return fmt::format("has {} threads, and the nest before, of block {}, has {}, expected the same number on "
                        "each axis",
@@ -150,7 +153,7 @@ std::string hinders_launch(const Program &program, const Stmt &first, const Stmt
           "cannot be launched with the nest before, because the extent of {}, {}, depends on sizes, "
           "expected constant extents of both grids",
           loop->var->name, to_string(loop->extent));
-  if (auto common = common_element(root, first, second))
+  if (auto common = common_element(tiles.bounds, executed[n], executed[m]))
     return fmt::format(
         "may access elements of {} that the other nest writes, in blocks {} and {}, and the thread "
         "blocks of one launch are unordered; leave out share_launch",
@@ -197,18 +200,22 @@ std::vector<Obligation> races_in_global_memory(const Schedule &schedule) {
 
 std::vector<Obligation> shared_launches(const Schedule &schedule) {
   std::vector<Obligation> found;
-  std::vector<Stmt> launched; // with the nest
-  for (const Stmt &nest : nests_of(schedule.program().body)) {
-    const auto *loop = as<For>(nest);
+  const std::vector<Stmt> nests = nests_of(schedule.program().body);
+  std::optional<ExecutedTiles> tiles;
+  std::size_t first = 0; // of the launch
+  for (std::size_t n = 0; n < nests.size(); ++n) {
+    const auto *loop = as<For>(nests[n]);
     if (!loop || !loop->shares_launch())
-      launched.clear();
-    for (const Stmt &before : launched)
-      if (std::string why = hinders_launch(schedule.program(), before, nest); !why.empty()) {
+      first = n;
+    for (std::size_t before = first; before < n; ++before) {
+      if (!tiles)
+        tiles = over_executed_tiles(schedule.program());
+      if (std::string why = hinders_launch(schedule.program(), *tiles, before, n); !why.empty()) {
         found.push_back(
             about_loop(schedule, loop->var, fmt::format("the nest of {} {}", loop->var->name, why)));
         break;
       }
-    launched.push_back(nest);
+    }
   }
   return found;
 }

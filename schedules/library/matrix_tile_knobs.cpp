@@ -1,0 +1,219 @@
+#include "schedules/library/tile_knobs.h"
+
+#include "schedules/even_tail.h"
+#include "schedules/grids.h"
+#include "schedules/library/fragments.h"
+#include "schedules/library/row_stores.h"
+#include "schedules/variant.h"
+
+#include <algorithm>
+#include <string>
+
+namespace nestsmith::library {
+
+bool is_small(const Shape &shape) {
+  return shape.stated || shape.size() != 3 || shape[0] * shape[1] < 2048 * 2048;
+}
+
+std::int64_t rows_of_tiles(const Shape &shape, const MatrixTiles &tiles, std::int64_t most) {
+  if (shape.stated || shape.size() != 3) // `product` refuses other shapes
+    return 1;
+  return std::clamp<std::int64_t>((shape[0] - 1) / tiles.tile(0) + 1, 1, most);
+}
+
+std::optional<Variant> matrix_variant(const Shape &shape, DType dtype) {
+  const std::int64_t fewest =
+      std::max<std::int64_t>(2, 4 / byte_size(dtype)); // no vector is shorter than 4 bytes
+  std::vector<RowOf> rows = {rows_of_a(shape, fewest), rows_of_b(shape, fewest)};
+  if (rows[0].extent == rows[1].extent)
+    rows = {{"A and B", rows[0].axis, rows[0].extent, fewest}};
+  return narrow_unless_multiples(shape, rows, 16 / byte_size(dtype));
+}
+
+std::vector<std::int64_t> parts_of_k(const Shape &shape, std::int64_t depth) {
+  std::vector<std::int64_t> candidates = {1, 2, 4, 8, 16, 32, 64};
+  std::erase_if(candidates, [&](std::int64_t n) {
+    return n > 1 && (shape.stated || shape.size() != 3 || 2 * n * depth > shape[2]);
+  });
+  return candidates;
+}
+
+namespace {
+
+/// The bytes of the tiles of both operands, of one stage.
+std::int64_t bytes_of_stage(const MatrixTiles &tiles, DType dtype) {
+  const std::int64_t k = tiles.steps * instruction_for(dtype).k();
+  return (tiles.tile(0) + tiles.tile(1)) * k * byte_size(dtype);
+}
+
+/// Candidates for the number of stages, for which the tiles fit in shared memory; 3 first, if it fits.
+std::vector<std::int64_t> stages_that_fit(const MatrixTiles &tiles, DType dtype, const Target &target) {
+  const std::int64_t stage = bytes_of_stage(tiles, dtype);
+  std::vector<std::int64_t> candidates = {3, 2, 4, 5, 1};
+  std::erase_if(candidates, [&](std::int64_t n) { return n > 1 && n * stage > target.shared_bytes_per_block; });
+  return candidates;
+}
+
+/// The bytes of shared memory of a block with roles: tiles, events and, unless 0, rows of results.
+std::int64_t bytes_with_roles(const MatrixTiles &tiles, DType dtype, std::int64_t columns_of_rows) {
+  return tiles.stages * (bytes_of_stage(tiles, dtype) + 16) +
+         tiles.tile(0) * tiles.warps[1] * columns_of_rows * 4;
+}
+
+/// Whether there is room for rows of results in shared memory, which have the memory of the tiles if there are
+/// no roles.
+bool may_stage(const MatrixTiles &tiles, DType dtype, const Target &target, bool roles) {
+  return tiles.results[1] % staged_columns == 0 &&
+         (!roles || bytes_with_roles(tiles, dtype, staged_columns) <= target.shared_bytes_per_block);
+}
+
+/// Candidates for the blocks with roles on a multiprocessor that share its registers alike, if they fit. 0: one
+/// block, whose warps move registers.
+std::vector<std::int64_t> blocks_with_roles(const MatrixTiles &tiles, DType dtype, const Target &target) {
+  std::vector<std::int64_t> candidates = {0};
+  const std::int64_t bytes = bytes_with_roles(tiles, dtype, tiles.staged ? staged_columns : 0);
+  for (std::int64_t blocks : {2, 3})
+    if (blocks * (bytes + target.shared_bytes_reserved) <= target.shared_bytes_per_sm)
+      candidates.push_back(blocks); // too few registers are refused by an obligation
+  return candidates;
+}
+
+using Words = std::vector<std::string>;
+
+/// The candidates, and those for few rows or columns that they do not have yet.
+Words with_narrow(Words candidates, const Words &narrow) {
+  for (const std::string &word : narrow)
+    if (std::ranges::find(candidates, word) == candidates.end())
+      candidates.push_back(word);
+  return candidates;
+}
+
+/// Whether rows of A or B allow no vectors of 4 bytes, which are the shortest.
+bool has_single_elements(const Shape &shape, DType dtype) {
+  std::int64_t fewest = 4 / byte_size(dtype);
+  return shape.size() == 3 && (!shape.is_multiple(rows_of_a(shape).extent, fewest) ||
+                               !shape.is_multiple(rows_of_b(shape).extent, fewest));
+}
+
+/// The thread blocks that a GPU executes at one time: as many as are stated, or for which a multiprocessor has
+/// the registers and the shared memory.
+std::int64_t places_of(const MatrixTiles &tiles, DType dtype, const Target &target) {
+  constexpr std::int64_t registers = 65536,
+                         others = 64; // of a multiprocessor; of a thread, besides its results
+  const std::int64_t shared = tiles.stages * bytes_of_stage(tiles, dtype) + target.shared_bytes_reserved,
+                     of_a_thread = tiles.results[0] * tiles.results[1] / 32 + others;
+  const std::int64_t fit =
+      std::min(target.shared_bytes_per_sm / shared, registers / (of_a_thread * tiles.threads()));
+  return multiprocessors(target) * (tiles.blocks > 0 ? tiles.blocks : std::max<std::int64_t>(1, fit));
+}
+
+/// Whether the target has matrix units that read their tiles themselves, for these operands. In ring mode, u32
+/// stands for the operands, and loads for the instruction.
+bool has_wgmma(DType dtype, const Target &target) {
+  return target.arch.has(Feature::wgmma) &&
+         (dtype == DType::f16 || dtype == DType::bf16 || dtype == DType::u32);
+}
+
+/// MatrixTiles that matrix units read themselves.
+MatrixTiles choose_tiles_of_units(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
+  const bool small = is_small(shape);
+  MatrixTiles tiles = {.steps = 4, .source = Source::tiles};
+  tiles.warps = choose_grid(knobs, "warps",
+                            small ? Words{"4x1", "8x1", "4x2", "8x2", "16x1", "12x1"}
+                                  : Words{"8x1", "4x1", "4x2", "8x2", "16x1", "12x1"});
+  tiles.results = choose_grid(knobs, "results",
+                              small ? Words{"16x64", "16x128", "16x192", "16x256"}
+                                    : Words{"16x256", "16x128", "16x192", "16x64"});
+  std::vector<std::int64_t> stages = stages_that_fit(tiles, dtype, target);
+  std::ranges::stable_partition(stages, [](std::int64_t n) { return n == 4; });
+  tiles.stages = knobs.choose("stages", stages);
+  if (tiles.stages > 2)
+    tiles.in_flight = knobs.flag("in_flight", true) ? 1 : 0;
+  tiles.late = tiles.stages > 1 && knobs.flag("late", true);
+  return tiles;
+}
+
+/// MatrixTiles from which warps load the operands of their matrix units.
+MatrixTiles choose_tiles_of_warps(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
+  MatrixTiles tiles;
+  const bool small = is_small(shape);
+  // Elements that are loaded one by one wait in a register each. So larger tiles would be spilled.
+  bool single = !small && has_single_elements(shape, dtype);
+  tiles.warps = choose_grid(
+      knobs, "warps",
+      with_narrow(small ? Words{"2x2", "2x4", "4x2", "1x4", "4x4"} : Words{"2x4", "2x2", "4x2", "1x4", "4x4"},
+                  {"4x1", "1x8", "8x1", "1x2", "2x1", "1x1"}));
+  tiles.results = choose_grid(
+      knobs, "results",
+      with_narrow(small    ? Words{"32x32", "64x32", "64x64", "32x64", "16x32", "16x16"}
+                  : single ? Words{"64x32", "64x64", "32x32", "32x64", "64x128", "128x64"}
+                           : Words{"64x64", "64x32", "32x32", "32x64", "64x128", "128x64"},
+                  {"64x128", "128x64", "16x32", "16x64", "32x16", "64x16", "16x16", "64x8", "32x8"}));
+  tiles.steps = small || single ? knobs.choose("steps", {2, 1, 4, 8}) : knobs.choose("steps", {4, 1, 2, 8});
+  tiles.source = knobs.flag("ldmatrix", true) ? Source::ldmatrix : Source::shared;
+  tiles.swizzled = knobs.flag("swizzled", true);
+  tiles.stages = knobs.choose("stages", stages_that_fit(tiles, dtype, target));
+  tiles.ahead = knobs.flag("ahead", true);
+  tiles.joined = tiles.ahead && tiles.stages > 1 && tiles.steps > 1 && knobs.flag("joined", true);
+  tiles.late = tiles.stages > 1 && knobs.flag("late", true);
+  tiles.snake = knobs.flag("snake", true);
+  return tiles;
+}
+
+} // namespace
+
+MatrixTiles choose_matrix_tiles(const Shape &shape, DType dtype, const Target &target, Knobs &knobs,
+                                MatrixSteps steps) {
+  const bool narrow = shape.size() == 3 && matrix_variant(shape, dtype).has_value();
+  const bool of_units = steps.of_units || (has_wgmma(dtype, target) && knobs.flag("wgmma"));
+  MatrixTiles tiles = of_units ? choose_tiles_of_units(shape, dtype, target, knobs)
+                               : choose_tiles_of_warps(shape, dtype, target, knobs);
+  tiles.group = rows_of_tiles(shape, tiles, knobs.choose("group", {8, 1, 4, 16}));
+  if (shape.size() == 3) // without an effect if all tiles are whole
+    tiles.edges = knobs.flag("edges", narrow);
+  if (of_units && !steps.of_units && target.arch.has(Feature::setmaxnreg) && knobs.flag("roles"))
+    steps = {.roles = true, .bulk = true, .stores = true}; // all steps of the tutorial at once
+  if (may_stage(tiles, dtype, target, steps.roles))
+    tiles.staged = knobs.flag("staged", steps.stores);
+  if (steps.roles) {
+    tiles.load = {4, target.arch.has(Feature::setmaxnreg) ? 40 : 0,
+                  target.arch.has(Feature::tma) && knobs.flag("bulk", steps.bulk)};
+    if (target.arch.has(Feature::setmaxnreg))
+      tiles.blocks = knobs.choose("blocks", blocks_with_roles(tiles, dtype, target));
+    if (tiles.blocks > 0)
+      tiles.load = {tiles.load.bulk && !matrix_variant(shape, dtype) ? 1 : 4, 0, tiles.load.bulk};
+    if (knobs.flag("persistent", steps.stores))
+      tiles.persistent = multiprocessors(target) * std::max<std::int64_t>(1, tiles.blocks);
+    tiles.early = target.arch.has(Feature::griddepcontrol) && knobs.flag("early");
+    if (tiles.staged && target.arch.has(Feature::tma))
+      tiles.bulk_stores = knobs.flag("bulk_stores");
+    if (tiles.load.bulk && of_units && target.arch.has(Feature::clusters))
+      tiles.cluster = steps.clusters ? knobs.choose("cluster", {2, 1}) : knobs.choose("cluster", {1, 2});
+  } else {
+    tiles.blocks = knobs.choose("blocks", {0, 1, 2, 3});
+  }
+  if (std::vector<std::int64_t> parts = parts_of_k(shape, tiles.steps * instruction_for(dtype).k());
+      parts.size() > 1)
+    tiles.split_k = knobs.choose("split_k", parts);
+  if (shape.stated)
+    tiles.tiles_of_part = knobs.choose("tiles_of_part", tiles_of_parts);
+  if (tiles.split_k > 1 || tiles.tiles_of_part > 0)
+    tiles.two_kernels = knobs.flag("two_kernels");
+  if (!steps.persistent && !shape.stated && shape.size() == 3 && tiles.split_k == 1) {
+    const std::int64_t even = choose_even(
+        knobs, {shape[0], shape[1], shape[2]},
+        {tiles.tile(0), tiles.tile(1), tiles.steps * instruction_for(dtype).k()}, target,
+        terms_of_a_part_by_units, steps.roles ? std::max<std::int64_t>(1, tiles.blocks) : most_resident_blocks);
+    tiles.even_places = even * multiprocessors(target);
+    const std::int64_t places = multiprocessors(target) * std::max<std::int64_t>(1, tiles.blocks);
+    if (steps.roles && even == 0 &&
+        choose_helped(knobs, {shape[0], shape[1], shape[2]},
+                      {tiles.tile(0), tiles.tile(1), tiles.steps * instruction_for(dtype).k()}, target, places))
+      tiles.helped_places = places;
+  }
+  if (steps.persistent)
+    tiles.persistent = places_of(tiles, dtype, target);
+  return tiles;
+}
+
+} // namespace nestsmith::library

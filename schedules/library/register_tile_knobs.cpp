@@ -1,0 +1,197 @@
+#include "schedules/library/tile_knobs.h"
+
+#include "dsl/expr/error.h"
+#include "schedules/even_tail.h"
+#include "schedules/grids.h"
+#include "schedules/variant.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <string>
+
+namespace nestsmith::library {
+
+namespace {
+
+constexpr std::int64_t of_an_access = 4; ///< elements, of 16 bytes
+
+/// The candidates with `one` before the others: the first candidate is the default.
+template <class T> std::vector<T> first(const T &one, std::vector<T> candidates) {
+  std::erase(candidates, one);
+  candidates.insert(candidates.begin(), one);
+  return candidates;
+}
+
+/// The knobs. A tile has warps * lanes * results rows, and columns.
+struct GemmKnobs {
+  GemmKnobs(Knobs &knobs, const Shape &shape, DType dtype, const Target &target);
+  std::int64_t threads() const { return warps[0] * warps[1] * lanes[0] * lanes[1]; }
+  std::int64_t tile(std::size_t n) const { return warps[n] * lanes[n] * results[n]; }
+  std::vector<std::int64_t> blocks(const Target &target, DType dtype, std::int64_t usual) const;
+
+  Grid warps, lanes, results;
+  bool zigzag, async, prefetch, fragments, columns, snake;
+  std::int64_t bk, group, stages, split_k, tiles_of_part = 0;
+  bool two_kernels = false;
+  std::int64_t groups_of_parts = 1;
+};
+
+/// Elements of less than 4 bytes are too narrow to be transposed by asynchronous copies.
+bool may_copy_async(DType dtype, const Target &target) {
+  return byte_size(dtype) >= 4 && target.arch.has(Feature::cp_async);
+}
+
+GemmKnobs::GemmKnobs(Knobs &knobs, const Shape &shape, DType dtype, const Target &target)
+    : warps(choose_grid(knobs, "warps",
+                        first<std::string>(shape.stated ? "4x2" : "2x2", {"2x2", "4x2", "2x4", "1x1", "1x2",
+                                                                          "2x1", "1x4", "4x1", "1x8", "8x1"}))),
+      lanes(choose_grid(knobs, "lanes", {"4x8", "8x4", "2x16", "16x2"})),
+      results(choose_grid(knobs, "results",
+                          {"8x8", "4x4", "4x8", "8x4", "8x12", "12x8", "8x16", "16x8", "4x16", "16x4"})),
+      zigzag(knobs.flag("zigzag", true)), async(may_copy_async(dtype, target) && knobs.flag("async")),
+      prefetch(async || knobs.flag("prefetch", true)), fragments(knobs.flag("fragments")),
+      columns(knobs.flag("columns")), snake(knobs.flag("snake")), bk(knobs.choose("bk", {16, 8, 32})),
+      group(knobs.choose("group", {1, 4, 8})), stages(async      ? knobs.choose("stages", {3, 2, 4})
+                                                      : prefetch ? 2
+                                                                 : 1),
+      split_k(1) {
+  if (std::vector<std::int64_t> parts = parts_of_k(shape, bk); parts.size() > 1)
+    split_k = knobs.choose("split_k", parts);
+  if (shape.stated)
+    tiles_of_part = knobs.choose("tiles_of_part", tiles_of_parts);
+  if (split_k > 1 || tiles_of_part > 0)
+    two_kernels = knobs.flag("two_kernels");
+  if (split_k >= 8 && !two_kernels) // as powers of 2, all of these divide it
+    groups_of_parts = knobs.choose("groups_of_parts", first<std::int64_t>(usual_groups(split_k), {1, 2, 4, 8}));
+}
+
+/// Candidates for the number of blocks on an SM, for which the SM has enough registers and shared memory, the
+/// usual one first. 0 states no number. A thread also needs registers for its results and for the operands, and
+/// an SM has 65536 registers.
+std::vector<std::int64_t> GemmKnobs::blocks(const Target &target, DType dtype, std::int64_t usual) const {
+  std::int64_t registers = threads() * (results[0] * results[1] + 24);
+  std::int64_t row = (tile(0) + 31) / 32 * 32 + 4 + tile(1), tiles = stages * bk * row;
+  std::int64_t shared = tiles * byte_size(dtype) + target.shared_bytes_reserved;
+  std::vector<std::int64_t> candidates = first<std::int64_t>(usual, {3, 2, 0, 1, 4, 5, 6, 8});
+  std::erase_if(candidates, [&](std::int64_t n) {
+    return n * registers > 65536 || n * shared > target.shared_bytes_per_sm;
+  });
+  return candidates;
+}
+
+/// The blocks that are resident at the same time: `blocks` on each multiprocessor or, if no number is stated,
+/// the most for which a multiprocessor has enough registers and shared memory.
+std::int64_t blocks_of_grid(const Target &target, std::int64_t blocks,
+                            const std::vector<std::int64_t> &resident) {
+  std::int64_t each = std::max({blocks, std::int64_t{1}, blocks == 0 ? std::ranges::max(resident) : 0});
+  return multiprocessors(target) * each;
+}
+
+} // namespace
+
+std::optional<Variant> register_variant(const Shape &shape, DType dtype) {
+  std::int64_t fewest = std::max<std::int64_t>(2, 4 / byte_size(dtype)); // no vector is shorter than 4 bytes
+  const RowOf a = rows_of_a(shape, fewest), b = rows_of_b(shape, fewest), c = {"C", "N", 1};
+  if (byte_size(dtype) > 4)
+    return scalar_unless_multiples(shape, {{c.axis, c.extent}, {a.axis, a.extent}, {b.axis, b.extent}},
+                                   of_an_access);
+  std::vector<RowOf> rows = {b, c, a};
+  if (fewest == 2 && b.extent == c.extent) // with more, those of C have other vectors: 4 bytes for each element
+    rows = {{"B and C", "N", 1}, a};
+  return narrow_unless_multiples(shape, rows, of_an_access);
+}
+
+RegisterTiles choose_register_tiles(const Shape &shape, DType dtype, const Target &target, Knobs &knobs,
+                                    bool persistent) {
+  // Elements of 4 bytes are copied asynchronously, also if they are transposed.
+  if (!persistent && byte_size(dtype) == 4 && target.arch.has(Feature::mbarrier) && knobs.flag("roles"))
+    return choose_register_tiles_with_roles("fast/gemm", shape, dtype, target, knobs);
+  GemmKnobs choice(knobs, shape, dtype, target);
+  bool whole = !register_variant(shape, dtype); // all rows allow the widest accesses
+  bool joined = choice.async && choice.fragments && knobs.flag("joined");
+  bool spread = joined && knobs.flag("spread");
+  // The last tile of k gets code of its own.
+  bool last_k = (choice.prefetch || (choice.split_k == 1 && !shape.is_multiple(2, choice.bk))) &&
+                knobs.flag("last_k", shape.stated.has_value());
+  std::int64_t usual = !whole ? 0 : shape.stated ? 2 : 3; // addresses take many registers
+  const std::vector<std::int64_t> resident = choice.blocks(target, dtype, usual);
+  const std::int64_t blocks = knobs.choose("blocks", resident);
+  const std::int64_t even = persistent || shape.stated || choice.split_k > 1
+                                ? 0
+                                : choose_even(knobs, {shape[0], shape[1], shape[2]},
+                                              {choice.tile(0), choice.tile(1), choice.bk}, target);
+  return {.warps = choice.warps,
+          .lanes = choice.lanes,
+          .results = choice.results,
+          .zigzag = choice.zigzag,
+          .async = choice.async,
+          .prefetch = choice.prefetch,
+          .fragments = choice.fragments,
+          .joined = joined,
+          .spread = spread,
+          .columns = choice.columns,
+          .snake = choice.snake,
+          .last_k = last_k,
+          .k = choice.bk,
+          .group = choice.group,
+          .stages = choice.stages,
+          .split_k = choice.split_k,
+          .tiles_of_part = choice.tiles_of_part,
+          .two_kernels = choice.two_kernels,
+          .groups_of_parts = choice.groups_of_parts,
+          .blocks = blocks,
+          .width = of_an_access,
+          .persistent = persistent ? blocks_of_grid(target, blocks, resident) : 0,
+          .even_places = even * multiprocessors(target)};
+}
+
+/// Four warps fill the tiles. Without registers of their own, the other warps have too few for 16x8 results.
+RegisterTiles choose_register_tiles_with_roles(const std::string &rung, const Shape &shape, DType dtype,
+                                               const Target &target, Knobs &knobs) {
+  const bool moves = target.arch.has(Feature::setmaxnreg);
+  RegisterTiles tiles = {
+      .warps = choose_grid(knobs, "warps", {"2x4", "4x2", "2x2"}),
+      .lanes = {4, 8},
+      .results = choose_grid(knobs, "results",
+                             first<std::string>(moves ? "16x8" : "8x8", {"16x8", "8x16", "8x8", "8x4", "4x4"})),
+      .zigzag = true,
+      .async = true,
+      .fragments = true,
+      .joined = true,
+      .columns = knobs.flag("columns"),
+      .snake = true,
+      .k = knobs.choose("bk", {16, 8, 32}),
+      .group = knobs.choose("group",
+                            shape.stated ? std::vector<std::int64_t>{1} : std::vector<std::int64_t>{8, 1, 4}),
+      .stages = 2,
+      .width = register_variant(shape, dtype) ? 1 : of_an_access,
+      .load = {4, moves ? 40 : 0, target.arch.has(Feature::tma) && knobs.flag("bulk")}};
+  const std::int64_t row = (tiles.tile(0) + 31) / 32 * 32 + 4 + tiles.tile(1),
+                     stage = row * tiles.k * byte_size(dtype) + 16; // and two events
+  std::vector<std::int64_t> stages = {3, 4, 2};
+  std::erase_if(stages, [&](std::int64_t n) { return n * stage > target.shared_bytes_per_block; });
+  if (stages.empty())
+    throw UserError(ExitCode::usage,
+                    fmt::format("{}: two copies of its tiles need {} bytes of shared memory, "
+                                "but {} has {}; choose smaller warps, results or bk",
+                                rung, 2 * stage, to_string(target.arch), target.shared_bytes_per_block));
+  tiles.stages = knobs.choose("stages", stages);
+  if (knobs.flag("persistent"))
+    tiles.persistent = multiprocessors(target);
+  if (std::vector<std::int64_t> parts = parts_of_k(shape, tiles.k); parts.size() > 1)
+    tiles.split_k = knobs.choose("split_k", parts);
+  if (shape.stated)
+    tiles.tiles_of_part = knobs.choose("tiles_of_part", tiles_of_parts);
+  if (!shape.stated && tiles.split_k == 1) // an SM has one block
+    tiles.even_places = multiprocessors(target) * choose_even(knobs, {shape[0], shape[1], shape[2]},
+                                                              {tiles.tile(0), tiles.tile(1), tiles.k}, target,
+                                                              terms_of_a_part, 1);
+  if (!shape.stated && tiles.split_k == 1 && tiles.even_places == 0 &&
+      choose_helped(knobs, {shape[0], shape[1], shape[2]}, {tiles.tile(0), tiles.tile(1), tiles.k}, target,
+                    multiprocessors(target)))
+    tiles.helped_places = multiprocessors(target);
+  tiles.early = target.arch.has(Feature::griddepcontrol) && knobs.flag("early");
+  return tiles;
+}
+
+} // namespace nestsmith::library

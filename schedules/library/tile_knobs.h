@@ -1,0 +1,56 @@
+#pragma once
+/// The knobs of the tiles of a product. The rungs of `fast`, `tensor` and `hopper` ask for them, and
+/// `library::product` reads a point of a kernel table by the same functions.
+
+#include "schedules/library/product.h"
+#include "schedules/rung.h"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace nestsmith::library {
+
+/// Steps of the tutorials that a rung takes without asking.
+struct MatrixSteps {
+  bool persistent = false; ///< with as many blocks as the GPU executes at one time
+  bool of_units = false;   ///< always with tiles that matrix units read themselves
+  bool roles = false;      ///< four warps fill the tiles
+  bool bulk = false;       ///< one of their threads starts bulk copies, if the target has them
+  bool stores = false;     ///< blocks compute tiles in waves, and write whole rows of them
+  bool clusters = false;   ///< two blocks form a cluster, and copy halves of tiles for each other
+};
+
+/// The tiles of a product of M x K and K x N matrices, which are stored as the shape says. The candidates
+/// depend on the shape and on earlier choices.
+MatrixTiles choose_matrix_tiles(const Shape &shape, DType dtype, const Target &target, Knobs &knobs,
+                                MatrixSteps steps = {});
+/// `persistent`: with as many blocks as the GPU holds at the same time, each of which computes tiles one after
+/// the other.
+RegisterTiles choose_register_tiles(const Shape &shape, DType dtype, const Target &target, Knobs &knobs,
+                                    bool persistent = false);
+/// With four warps that fill the tiles, which the others multiply. `rung` is named in messages.
+RegisterTiles choose_register_tiles_with_roles(const std::string &rung, const Shape &shape, DType dtype,
+                                               const Target &target, Knobs &knobs);
+
+/// The form of tiles for a shape whose rows of A and B do not all start at multiples of 16 bytes.
+std::optional<Variant> matrix_variant(const Shape &shape, DType dtype);
+/// The same for rows of A, B and C that do not allow accesses of 4 elements.
+std::optional<Variant> register_variant(const Shape &shape, DType dtype);
+
+/// A small result needs small tiles, so that there are enough blocks for all multiprocessors. A size that is
+/// known only at launch may be small.
+bool is_small(const Shape &shape);
+/// The largest group of at most `most` tiles that has no more rows of tiles than the result. If M is known only
+/// at launch, 1: the blocks of a group that begins in the last rows would need guards.
+std::int64_t rows_of_tiles(const Shape &shape, const MatrixTiles &tiles, std::int64_t most);
+
+/// Candidates for the number of blocks that share a tile of a product: each block has two tiles of `depth`
+/// along k or more. Only 1 if K is known only at launch.
+std::vector<std::int64_t> parts_of_k(const Shape &shape, std::int64_t depth);
+
+/// Candidates for the tiles along k of each of the blocks that share a tile of the result, if K is known only
+/// at launch. 0: no blocks share a tile.
+inline const std::vector<std::int64_t> tiles_of_parts = {0, 4, 8, 16, 32, 64, 128};
+
+} // namespace nestsmith::library
