@@ -96,7 +96,7 @@ public:
     for (const Channel &channel : second.channels) {
       auto like = std::ranges::find_if(kernel.channels, [&](const Channel &known) {
         return known.role == channel.role && known.slots == channel.slots && known.filled == channel.filled &&
-               known.freed == channel.freed;
+               known.freed == channel.freed && known.blocks == channel.blocks;
       });
       channels_.push_back(static_cast<std::size_t>(like - kernel.channels.begin()));
       if (like != kernel.channels.end()) {

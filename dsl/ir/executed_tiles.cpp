@@ -15,7 +15,8 @@ namespace {
 
 class Numbers {
 public:
-  explicit Numbers(const Program &program) : program_(program), bounds_(loop_bounds(program.body)) {
+  Numbers(const Program &program, GuardsOfResults guards)
+      : program_(program), guards_(guards), bounds_(loop_bounds(program.body)) {
     walk(program.body, [&](const Stmt &stmt) {
       if (const auto *loop = as<For>(stmt); loop && loop->skipping())
         add(*loop);
@@ -64,18 +65,20 @@ private:
     bounds_.set(number, {0, tail->tiles - 1});
     tiles_.emplace_back(&loop, Tile{{{loop.var, floordiv(Expr(number), Expr(tail->blocks))},
                                      {tail->block->var, floormod(Expr(number), Expr(tail->blocks))}},
-                                    lasting_blocks(program_, loop)});
+                                    guards_ == GuardsOfResults::stay ? lasting_blocks(program_, loop)
+                                                                     : std::vector<const Block *>()});
   }
 
   const Program &program_;
+  GuardsOfResults guards_;
   Bounds bounds_;
   std::vector<std::pair<const For *, Tile>> tiles_;
 };
 
 } // namespace
 
-ExecutedTiles over_executed_tiles(const Program &program) {
-  const Numbers numbers(program);
+ExecutedTiles over_executed_tiles(const Program &program, GuardsOfResults guards) {
+  const Numbers numbers(program, guards);
   ExecutedTiles result{program, numbers.bounds()};
   if (numbers.any())
     result.program.body = numbers.rewrite(program.body);

@@ -4,6 +4,8 @@
 #include "dsl/expr/simplify.h"
 #include "dsl/ir/program.h"
 
+#include <cstdint>
+
 namespace nestsmith {
 
 /// A program in which the number of a tile, wave*blocks + block, is a variable, where a loop of waves skips the
@@ -14,13 +16,16 @@ namespace nestsmith {
 ///         block A_shared(i = (wave*132 + block)//16*64 + ax, …) where i < 1024
 ///
 /// Of the number of a tile, i = tile//16*64 + ax is known to be below 1024, and of the loops only below 1088.
-/// The condition under which an iteration executes is made of the blocks whose results remain after it, so
-/// their bindings and guards stay as they are. The program is for analysis only.
+/// The condition under which an iteration executes is made of the guards of the blocks whose results remain
+/// after it (`GuardsOfResults`). The program is for analysis only.
 struct ExecutedTiles {
   Program program;
   Bounds bounds; ///< of the loops and of the numbers of tiles
 };
-ExecutedTiles over_executed_tiles(const Program &program);
+/// Who asks which guards are not needed leaves the bindings and guards of these blocks as they are. Who asks
+/// what the iterations that execute access may follow all of them.
+enum class GuardsOfResults : std::uint8_t { stay, follow };
+ExecutedTiles over_executed_tiles(const Program &program, GuardsOfResults guards = GuardsOfResults::stay);
 
 /// The program with the bindings of the same blocks and axes in `original`.
 Program with_bindings_of(const Program &program, const Program &original);

@@ -199,7 +199,7 @@ MatrixTiles choose_matrix_tiles(const Shape &shape, DType dtype, const Target &t
     tiles.tiles_of_part = knobs.choose("tiles_of_part", tiles_of_parts);
   if (tiles.split_k > 1 || tiles.tiles_of_part > 0)
     tiles.two_kernels = knobs.flag("two_kernels");
-  if (!steps.persistent && !shape.stated && shape.size() == 3 && tiles.split_k == 1) {
+  if (!steps.persistent && !shape.stated && shape.size() == 3 && tiles.split_k == 1 && !tiles.bulk_stores) {
     const std::int64_t even = choose_even(
         knobs, {shape[0], shape[1], shape[2]},
         {tiles.tile(0), tiles.tile(1), tiles.steps * instruction_for(dtype).k()}, target,

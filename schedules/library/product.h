@@ -131,14 +131,14 @@ struct MatrixTiles {
   /// for results of a multiple of 32 columns.
   bool staged = false;
   /// With `staged`: a unit of the multiprocessor stores the rows (`bulk_copy`), where the rows of the results
-  /// and the target allow it, and the sums have no parts.
+  /// and the target allow it, and the sums have no parts and no even or helped tail.
   bool bulk_stores = false;
   bool early = false; ///< as in `RegisterTiles`
   bool apart = false; ///< as in `RegisterTiles`
   /// With `load.bulk` and `Source::tiles`: this number of blocks, one below the other, form a cluster. They
   /// have the same columns, and each copies a part of the tile of B for all of them. Blocks form no cluster if
   /// the number of tiles along the rows is no multiple of it, if B allows no bulk copies, if sums have parts,
-  /// or with an even tail.
+  /// or with an even or helped tail.
   std::int64_t cluster = 1;
 
   std::int64_t threads() const { return warps[0] * warps[1] * 32; }

@@ -45,9 +45,12 @@ static std::int64_t depth_of(const Schedule &s, const Contraction &c, const Matr
 static double terms_of(const RegisterTiles &) { return terms_of_a_part; }
 static double terms_of(const MatrixTiles &) { return terms_of_a_part_by_units; }
 
-/// The blocks of a shared launch form no clusters.
-static void leave_clusters(RegisterTiles &) {}
-static void leave_clusters(MatrixTiles &tiles) { tiles.cluster = 1; }
+/// The blocks of a shared launch form no clusters, and no unit stores the rows of a part of the results.
+static void leave_to_whole_products(RegisterTiles &) {}
+static void leave_to_whole_products(MatrixTiles &tiles) {
+  tiles.cluster = 1;
+  tiles.bulk_stores = false;
+}
 
 struct Sizes {
   Extents extents, tile;
@@ -78,7 +81,7 @@ static std::optional<Product> with_even_tail(Schedule &schedule, BlockRef sum, c
   auto [whole, rest] = cut_rows(s, sum, tail->whole_rows * tiles.tile(0));
   Tiles of_part = tiles;
   of_part.even_places = 0;
-  leave_clusters(of_part);
+  leave_to_whole_products(of_part);
   of_part.blocks = std::max(tiles.blocks, tiles.even_places / multiprocessors(schedule.target()));
   Product made = product(s, whole, of_part);
   of_part.split_k = tail->parts;
@@ -102,7 +105,7 @@ static std::optional<Product> with_helped_tail(Schedule &schedule, BlockRef sum,
   const BlockRef helped = s.cut_sum(contraction(s, rest, Scope::global).k, tail->own * sizes->tile[2]);
   Tiles of_part = tiles;
   of_part.helped_places = 0;
-  leave_clusters(of_part);
+  leave_to_whole_products(of_part);
   of_part.blocks = std::max(tiles.blocks, tiles.helped_places / multiprocessors(schedule.target()));
   of_part.early = true;
   Tiles of_helpers = of_part;

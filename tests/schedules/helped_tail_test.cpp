@@ -33,8 +33,8 @@ template <class Tiles> Tiles helped(Tiles tiles, std::int64_t persistent = 0) {
 std::vector<Schedule> helped_products() {
   library::RegisterTiles plain = test::register_tiles();
   plain.load = {};
-  library::MatrixTiles staged = helped(test::unit_tiles(true), 4);
-  staged.staged = true;
+  library::MatrixTiles staged = helped(test::unit_tiles(true), 3);
+  staged.staged = staged.bulk_stores = true;
   return {product_of({16 * 7, 64, 8 * 48}, DType::u32, helped(plain)),
           product_of({16 * 7 - 3, 61, 8 * 48 - 5}, DType::u32, helped(test::register_tiles())),
           product_of({16 * 7, 64, 8 * 48}, DType::u32, helped(test::register_tiles(true), 3)), // in waves

@@ -209,7 +209,7 @@ std::vector<Obligation> shared_launches(const Schedule &schedule) {
       first = n;
     for (std::size_t before = first; before < n; ++before) {
       if (!tiles)
-        tiles = over_executed_tiles(schedule.program());
+        tiles = over_executed_tiles(schedule.program(), GuardsOfResults::follow);
       if (std::string why = hinders_launch(schedule.program(), *tiles, before, n); !why.empty()) {
         found.push_back(
             about_loop(schedule, loop->var, fmt::format("the nest of {} {}", loop->var->name, why)));
