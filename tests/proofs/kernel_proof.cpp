@@ -4,6 +4,7 @@
 
 #include "dsl/hardware/intrinsics.h"
 #include "dsl/ir/printer.h"
+#include "tests/proofs/channels.h"
 #include "tests/proofs/translate.h"
 
 #include <fmt/format.h>
@@ -124,6 +125,8 @@ private:
                     check(e);
                 if (x.fill)
                   check(x.fill->number);
+                if (!flat_)
+                  return check_access(x.tile, x.indices, 1);
                 const std::int64_t last = kernel_.maps[x.map].elements() - 1;
                 for (std::int64_t element : {std::int64_t{0}, last})
                   check_access(x.tile, {x.indices[0] + int_imm(element, x.indices[0].dtype())}, 1);
@@ -362,7 +365,11 @@ private:
 
 } // namespace
 
-Proof prove(const kernel::Kernel &kernel) { return Walker(kernel, true).run(); }
+Proof prove(const kernel::Kernel &kernel) {
+  Proof result = Walker(kernel, true).run();
+  result.add(prove_channels(kernel));
+  return result;
+}
 
 Proof prove_dimensions(const kernel::Kernel &kernel) { return Walker(kernel, false).run(); }
 

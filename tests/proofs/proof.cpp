@@ -6,8 +6,8 @@
 namespace nestsmith::proofs {
 
 const char *name(Claim claim) {
-  static constexpr const char *names[] = {"dimensions", "in bounds", "aligned", "width",  "division",
-                                          "arena",      "tails",     "covered", "skipped"};
+  static constexpr const char *names[] = {"dimensions", "in bounds", "aligned", "width", "division", "arena",
+                                          "slots",      "bytes",     "boxes",   "tails", "covered",  "skipped"};
   return names[static_cast<std::size_t>(claim)];
 }
 

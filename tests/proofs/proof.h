@@ -10,8 +10,8 @@
 
 namespace nestsmith::proofs {
 
-/// The first six are claims about kernels (kernel_proof.h), and the last three about programs (tails.h,
-/// covered.h, skipped.h):
+/// The first nine are claims about kernels (kernel_proof.h, channels.h), and the last three about programs
+/// (tails.h, covered.h, skipped.h):
 ///
 ///     dimensions  each index of an access with one index per dimension is within its dimension, under the
 ///                 masks and guards around it
@@ -21,6 +21,9 @@ namespace nestsmith::proofs {
 ///     width       every value that is computed in 32 or 64 bits fits, and so do partial sums in the order of C
 ///     division    dividends are not negative and divisors are positive, so C's / and % are floor operations
 ///     arena       arrays in shared memory do not overlap, and are within the requested bytes
+///     slots       the roles of a channel count the same fills, and each access is to the slot of its fill
+///     bytes       the arrivals and the bytes of a fill are those that its phase needs
+///     boxes       the boxes of a fill cover the tile in its slot, and none of its elements twice
 ///     tails       the iterations that run after the removal of a guard change no element that counts
 ///     covered     every element of a cache is written before it is read, in the same iteration
 ///     skipped     an iteration that a loop leaves out has no term
@@ -31,11 +34,14 @@ enum class Claim : std::uint8_t {
   width,
   division,
   arena,
+  slots,
+  bytes,
+  boxes,
   tails,
   covered,
   skipped
 };
-inline constexpr std::size_t claims = 9;
+inline constexpr std::size_t claims = 12;
 const char *name(Claim claim);
 
 struct Proof {

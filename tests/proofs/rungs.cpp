@@ -47,6 +47,18 @@ std::vector<Case> cases_of(const Rung &rung) {
     if (widths.insert(byte_size(dtype)).second)
       for (Case at : {Case{to_string(ragged), ragged, dtype}, any, wide})
         cases.push_back({fmt::format("{} in {}", at.name, name(dtype)), at.shape, dtype});
+  const bool tuned = rung.full_name() == "tensor/tuned" || rung.full_name() == "tensor/nt";
+  const Shape aligned = {1000, 776, 328}, large = {2048, 2048, 2048};
+  if (tuned || rung.tutorial == "hopper")
+    for (Case at : {Case{to_string(ragged), ragged}, Case{to_string(aligned), aligned},
+                    Case{to_string(large), large}, any, wide}) {
+      at.name += " on sm_90a";
+      at.dtype = rung.dtype();
+      at.target = make_target("sm_90a");
+      if (tuned)
+        at.knobs = parse_knobs("wgmma=true,roles=true");
+      cases.push_back(at);
+    }
   return cases;
 }
 
@@ -68,7 +80,8 @@ Lowered::Lowered(const Schedule &schedule) {
 
 std::optional<Lowered> lowered(const Rung &rung, const Case &at) {
   try {
-    return Lowered(rung.build(at.shape, at.dtype, Target{}));
+    Knobs knobs(at.knobs);
+    return Lowered(rung.build(at.shape, at.dtype, at.target, knobs));
   } catch (const UserError &) {
     if (!at.shape.stated)
       throw;
