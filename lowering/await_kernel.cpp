@@ -78,6 +78,24 @@ Stmt with_await(const Stmt &stmt, const std::vector<Buffer> &buffers, const Stmt
   return make_seq({await, stmt});
 }
 
+/// Whether the statement accesses global memory before the await, in the order of the text.
+bool works_before_await(const Stmt &stmt, bool &awaits) {
+  if (awaits || as<AwaitKernel>(stmt)) {
+    awaits = true;
+    return false;
+  }
+  auto works = [&](const Stmt &child) { return works_before_await(child, awaits); };
+  return visit(stmt, Overloaded{[&](const Seq &seq) { return std::ranges::any_of(seq.stmts, works); },
+                                [&](const Loop &loop) { return works(loop.body); },
+                                [&](const If &branch) {
+                                  return works(branch.body) || (branch.otherwise && works(branch.otherwise));
+                                },
+                                [&](const auto &) {
+                                  const UsedParameters used = used_parameters(stmt);
+                                  return !used.read.empty() || !used.written.empty();
+                                }});
+}
+
 /// The next kernel of the plan awaits this one alone.
 Stmt awaited_by_next(const Stmt &stmt) {
   if (const auto *await = as<AwaitKernel>(stmt)) {
@@ -97,15 +115,19 @@ void await_kernel(std::vector<Unit> &units) {
       continue;
     // A kernel that awaits only a part of the accesses lets the next one start before it has awaited.
     Kernel *before = n > 0 && units[n - 1].kernel().awaited.empty() ? &units[n - 1].kernel() : nullptr;
-    if (before)
-      kernel.awaited = common_parameters(*before, kernel);
-    if (kernel.awaited.empty()) {
-      kernel.body = make_seq({make(AwaitKernel{hazards_of(kernel)}), kernel.body});
-      continue;
+    if (before) {
+      const std::vector<Buffer> common = common_parameters(*before, kernel);
+      const Stmt body = common.empty()
+                            ? nullptr
+                            : with_await(kernel.body, common, make(AwaitKernel{hazards_of(kernel, common)}));
+      if (bool awaits = false; body && works_before_await(body, awaits)) {
+        kernel.awaited = common;
+        kernel.body = body;
+        before->body = awaited_by_next(before->body);
+        continue;
+      }
     }
-    kernel.body =
-        with_await(kernel.body, kernel.awaited, make(AwaitKernel{hazards_of(kernel, kernel.awaited)}));
-    before->body = awaited_by_next(before->body);
+    kernel.body = make_seq({make(AwaitKernel{hazards_of(kernel)}), kernel.body});
   }
 }
 

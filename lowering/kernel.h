@@ -321,9 +321,9 @@ struct Kernel {
   std::int64_t cluster = 1;       ///< thread blocks of a cluster: all along blockIdx.z; 1: no clusters
   std::int64_t min_blocks = 0;    ///< requested resident blocks per SM; 0: no request
   bool launches_early = false;    ///< may start while the kernel before it in its stream ends
-  /// With `launches_early`: the parameters that the kernel before, of the same plan, writes or reads, and of
-  /// which one of the two kernels writes elements. Only accesses to them follow an `AwaitKernel`, because that
-  /// kernel has awaited all others. Empty: all accesses to global memory follow one.
+  /// With `launches_early`, if the kernel executes beside the one before it in the plan: the parameters that
+  /// both use, and of which one of the two writes elements. Only accesses to them follow an `AwaitKernel`,
+  /// because that kernel has awaited all others. Empty: all accesses to global memory follow one.
   std::vector<Buffer> awaited;
   /// For each parameter with vector accesses: the alignment of its address that these accesses need, in bytes.
   std::map<Buffer, std::int64_t> aligned;

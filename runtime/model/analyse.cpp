@@ -41,9 +41,8 @@ std::vector<Bound> bounds_of(const KernelAnalysis &analysis, const Gpu &gpu) {
   // bound.
   double wavefronts = static_cast<double>(counts.merged(Scope::shared, false).wavefronts +
                                           counts.merged(Scope::shared, true).wavefronts);
-  // The share of the SM that has the most blocks, if all blocks do the same work.
-  double share =
-      static_cast<double>(analysis.waves.busiest) / std::max<double>(1, static_cast<double>(counts.blocks));
+  // The share of the busiest SM in the work of all.
+  const double share = analysis.imbalance(gpu) / gpu.sms;
   auto of_an_sm = [&](Resource resource, double clocks) {
     return Bound{resource, clocks * share, clocks * share / gpu.clock_hz};
   };

@@ -110,6 +110,10 @@ std::int64_t KernelAnalysis::warps_of_block() const {
   return (kernel.threads() + lanes_per_warp - 1) / lanes_per_warp;
 }
 
+std::int64_t KernelAnalysis::warps_of_main_role() const {
+  return kernel.roles.empty() ? warps_of_block() : kernel.roles.front().warps;
+}
+
 std::int64_t KernelAnalysis::warps() const { return warps_of_block() * waves.blocks; }
 
 double KernelAnalysis::barriers_of_warp() const {
@@ -118,7 +122,7 @@ double KernelAnalysis::barriers_of_warp() const {
 
 double KernelAnalysis::imbalance(const Gpu &gpu) const {
   double blocks = static_cast<double>(std::max<std::int64_t>(waves.blocks, 1));
-  return static_cast<double>(waves.busiest) * gpu.sms / blocks;
+  return std::max(static_cast<double>(waves.busiest), counters.largest_block) * gpu.sms / blocks;
 }
 
 std::optional<Loss> KernelAnalysis::largest_loss() const {
@@ -172,14 +176,51 @@ double PlanAnalysis::peak_of_mix() const {
   return both + other == 0 ? peak_of_vectors() : peak_of_vectors() * (both + other / 2) / (both + other);
 }
 
+double KernelAnalysis::even_seconds(const Bound &bound, const Gpu &gpu) const {
+  return of_sm(bound.resource) ? bound.seconds / std::max(1.0, imbalance(gpu)) : bound.seconds;
+}
+
 double PlanAnalysis::seconds() const {
-  return sum_of(kernels, [](const KernelAnalysis &kernel) { return kernel.seconds(); });
+  return in_groups([&](Group group) {
+    double least = 0;
+    for (Resource r : resources)
+      least = std::max(least, seconds(group, r));
+    return least;
+  });
 }
 double PlanAnalysis::estimated_seconds() const {
-  return sum_of(kernels, [](const KernelAnalysis &kernel) { return kernel.estimated_seconds; });
+  return in_groups([&](Group group) {
+    double longest = 0, even = 0;
+    for (const KernelAnalysis &kernel : group) {
+      longest = std::max(longest, kernel.estimated_seconds);
+      even += kernel.estimated_seconds / std::max(1.0, kernel.losses.imbalance);
+    }
+    return std::max(longest, even);
+  });
 }
 double PlanAnalysis::seconds(Resource r) const {
-  return sum_of(kernels, [&](const KernelAnalysis &kernel) { return kernel.bound(r).seconds; });
+  return in_groups([&](Group group) { return seconds(group, r); });
+}
+
+double PlanAnalysis::seconds(Group group, Resource r) const {
+  double longest = 0, even = 0;
+  for (const KernelAnalysis &kernel : group) {
+    const Bound &bound = kernel.bound(r);
+    longest = std::max(longest, bound.seconds);
+    even += kernel.even_seconds(bound, gpu);
+  }
+  return group.size() == 1 ? longest : std::max(longest, even);
+}
+
+double PlanAnalysis::in_groups(FunctionRef<double(Group)> seconds) const {
+  double sum = 0;
+  for (std::size_t first = 0, end = 0; first < kernels.size(); first = end) {
+    end = first + 1;
+    while (end < kernels.size() && !kernels[end].kernel.awaited.empty())
+      ++end;
+    sum += seconds(Group(kernels).subspan(first, end - first));
+  }
+  return sum;
 }
 
 const KernelAnalysis &PlanAnalysis::slowest() const {

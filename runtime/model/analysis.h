@@ -8,6 +8,7 @@
 /// its time from its machine code.
 
 #include "codegen/cuda.h"
+#include "dsl/expr/function_ref.h"
 #include "dsl/hardware/gpus.h"
 #include "dsl/ir/program.h"
 #include "lowering/plan.h"
@@ -19,6 +20,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -85,6 +87,7 @@ struct KernelAnalysis {
   /// The counts of the lowered kernel.
   const model::Counters &exact() const { return lowered ? *lowered : counters; }
   std::int64_t warps_of_block() const;
+  std::int64_t warps_of_main_role() const; ///< of a block; all warps if they have one role
   std::int64_t warps() const;      ///< of all blocks
   double barriers_of_warp() const; ///< barriers that a warp executes, on average; 0 without warps
   double flops() const; ///< executed FLOP: 2 for each multiply-add, 1 for each other floating-point operation
@@ -92,11 +95,13 @@ struct KernelAnalysis {
   std::uint64_t asked_bytes() const;
   const Bound &bound(Resource resource) const;
   double seconds() const { return bounds.front().seconds; }
+  /// The bound if all SMs had the same number of blocks.
+  double even_seconds(const Bound &bound, const Gpu &gpu) const;
   Resource limiter() const { return bounds.front().resource; }
   /// Mean number of active lanes per executed warp instruction: 32 without divergence.
   double active_lanes() const;
-  /// Number of blocks on the SM with the most blocks, divided by the mean over all SMs: 1 if all SMs have the
-  /// same number of blocks.
+  /// The work of the SM with the most blocks, or with the largest one, divided by the mean over all SMs: 1 if
+  /// all SMs have the same work.
   double imbalance(const Gpu &gpu) const;
   /// The loss that takes the most of the estimated time. None if no loss takes much of it: then the resource of
   /// the largest bound limits the kernel.
@@ -144,6 +149,8 @@ struct PlanAnalysis {
   /// performs one FLOP in an issue slot of the FMA pipe, so it reaches half of the peak.
   double peak_of_mix() const;
 
+  /// The times of kernels that execute beside each other (`Kernel::awaited`) are those of the longest one, or
+  /// of the work of all of them on all SMs alike. Other kernels execute one after the other.
   double seconds() const;           ///< sum of the bounds of all kernels
   double estimated_seconds() const; ///< sum over all kernels
   double seconds(Resource r) const; ///< bound for one resource, summed over the kernels
@@ -152,6 +159,11 @@ struct PlanAnalysis {
   /// The sums over all loads, or all stores, in global or in shared memory.
   model::RequestSums total(Scope scope, bool stores) const;
   bool sampled() const;
+
+private:
+  using Group = std::span<const KernelAnalysis>; ///< kernels beside each other
+  double in_groups(FunctionRef<double(Group)> seconds) const;
+  double seconds(Group group, Resource r) const;
 };
 
 } // namespace nestsmith

@@ -155,30 +155,53 @@ struct CountedKernel {
   sim::DecodedKernel decoded;
 };
 
+/// Blocks that are counted one by one, so that the largest one is known.
+constexpr std::size_t most_compared = 256;
+
 /// The counts of all chosen blocks, each multiplied by its weight.
 Counters run_blocks(const CountedKernel &counted, ParameterMemory &memory, const std::vector<Chosen> &blocks,
                     unsigned threads) {
   const sim::DecodedKernel &decoded = counted.decoded;
   const BlockCounts none{sim::Executions(decoded), counted.counting.histograms(decoded)};
-  std::vector<BlockCounts> counts(threads, none);
+  auto evaluated = [&](const sim::Executions &executions, const RequestHistograms &histograms) {
+    return evaluate(decoded, counted.counting.accesses(), executions, histograms);
+  };
+  const bool compared = blocks.size() <= most_compared;
+  struct Part {
+    BlockCounts counts;
+    std::uint64_t largest = 0; ///< warp instructions of a block
+  };
+  std::vector<Part> parts(threads, Part{none});
   std::atomic<std::size_t> next = 0;
-  sim::run_workers(counts, [&](BlockCounts &mine) {
+  sim::run_workers(parts, [&](Part &mine) {
     CountedMachine single(decoded, counted.counting, memory), weighted(decoded, counted.counting, memory);
     for (std::size_t n = next++; n < blocks.size(); n = next++) {
-      if (blocks[n].weight == 1) {
+      if (blocks[n].weight == 1 && !compared) {
         single.machine.run_block(blocks[n].block);
         continue;
       }
       weighted.clear();
       weighted.machine.run_block(blocks[n].block);
-      weighted.add_to(mine, blocks[n].weight);
+      weighted.add_to(mine.counts, blocks[n].weight);
+      if (compared)
+        mine.largest = std::max(
+            mine.largest, evaluated(weighted.machine.executions, weighted.histograms).instructions().warps);
     }
-    single.add_to(mine, 1);
+    single.add_to(mine.counts, 1);
   });
   BlockCounts all = none;
-  for (const BlockCounts &part : counts)
-    all.add(part);
-  return evaluate(decoded, counted.counting.accesses(), all.executions, all.histograms);
+  std::uint64_t largest = 0, represented = 0;
+  for (const Part &part : parts) {
+    all.add(part.counts);
+    largest = std::max(largest, part.largest);
+  }
+  for (const Chosen &block : blocks)
+    represented += block.weight;
+  Counters counters = evaluated(all.executions, all.histograms);
+  if (const std::uint64_t sum = counters.instructions().warps; compared && sum > 0)
+    counters.largest_block =
+        static_cast<double>(largest) * static_cast<double>(represented) / static_cast<double>(sum);
+  return counters;
 }
 
 bool alike(const Counters &a, const Counters &b) {

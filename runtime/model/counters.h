@@ -117,6 +117,10 @@ struct Counters {
   /// Executed blocks; each of the other blocks is represented by a similar executed block.
   std::uint64_t counted = 0;
 
+  /// The warp instructions of the executed block with the most of them, relative to the mean of all blocks.
+  /// Blocks that compute tiles in waves differ by a tile. 1 if more blocks were executed than are compared.
+  double largest_block = 1;
+
   bool estimated = false; ///< blocks in equivalent positions differ, so the counts are extrapolated from the
                           ///< mean of some blocks
 

@@ -116,6 +116,64 @@ void count_passes(LoopCounts &counts, const std::vector<Instruction> &code, cons
   counts.passes = std::move(passes);
 }
 
+/// The code of the main role: a branch around the code of other roles, which has no arithmetic and ends the
+/// thread, is taken.
+void take_main_role(std::vector<Instruction> &code) {
+  auto computes = [](const Instruction &x) { return x.unit == Unit::fp32 || x.unit == Unit::matrix; };
+  for (std::size_t n = 0; n < code.size() && !computes(code[n]); ++n) {
+    const auto target = static_cast<std::size_t>(std::max<std::int64_t>(code[n].target, 0));
+    if (code[n].unit != Unit::branch || !code[n].predicated || target <= n + 1 || target > code.size())
+      continue;
+    const Instruction &last = code[target - 1];
+    const auto begin = code.begin();
+    if (last.unit == Unit::exit && !last.predicated &&
+        std::none_of(begin + static_cast<std::ptrdiff_t>(n), begin + static_cast<std::ptrdiff_t>(target),
+                     computes))
+      code[n].predicated = false;
+  }
+}
+
+/// The loops of the main role: the one with most arithmetic, over tiles of k, and one around it, over tiles of
+/// the result, if there is one. The arithmetic instructions of a warp, and its requests of stores to global
+/// memory, give their numbers of iterations.
+LoopCounts counts_of_main_role(const std::vector<Instruction> &code, double arithmetic, double stores) {
+  const std::vector<bool> executed = path(code);
+  LoopCounts result;
+  const bool products = std::ranges::find(code, Unit::matrix, &Instruction::unit) != code.end();
+  const auto count = products ? &CodeLoop::matrix : &CodeLoop::fp32;
+  auto number_of = [&](Unit unit, std::size_t begin, std::size_t end) {
+    int number = 0;
+    for (std::size_t n = begin; n < end; ++n)
+      number += executed[n] && code[n].unit == unit;
+    return number;
+  };
+  for (const CodeLoop &loop : loops(code)) // the longest one first
+    if (executed[loop.end])
+      result.loops.push_back(loop);
+  result.iterations.assign(result.loops.size(), 1);
+  result.main = result.loops.size();
+  for (std::size_t n = 0; n < result.loops.size(); ++n) {
+    const int own = result.loops[n].*count;
+    if (own > 0 && (result.main == result.loops.size() || 2 * own > result.loops[result.main].*count))
+      result.main = n;
+  }
+  if (result.main == result.loops.size())
+    return result;
+  const CodeLoop &main = result.loops[result.main];
+  double tiles = 1;
+  for (std::size_t n = 0; n < result.main; ++n) {
+    const CodeLoop &around = result.loops[n];
+    const int stored = number_of(Unit::global_store, around.begin, around.end);
+    if (!around.contains(main) || stored == 0)
+      continue;
+    tiles = result.iterations[n] = std::max(1.0, std::round(stores / stored));
+    break;
+  }
+  const int outside = number_of(products ? Unit::matrix : Unit::fp32, 0, code.size()) - main.*count;
+  result.iterations[result.main] = std::max(1.0, (arithmetic / tiles - outside) / (main.*count));
+  return result;
+}
+
 } // namespace
 
 std::vector<std::int64_t> LoopCounts::part(double main_iterations) const {
@@ -200,12 +258,19 @@ std::optional<CountedCode> counted_code(const KernelAnalysis &analysis) {
   if (!analysis.compiled || analysis.counters.in_f64.warps > 0) // the pipeline has no model of DFMA
     return std::nullopt;
   std::vector<Instruction> code = machine_code(analysis.compiled->cubin, entry_name(analysis.kernel));
-  auto warps = static_cast<double>(analysis.warps());
+  auto warps = static_cast<double>(analysis.warps_of_main_role() * analysis.waves.blocks);
   if (code.empty() || warps == 0)
     return std::nullopt;
   const Counters &counters = analysis.counters;
   std::uint64_t products = counters.matrix_calls().warps,
                 arithmetic = products > 0 ? products : counters.multiply_adds.warps + counters.floating.warps;
+  if (!analysis.kernel.roles.empty()) {
+    take_main_role(code);
+    LoopCounts counts = counts_of_main_role(
+        code, static_cast<double>(arithmetic) / warps,
+        static_cast<double>(counters.merged(Scope::global, /*stores=*/true).requests) / warps);
+    return CountedCode{std::move(code), std::move(counts)};
+  }
   LoopCounts counts =
       loop_counts(code, static_cast<double>(arithmetic) / warps, analysis.barriers_of_warp(),
                   static_cast<double>(counters.merged(Scope::global, /*stores=*/false).requests) / warps);
@@ -220,7 +285,7 @@ std::optional<ModelledCode> modelled_code(const KernelAnalysis &analysis, const 
   ModelledCode result{*std::move(counted), {}};
   result.work = {.loops = result.counts.loops,
                  .iterations = {},
-                 .warps = static_cast<int>(analysis.warps_of_block()),
+                 .warps = static_cast<int>(analysis.warps_of_main_role()),
                  .schedulers = gpu.schedulers,
                  .matrix_clocks =
                      products > 0 ? matrix_clocks(analysis.counters, gpu) * gpu.schedulers / products : 1,
@@ -255,9 +320,9 @@ double even_clocks(const ModelledCode &code, const KernelAnalysis &analysis, con
 
 /// The largest bound if all SMs had the same share of the work.
 double even_seconds(const KernelAnalysis &analysis, const Gpu &gpu) {
-  double most = 0, share = std::max(1.0, analysis.imbalance(gpu));
+  double most = 0;
   for (const Bound &bound : analysis.bounds)
-    most = std::max(most, of_sm(bound.resource) ? bound.seconds / share : bound.seconds);
+    most = std::max(most, analysis.even_seconds(bound, gpu));
   return most;
 }
 

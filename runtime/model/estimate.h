@@ -43,7 +43,9 @@ struct CountedCode {
 
   double times(std::size_t instruction) const; ///< how often a warp executes it
 };
-/// None without machine code that the model can read, and for kernels that compute in f64.
+/// None without machine code that the model can read, and for kernels that compute in f64. Of a kernel with
+/// roles, the code of the main role, which does not wait for its tiles: the least time of the other roles is
+/// among the bounds.
 std::optional<CountedCode> counted_code(const KernelAnalysis &analysis);
 
 /// The machine code of a kernel, ready to be executed by the model.

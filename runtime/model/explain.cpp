@@ -211,6 +211,12 @@ Section launch_section(const KernelAnalysis &analysis, const PlanAnalysis &whole
       {"Busiest SM", fmt::format("{}, {} times the mean", counted(w.busiest, "block"),
                                  number_text(analysis.imbalance(whole.gpu)))},
   };
+  std::vector<std::string> awaited;
+  for (const Buffer &buffer : analysis.kernel.awaited)
+    awaited.push_back(buffer->name);
+  if (!awaited.empty())
+    section.facts.push_back({"Beside", fmt::format("the kernel before it, which it awaits where it uses {}",
+                                                   fmt::join(awaited, ", "))});
   auto products = static_cast<double>(counts.matrix_multiply_adds());
   double executed = static_cast<double>(counts.multiply_adds.threads) + products,
          needed = whole.needed_multiply_adds;

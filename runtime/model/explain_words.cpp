@@ -325,7 +325,7 @@ std::string in_words(const PlanAnalysis &analysis, Language l) {
       percent_text(next.seconds / slowest.seconds()));
   if (slowest.compiled && slowest.counters.in_f64.warps == 0)
     text += say(l, " The estimated time is {}, limited by {}.", " 추정 시간은 {}입니다(제한 요인: {}).",
-                seconds_text(slowest.estimated_seconds), limit_text(slowest, l));
+                seconds_text(analysis.estimated_seconds()), limit_text(slowest, l));
   if (analysis.kernels.size() > 1)
     text += say(l, " Of its {} kernels, {} takes the longest.", " 커널 {}개 가운데 {}의 시간이 가장 깁니다.",
                 analysis.kernels.size(), slowest.kernel.name);

@@ -31,6 +31,7 @@ Unit unit_of(std::uint64_t opcode) {
     return Unit::fp32;
   case 0x037:
   case 0x03C:
+  case 0x1F0: // of wgmma
     return Unit::matrix;
   case 0x03B:
     return Unit::ldmatrix;

@@ -5,6 +5,7 @@
 #include "codegen/emit.h"
 #include "lowering/lower.h"
 #include "lowering/verify_kernel.h"
+#include "runtime/model/analyse.h"
 #include "schedules/even_tail.h"
 #include "tests/codegen/host_text.h"
 #include "tests/dsl/support.h"
@@ -124,6 +125,29 @@ TEST(HelpedTail, StartsTheSecondKernelAfterTheAwaitOfTheFirst) {
   ASSERT_NE(await, std::string::npos);
   EXPECT_GT(await, text.find("for (", second)) << "after the products of the tile\n" << text;
   EXPECT_TRUE(contains(text, "griddepcontrol.wait; griddepcontrol.launch_dependents;")) << text;
+}
+
+/// Seven tiles on four multiprocessors: the times of the two kernels do not add up.
+TEST(HelpedTail, IsTimedBesideTheOtherKernel) {
+  Gpu gpu = find_gpu("H200");
+  gpu.sms = 4;
+  const Schedule s = product_of({16 * 7, 64, 8 * 48}, DType::f32, helped(test::register_tiles()));
+  const PlanAnalysis analysis = analyse(s.source(), lower(s), gpu, {});
+  ASSERT_EQ(analysis.kernels.size(), 2U);
+  const double helpers = analysis.kernels[0].seconds(), others = analysis.kernels[1].seconds();
+  EXPECT_LT(analysis.seconds(), helpers + others);
+  EXPECT_GE(analysis.seconds(), std::max(helpers, others));
+  EXPECT_LE(analysis.seconds(), analysis.estimated_seconds());
+  const Schedule split = [] {
+    library::RegisterTiles tiles = test::register_tiles();
+    tiles.early = tiles.two_kernels = true;
+    tiles.split_k = 2;
+    return product_of({16 * 7, 64, 8 * 48}, DType::f32, tiles);
+  }();
+  const PlanAnalysis in_turn = analyse(split.source(), lower(split), gpu, {});
+  ASSERT_EQ(in_turn.kernels.size(), 2U);
+  EXPECT_TRUE(in_turn.kernels[1].kernel.awaited.empty()) << "it has nothing to do before the parts are stored";
+  EXPECT_DOUBLE_EQ(in_turn.seconds(), in_turn.kernels[0].seconds() + in_turn.kernels[1].seconds());
 }
 
 TEST(HelpedTail, HasTheSameMeaningInTheText) {

@@ -195,7 +195,7 @@ TEST_F(GivenTable, IsRefusedIfItIsNotATableOfTheRung) {
   refused(text("ladder/warps", "bk=8"), "has no measured record of 'fast/gemm', only records of ladder/warps");
   refused(text("fast/gemm", "bk=8,unroll=2"), "mine.json: the record of f32 64x64x64 on NVIDIA H200: the "
                                               "schedule has no knob 'unroll', expected one of "
-                                              "warps, ");
+                                              "roles, warps, ");
   refused(text("fast/gemm", "bk=7"),
           "on NVIDIA H200: the knob 'bk' is '7', expected one of 16, 8, 32; export the "
           "table again");

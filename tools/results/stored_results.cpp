@@ -126,7 +126,7 @@ template <class A> void fields(A &archive, model::Counters &counters) {
                                                                     counters.matrix.end());
   all(archive, counters.accesses, counters.multiply_adds, counters.floating, counters.in_f64, counters.integer,
       counters.barriers, counters.branches, matrix, counters.divergent, counters.blocks, counters.counted,
-      counters.estimated);
+      counters.largest_block, counters.estimated);
   counters.matrix = {matrix.begin(), matrix.end()};
 }
 
