@@ -88,8 +88,8 @@ struct KernelAnalysis {
   const model::Counters &exact() const { return lowered ? *lowered : counters; }
   std::int64_t warps_of_block() const;
   std::int64_t warps_of_main_role() const; ///< of a block; all warps if they have one role
-  std::int64_t warps() const;      ///< of all blocks
-  double barriers_of_warp() const; ///< barriers that a warp executes, on average; 0 without warps
+  std::int64_t warps() const;              ///< of all blocks
+  double barriers_of_warp() const;         ///< barriers that a warp executes, on average; 0 without warps
   double flops() const; ///< executed FLOP: 2 for each multiply-add, 1 for each other floating-point operation
   /// Bytes of all loads and stores of all lanes in global memory.
   std::uint64_t asked_bytes() const;
