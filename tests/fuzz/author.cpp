@@ -116,6 +116,8 @@ void Author::write() {
     weave();
   if (chance(20))
     sum_at_its_reader();
+  if (apart_.chance(12))
+    cut_terms();
   if (apart_.chance(10))
     cut_to_blocks();
   schedule_nest(anchor(), true);
@@ -358,6 +360,19 @@ void Author::mend() {
     pay(chance(80) ? owed.front() : random_.pick(owed));
     if (s_.trace().size() != before)
       owed = s_.obligations();
+  }
+}
+
+void Author::cut_terms() {
+  for (const Block *block : blocks_of(body())) {
+    if (block->body.buffer->role != Role::temporary)
+      continue;
+    for (const For *loop : serial_loops(block->id->name))
+      if (auto extent = as_int(loop->extent); extent && *extent > 1 && sums(*block, loop->var)) {
+        const auto last = static_cast<std::size_t>(*extent - 1);
+        go("cut_sum", {LoopName{loop->var->name}, 1 + static_cast<std::int64_t>(apart_.below(last))});
+        return;
+      }
   }
 }
 

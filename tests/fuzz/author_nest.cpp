@@ -105,9 +105,6 @@ std::string Author::partial_sums(const std::string &name) {
   for (const For *loop : serial_loops(name))
     if (sums(block(name), loop->var)) {
       std::string at = loop->var->name;
-      if (auto extent = as_int(loop->extent); extent && *extent > 1 && chance(15))
-        go("cut_sum",
-           {LoopName{at}, 1 + static_cast<std::int64_t>(random_.below(static_cast<std::size_t>(*extent - 1)))});
       if (chance(80) &&
           go("split", {LoopName{at}, chance(50) ? std::vector<std::int64_t>{infer, random_.pick({2, 4, 8})}
                                                 : std::vector<std::int64_t>{random_.pick({2, 3, 4}), infer}}))
