@@ -68,7 +68,8 @@ public:
       const std::int64_t taken = std::min(count, first->second);
       count -= taken;
       const double end = first->first + time;
-      if ((first->second -= taken) == 0)
+      first->second -= taken;
+      if (first->second == 0)
         free_.erase(first);
       free_[end] += taken;
     }
@@ -108,8 +109,8 @@ std::optional<HelpedTail> helped_tail(const Extents &extents, const Extents &til
     return std::nullopt;
   auto count = [&](std::size_t side) { return (extents[side] + tile[side] - 1) / tile[side]; };
   const std::int64_t rows = count(0), columns = count(1), k_tiles = count(2), tiles = rows * columns;
-  const double without =
-      of_start + static_cast<double>((tiles + places - 1) / places) * static_cast<double>(k_tiles);
+  const std::int64_t waves = (tiles + places - 1) / places;
+  const double without = of_start + static_cast<double>(waves * k_tiles);
   std::optional<HelpedTail> found;
   double best = without * (1 - gain);
   const std::int64_t most = std::min(rows - 1, places / columns);
