@@ -7,6 +7,7 @@
 #include "tests/schedules/role_products.h"
 #include "tests/schedules/rung.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
