@@ -59,6 +59,18 @@ TEST(CutSum, KeepsOtherReducers) {
   EXPECT_TRUE(same_meaning(s));
 }
 
+/// Where the mask of a reader is false, it reads its fill.
+TEST(CutSum, KeepsTheFillOfAMaskedRead) {
+  Workload w("edges");
+  Tensor x = w.placeholder("X", {5, 6}, DType::u32);
+  Reduce k = reduce_axis("k", 6);
+  Tensor rows = w.compute("R", {5}, {"i"}, [&](Expr i) { return sum(x(i, k), k); });
+  Tensor y = w.compute("Y", {5}, {"i"}, [&](Expr i) { return rows(i) + rows.where_else(i > 0, 7, i - 1); });
+  Schedule s(w.output({y}));
+  s.cut_sum(s.loop("k"), 4);
+  EXPECT_TRUE(same_meaning(s)) << print(s.program());
+}
+
 /// The nest follows the writer of what it reads, and comes before all others.
 TEST(CutSum, ComesAsEarlyAsItsTermsAllow) {
   Workload w("steps");

@@ -116,6 +116,8 @@ void Author::write() {
     weave();
   if (chance(20))
     sum_at_its_reader();
+  if (apart_.chance(30))
+    divide_a_loop();
   if (apart_.chance(12))
     cut_terms();
   if (apart_.chance(10))
@@ -361,6 +363,17 @@ void Author::mend() {
     if (s_.trace().size() != before)
       owed = s_.obligations();
   }
+}
+
+void Author::divide_a_loop() {
+  Names several;
+  walk(body(), [&](const Stmt &stmt) {
+    if (const auto *loop = as<For>(stmt); loop && as<Seq>(loop->body))
+      several.push_back(loop->var->name);
+    return true;
+  });
+  if (!several.empty())
+    go("fission", {LoopName{apart_.pick(several)}});
 }
 
 void Author::cut_terms() {

@@ -168,6 +168,8 @@ private:
   /// Brings the blocks that use a buffer under common loops, or the buffer into wider memory.
   void bring_together(const Obligation &owed, Scope wider);
   void pay_by_binding(const std::string &culprit, Axis axis);
+  /// Gives each statement in the body of a loop a loop of its own, if there are several.
+  void divide_a_loop();
   /// Takes the last terms of the first sum that a temporary keeps out of it.
   void cut_terms();
   /// Cuts the outermost loop of a nest, and binds both parts to blocks, so that they may share a launch.

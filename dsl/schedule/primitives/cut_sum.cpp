@@ -99,10 +99,12 @@ Stmt with_both(const Stmt &stmt, const Block &sum, const Buffer &rest) {
   if (block->id == sum.id || !reads(*block, sum.body.buffer))
     return stmt;
   return make_block(with_reads(*block, sum.body.buffer, [&](const Load &access) {
-    auto of = [&](const Buffer &buffer) {
-      return load(buffer, access.indices, access.mask, access.fill, access.lanes);
+    auto of = [&](const Buffer &buffer, const Expr &fill) {
+      return load(buffer, access.indices, access.mask, fill, access.lanes);
     };
-    return combine(sum.reducer, of(access.buffer), of(rest));
+    // Where the mask is false, the fill of the sum counts, and once.
+    const Expr nothing = access.mask.exists() ? identity_of(sum.reducer, rest->dtype) : access.fill;
+    return combine(sum.reducer, of(access.buffer, access.fill), of(rest, nothing));
   }));
 }
 
