@@ -22,8 +22,8 @@ struct ExecutedTiles {
   Program program;
   Bounds bounds; ///< of the loops and of the numbers of tiles
 };
-/// Who asks which guards are not needed leaves the bindings and guards of these blocks as they are. Who asks
-/// what the iterations that execute access may follow all of them.
+/// An analysis of guards leaves the bindings and guards of these blocks as they are. An analysis of accesses
+/// may rewrite them, because they execute for the same tiles only.
 enum class GuardsOfResults : std::uint8_t { stay, follow };
 ExecutedTiles over_executed_tiles(const Program &program, GuardsOfResults guards = GuardsOfResults::stay);
 

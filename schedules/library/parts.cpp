@@ -25,8 +25,8 @@ void by_vectors(Schedule &s, std::vector<Loop> loops, bool vectors) {
     s.unroll(loop);
 }
 
-/// What the result reads from global memory, element by element: the old values of what it writes, and what
-/// other kernels have stored.
+/// The arrays in global memory that the result reads element by element: the one that it updates, and those
+/// that other kernels have stored.
 static std::vector<std::string> read_by_elements(const Block &result) {
   std::vector<std::string> names;
   if (result.body.buffer->role != Role::temporary && reads(result, result.body.buffer))

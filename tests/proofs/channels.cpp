@@ -17,7 +17,8 @@ namespace nestsmith::proofs {
 
 namespace {
 
-/// What is counted. From `elements` on: the elements that boxes bring to each tile of the channel.
+/// The things that are counted. Those from `elements` on are the elements that boxes bring to each tile of the
+/// channel.
 enum Counted : std::size_t { awaits_free, fills, awaits_filled, frees, bytes, elements };
 
 /// PTX ISA, "mbarrier": the limits of the pending arrivals and of the announced bytes of a phase.

@@ -27,17 +27,17 @@ void add(Counts &sum, const Counts &more);
 
 class Counter {
 public:
-  /// What one execution of a statement without children adds to each count.
+  /// Returns the summand of each count for one execution of a statement without children.
   using Unit = std::function<std::map<std::size_t, std::int64_t>(const kernel::Stmt &)>;
   Counter(Translator &translator, Unit unit)
       : translator_(translator), prover_(translator.prover()), unit_(std::move(unit)) {}
 
   /// Whether anything in the statement counts.
   bool counts(const kernel::Stmt &stmt);
-  /// What one execution of the statement adds. It gives values to the variables that are declared in it. A
-  /// branch for roles adds what both sides do.
+  /// Returns the summands for one execution of the statement. It gives values to the variables that are
+  /// declared in it. A branch for roles adds what both sides do.
   Counts of(const kernel::Stmt &stmt);
-  /// What the iterations of a loop add: those before the current one, and all.
+  /// The summands of the iterations of a loop: of those before the current one, and of all.
   struct Iterations {
     Counts before, all;
   };
