@@ -113,7 +113,7 @@ std::string emit_header_comment(const EmitInfo &info, const kernel::Plan &plan) 
 /// Source: CUDA Programming Guide, "Programmatic Dependent Launch and Synchronization".
 constexpr std::string_view early_launch_function =
     R"(/// Launches a kernel that may start while the kernel before it in the stream ends: it waits for that one before it
-/// accesses memory. The launcher returns an error of the launch.
+/// accesses memory that the other one may use. The launcher returns an error of the launch.
 template <class... Parameters, class... Arguments>
 static void launch_early(dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t stream,
                          void (*kernel)(Parameters...), const Arguments &...arguments) {

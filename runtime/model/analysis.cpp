@@ -121,8 +121,11 @@ double KernelAnalysis::barriers_of_warp() const {
 }
 
 double KernelAnalysis::imbalance(const Gpu &gpu) const {
-  double blocks = static_cast<double>(std::max<std::int64_t>(waves.blocks, 1));
-  return std::max(static_cast<double>(waves.busiest), counters.largest_block) * gpu.sms / blocks;
+  constexpr double equal = 1.05; // blocks of partial tiles are a little smaller
+  const double of_a_block = gpu.sms / static_cast<double>(std::max<std::int64_t>(waves.blocks, 1));
+  if (counters.largest_block <= equal)
+    return std::max(static_cast<double>(waves.busiest), counters.largest_block) * of_a_block;
+  return std::max(1.0, counters.largest_block * of_a_block); // the order of the blocks decides the rest
 }
 
 std::optional<Loss> KernelAnalysis::largest_loss() const {

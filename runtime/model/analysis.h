@@ -100,8 +100,8 @@ struct KernelAnalysis {
   Resource limiter() const { return bounds.front().resource; }
   /// Mean number of active lanes per executed warp instruction: 32 without divergence.
   double active_lanes() const;
-  /// The work of the SM with the most blocks, or with the largest one, divided by the mean over all SMs: 1 if
-  /// all SMs have the same work.
+  /// The least work of the busiest SM, divided by the mean over all SMs: that of the SM with the most blocks,
+  /// if all blocks have about the same work, otherwise at least that of the largest block, and at least 1.
   double imbalance(const Gpu &gpu) const;
   /// The loss that takes the most of the estimated time. None if no loss takes much of it: then the resource of
   /// the largest bound limits the kernel.
@@ -151,9 +151,9 @@ struct PlanAnalysis {
 
   /// The times of kernels that execute beside each other (`Kernel::awaited`) are those of the longest one, or
   /// of the work of all of them on all SMs alike. Other kernels execute one after the other.
-  double seconds() const;           ///< sum of the bounds of all kernels
-  double estimated_seconds() const; ///< sum over all kernels
-  double seconds(Resource r) const; ///< bound for one resource, summed over the kernels
+  double seconds() const; ///< the bound
+  double estimated_seconds() const;
+  double seconds(Resource r) const; ///< the bound for one resource
   const KernelAnalysis &slowest() const;
   Resource limiter() const { return slowest().limiter(); }
   /// The sums over all loads, or all stores, in global or in shared memory.

@@ -334,7 +334,11 @@ std::string in_words(const PlanAnalysis &analysis, Language l) {
       " 요청 기준 연산 강도는 {} FLOP/byte, 알고리즘의 연산 강도는 {}, {}의 능선점(ridge point)은 {}입니다.",
       number_text(analysis.asked_intensity()), number_text(analysis.algorithm_intensity()), analysis.gpu.name,
       number_text(analysis.ridge()));
-  if (slowest.imbalance(analysis.gpu) > 1 + noticed)
+  if (slowest.counters.largest_block > 1 + noticed && slowest.imbalance(analysis.gpu) > 1 + noticed)
+    text += say(l, " The {} blocks differ: the largest one has {} times the mean work.",
+                " 블록 {}개의 작업량이 서로 다릅니다: 가장 큰 블록의 작업량이 평균의 {}배입니다.",
+                slowest.waves.blocks, number_text(slowest.counters.largest_block));
+  else if (slowest.imbalance(analysis.gpu) > 1 + noticed)
     text += say(
         l, " The grid of {0} block{1} does not fill {2} SMs evenly: the busiest has {3} times the mean.",
         " 블록 {0}개의 그리드가 SM {2}개를 고르게 채우지 못합니다: 가장 바쁜 SM의 작업량이 평균의 {3}배입니다.",

@@ -39,8 +39,9 @@ static std::vector<std::string> read_by_elements(const Block &result) {
   return names;
 }
 
-/// The same, or throws ScheduleError.
-static std::vector<Loop> with_reads_ahead(Schedule &s, BlockRef result, std::vector<Loop> loops, bool vectors) {
+/// The same; none if no array can be read ahead.
+static std::optional<std::vector<Loop>> with_reads_ahead(Schedule &s, BlockRef result, std::vector<Loop> loops,
+                                                         bool vectors) {
   constexpr std::int64_t most =
       32; // elements: their loads hide most of the latency, and they take few registers
   const std::vector<std::string> names = read_by_elements(block_of(s, result));
@@ -60,32 +61,37 @@ static std::vector<Loop> with_reads_ahead(Schedule &s, BlockRef result, std::vec
     }
   }
   if (elements == (vectors ? s.extent(loops.back()) : 1)) // one access
-    return loops;
+    return std::nullopt;
   const std::vector<Loop> all = s.loops(result);
   const auto first = std::ranges::find(all, loops.front().var, &Loop::var);
   const Loop at = inside > 0 ? loops[inside - 1] : *(first - 1); // of a thread
+  bool any = false;
   for (const std::string &name : names) {
-    const BlockRef copy = s.cache_read(result, name, Scope::local);
-    s.compute_at(copy, at);
-    by_vectors(s, s.loops_below(copy, at), vectors);
+    Schedule trial = s;
+    try {
+      const BlockRef copy = trial.cache_read(result, name, Scope::local);
+      trial.compute_at(copy, at);
+      by_vectors(trial, trial.loops_below(copy, at), vectors);
+      s = std::move(trial);
+      any = true;
+    } catch (const ScheduleError &) { // the order of its loads and the stores is not proved
+    }
   }
-  return loops;
+  return any ? std::optional(loops) : std::nullopt;
 }
 
 std::vector<Loop> read_ahead(Schedule &s, BlockRef result, std::vector<Loop> loops, bool vectors) {
   if (loops.empty() || read_by_elements(block_of(s, result)).empty())
     return loops;
   Schedule copy = s;
-  try {
-    std::vector<Loop> made = with_reads_ahead(copy, result, loops, vectors);
-    // The obligations of a nearly complete schedule take a good part of its time.
-    if (const std::size_t owed = copy.obligations().size(); owed > 0 && owed > s.obligations().size())
-      return loops;
-    s = std::move(copy);
-    return made;
-  } catch (const ScheduleError &) { // the order of the loads and the stores is not proved
+  const std::optional<std::vector<Loop>> made = with_reads_ahead(copy, result, loops, vectors);
+  if (!made)
     return loops;
-  }
+  // The obligations of a nearly complete schedule take a good part of its time.
+  if (const std::size_t owed = copy.obligations().size(); owed > 0 && owed > s.obligations().size())
+    return loops;
+  s = std::move(copy);
+  return *made;
 }
 
 std::vector<Loop> split_last(Schedule &s, std::vector<Loop> loops, std::int64_t width) {

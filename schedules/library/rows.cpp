@@ -56,9 +56,11 @@ struct Sizes {
   Extents extents, tile;
 };
 
-/// None if the extents are not known, or if there is a batch.
+/// None if the extents are not known, if there is a batch, or if the sum is a parameter.
 template <class Tiles>
 static std::optional<Sizes> sizes_of(const Schedule &schedule, BlockRef sum, const Tiles &tiles) {
+  if (block_of(schedule, sum).body.buffer->role != Role::temporary)
+    return std::nullopt;
   Schedule s = schedule;
   const Contraction c = contraction(s, sum, Scope::global);
   auto extent_of = [&](const Loop &loop) { return as_int(find_loop(s.program().body, loop.var)->extent); };

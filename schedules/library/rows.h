@@ -19,8 +19,9 @@ std::array<BlockRef, 2> cut_rows(Schedule &s, BlockRef sum, std::int64_t row);
 
 /// Schedules a contraction by `product` with the helped tiles of `tiles.helped_places`, or with the even tail
 /// of `tiles.even_places`, and returns the handles of the whole tiles. None, and the schedule is unchanged, if
-/// neither takes less time, if the extents are not known, if there is a batch, or if all tiles are shared by
-/// several blocks. States launch bounds of as many blocks on a multiprocessor as the tail is made for.
+/// neither takes less time, if the extents are not known, if there is a batch, if the sum is a parameter, or if
+/// all tiles are shared by several blocks. States launch bounds of as many blocks on a multiprocessor as the
+/// tail is made for.
 ///
 /// Throws the errors of `product`, and leaves the schedule unchanged then.
 std::optional<Product> product_with_tail(Schedule &s, BlockRef sum, const RegisterTiles &tiles);

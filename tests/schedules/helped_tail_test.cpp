@@ -92,8 +92,23 @@ TEST(HelpedTail, IsLeftOutWhereItCannotBe) {
   plain.load = {};
   EXPECT_EQ(kernels(product_of({16 * 7, 64, 384}, DType::u32, plain, make_target("sm_80"))), 1U)
       << "no early launches";
+  Schedule parameter(test::product(16 * 7, 64, 384), make_target("sm_90a"));
+  library::product(parameter, parameter.block("C"), tiles);
+  EXPECT_EQ(kernels(parameter), 1U) << "the sum is a parameter";
   tiles.split_k = 2;
   EXPECT_EQ(kernels(product_of({16 * 7, 64, 384}, DType::u32, tiles)), 1U) << "all tiles have parts";
+}
+
+/// A thread loads what the helpers have stored, and the old results, before it stores its first result.
+TEST(HelpedTail, ReadsAhead) {
+  const Schedule s = product_of({16 * 7, 64, 8 * 48}, DType::f32, helped(test::register_tiles()));
+  std::string trace;
+  for (const Directive &directive : s.trace())
+    trace += to_cpp(directive) + "\n";
+  for (const char *part :
+       {"s.cache_read(C_part1, \"AB_part1_rest\", Scope::local)", "s.cache_read(C_part1, \"C\", Scope::local)",
+        "s.cache_read(C, \"C\", Scope::local)"})
+    EXPECT_TRUE(contains(trace, part)) << part << "\n" << trace;
 }
 
 /// Without the await, what the helpers store may be read before it is stored. Nothing else needs it.

@@ -14,9 +14,10 @@ namespace nestsmith::primitives {
 /// Each kernel of the schedule does so, also one that follows a kernel of another schedule or program in the
 /// stream. A kernel that was not launched so does not wait, since nothing can run beside it.
 ///
-/// The second kernel of a schedule waits later: before it reads an array that the first one writes, or writes
-/// one that the first one uses. Until then, both kernels execute, if the GPU has places for the thread blocks
-/// of both (`cut_sum`). A third kernel waits as the first one does, a fourth one as the second, and so on.
+/// The second kernel of a schedule waits later, if it has work that does not need the first one: before it
+/// reads an array that the first one writes, or writes one that the first one uses. Until then, both kernels
+/// execute, if the GPU has places for the thread blocks of both (`cut_sum`). The same is true of each kernel
+/// that follows one that waited first.
 ///
 /// Requires [launch_early.feature]: the target has `griddepcontrol`.
 /// Requires [launch_early.once]: the directive is stated once.

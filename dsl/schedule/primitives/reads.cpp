@@ -39,7 +39,10 @@ bool updates_in_place(const Block &block, const Buffer &buffer) {
     return false;
   const std::vector<Expr> &indices = block.body.indices;
   const bool each_once = std::ranges::all_of(block.iters, [&](const IterVar &iter) {
-    return std::ranges::any_of(indices, [&](const Expr &index) { return same(index, Expr(iter.var)); });
+    return std::ranges::any_of(indices, [&](const Expr &index) {
+      const auto axis = as_shifted_var(index); // of a part of the rows, it begins at a constant
+      return axis && axis->var == iter.var;
+    });
   });
   return each_once && std::ranges::all_of(loads_of(block), [&](const Load *access) {
            return access->buffer != buffer ||
