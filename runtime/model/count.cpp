@@ -166,7 +166,7 @@ Counters run_blocks(const CountedKernel &counted, ParameterMemory &memory, const
   auto evaluated = [&](const sim::Executions &executions, const RequestHistograms &histograms) {
     return evaluate(decoded, counted.counting.accesses(), executions, histograms);
   };
-  const bool compared = blocks.size() <= most_compared;
+  const bool compared = blocks.size() > 1 && blocks.size() <= most_compared;
   struct Part {
     BlockCounts counts;
     std::uint64_t largest = 0; ///< warp instructions of a block

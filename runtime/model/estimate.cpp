@@ -116,6 +116,16 @@ void count_passes(LoopCounts &counts, const std::vector<Instruction> &code, cons
   counts.passes = std::move(passes);
 }
 
+/// The loops on the path through the code, the longest one first, with one iteration each.
+LoopCounts executed_loops(const std::vector<Instruction> &code, const std::vector<bool> &executed) {
+  LoopCounts result;
+  for (const CodeLoop &loop : loops(code))
+    if (executed[loop.end])
+      result.loops.push_back(loop);
+  result.iterations.assign(result.loops.size(), 1);
+  return result;
+}
+
 /// The code of the main role: a branch around the code of other roles, which has no arithmetic and ends the
 /// thread, is taken.
 void take_main_role(std::vector<Instruction> &code) {
@@ -138,7 +148,7 @@ void take_main_role(std::vector<Instruction> &code) {
 /// memory, give their numbers of iterations.
 LoopCounts counts_of_main_role(const std::vector<Instruction> &code, double arithmetic, double stores) {
   const std::vector<bool> executed = path(code);
-  LoopCounts result;
+  LoopCounts result = executed_loops(code, executed);
   const bool products = std::ranges::find(code, Unit::matrix, &Instruction::unit) != code.end();
   const auto count = products ? &CodeLoop::matrix : &CodeLoop::fp32;
   auto number_of = [&](Unit unit, std::size_t begin, std::size_t end) {
@@ -147,10 +157,6 @@ LoopCounts counts_of_main_role(const std::vector<Instruction> &code, double arit
       number += executed[n] && code[n].unit == unit;
     return number;
   };
-  for (const CodeLoop &loop : loops(code)) // the longest one first
-    if (executed[loop.end])
-      result.loops.push_back(loop);
-  result.iterations.assign(result.loops.size(), 1);
   result.main = result.loops.size();
   for (std::size_t n = 0; n < result.loops.size(); ++n) {
     const int own = result.loops[n].*count;
@@ -189,7 +195,7 @@ std::vector<std::int64_t> LoopCounts::part(double main_iterations) const {
 
 LoopCounts loop_counts(const std::vector<Instruction> &code, double arithmetic, double barriers, double loads) {
   std::vector<bool> executed = path(code);
-  LoopCounts result;
+  LoopCounts result = executed_loops(code, executed);
   bool products = std::ranges::find(code, Unit::matrix, &Instruction::unit) != code.end();
   Unit unit = products ? Unit::matrix : Unit::fp32;
   auto count = products ? &CodeLoop::matrix : &CodeLoop::fp32;
@@ -198,10 +204,6 @@ LoopCounts loop_counts(const std::vector<Instruction> &code, double arithmetic, 
     all += executed[n] && code[n].unit == unit;
     all_barriers += executed[n] && code[n].unit == Unit::barrier;
   }
-  for (const CodeLoop &loop : loops(code))
-    if (executed[loop.end])
-      result.loops.push_back(loop);
-  result.iterations.assign(result.loops.size(), 1);
   auto most = std::ranges::max_element(result.loops, {}, count); // the first one, so the outermost
   result.main = static_cast<std::size_t>(most - result.loops.begin());
   if (most == result.loops.end() || (*most).*count == 0) {

@@ -3,6 +3,7 @@
 #include "codegen/cuda.h"
 #include "dsl/expr/error.h"
 #include "dsl/ir/intrinsic.h"
+#include "lowering/notes.h"
 #include "runtime/model/explain_roles.h"
 #include "runtime/model/words.h"
 
@@ -211,12 +212,9 @@ Section launch_section(const KernelAnalysis &analysis, const PlanAnalysis &whole
       {"Busiest SM", fmt::format("{}, {} times the mean", counted(w.busiest, "block"),
                                  number_text(analysis.imbalance(whole.gpu)))},
   };
-  std::vector<std::string> awaited;
-  for (const Buffer &buffer : analysis.kernel.awaited)
-    awaited.push_back(buffer->name);
-  if (!awaited.empty())
-    section.facts.push_back({"Beside", fmt::format("the kernel before it, which it awaits where it uses {}",
-                                                   fmt::join(awaited, ", "))});
+  if (const std::vector<Buffer> &awaited = analysis.kernel.awaited; !awaited.empty())
+    section.facts.push_back(
+        {"Beside", "the kernel before it, which it awaits where it uses " + kernel::names_of(awaited)});
   auto products = static_cast<double>(counts.matrix_multiply_adds());
   double executed = static_cast<double>(counts.multiply_adds.threads) + products,
          needed = whole.needed_multiply_adds;

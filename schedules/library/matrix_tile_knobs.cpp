@@ -200,16 +200,13 @@ MatrixTiles choose_matrix_tiles(const Shape &shape, DType dtype, const Target &t
   if (tiles.split_k > 1 || tiles.tiles_of_part > 0)
     tiles.two_kernels = knobs.flag("two_kernels");
   if (!steps.persistent && !shape.stated && shape.size() == 3 && tiles.split_k == 1 && !tiles.bulk_stores) {
-    const std::int64_t even = choose_even(
-        knobs, {shape[0], shape[1], shape[2]},
-        {tiles.tile(0), tiles.tile(1), tiles.steps * instruction_for(dtype).k()}, target,
-        terms_of_a_part_by_units, steps.roles ? std::max<std::int64_t>(1, tiles.blocks) : most_resident_blocks);
-    tiles.even_places = even * multiprocessors(target);
-    const std::int64_t places = multiprocessors(target) * std::max<std::int64_t>(1, tiles.blocks);
-    if (steps.roles && even == 0 &&
-        choose_helped(knobs, {shape[0], shape[1], shape[2]},
-                      {tiles.tile(0), tiles.tile(1), tiles.steps * instruction_for(dtype).k()}, target, places))
-      tiles.helped_places = places;
+    const Extents extents = {shape[0], shape[1], shape[2]},
+                  tile = {tiles.tile(0), tiles.tile(1), tiles.steps * instruction_for(dtype).k()};
+    const std::int64_t sms = multiprocessors(target), blocks = std::max<std::int64_t>(1, tiles.blocks);
+    tiles.even_places = sms * choose_even(knobs, extents, tile, target, terms_of_a_part_by_units,
+                                          steps.roles ? blocks : most_resident_blocks);
+    if (steps.roles && tiles.even_places == 0 && choose_helped(knobs, extents, tile, target, sms * blocks))
+      tiles.helped_places = sms * blocks;
   }
   if (steps.persistent)
     tiles.persistent = places_of(tiles, dtype, target);

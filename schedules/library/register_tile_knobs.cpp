@@ -22,56 +22,19 @@ template <class T> std::vector<T> first(const T &one, std::vector<T> candidates)
   return candidates;
 }
 
-/// The knobs. A tile has warps * lanes * results rows, and columns.
-struct GemmKnobs {
-  GemmKnobs(Knobs &knobs, const Shape &shape, DType dtype, const Target &target);
-  std::int64_t threads() const { return warps[0] * warps[1] * lanes[0] * lanes[1]; }
-  std::int64_t tile(std::size_t n) const { return warps[n] * lanes[n] * results[n]; }
-  std::vector<std::int64_t> blocks(const Target &target, DType dtype, std::int64_t usual) const;
-
-  Grid warps, lanes, results;
-  bool zigzag, async, prefetch, fragments, columns, snake;
-  std::int64_t bk, group, stages, split_k, tiles_of_part = 0;
-  bool two_kernels = false;
-  std::int64_t groups_of_parts = 1;
-};
-
 /// Elements of less than 4 bytes are too narrow to be transposed by asynchronous copies.
 bool may_copy_async(DType dtype, const Target &target) {
   return byte_size(dtype) >= 4 && target.arch.has(Feature::cp_async);
 }
 
-GemmKnobs::GemmKnobs(Knobs &knobs, const Shape &shape, DType dtype, const Target &target)
-    : warps(choose_grid(knobs, "warps",
-                        first<std::string>(shape.stated ? "4x2" : "2x2", {"2x2", "4x2", "2x4", "1x1", "1x2",
-                                                                          "2x1", "1x4", "4x1", "1x8", "8x1"}))),
-      lanes(choose_grid(knobs, "lanes", {"4x8", "8x4", "2x16", "16x2"})),
-      results(choose_grid(knobs, "results",
-                          {"8x8", "4x4", "4x8", "8x4", "8x12", "12x8", "8x16", "16x8", "4x16", "16x4"})),
-      zigzag(knobs.flag("zigzag", true)), async(may_copy_async(dtype, target) && knobs.flag("async")),
-      prefetch(async || knobs.flag("prefetch", true)), fragments(knobs.flag("fragments")),
-      columns(knobs.flag("columns")), snake(knobs.flag("snake")), bk(knobs.choose("bk", {16, 8, 32})),
-      group(knobs.choose("group", {1, 4, 8})), stages(async      ? knobs.choose("stages", {3, 2, 4})
-                                                      : prefetch ? 2
-                                                                 : 1),
-      split_k(1) {
-  if (std::vector<std::int64_t> parts = parts_of_k(shape, bk); parts.size() > 1)
-    split_k = knobs.choose("split_k", parts);
-  if (shape.stated)
-    tiles_of_part = knobs.choose("tiles_of_part", tiles_of_parts);
-  if (split_k > 1 || tiles_of_part > 0)
-    two_kernels = knobs.flag("two_kernels");
-  if (split_k >= 8 && !two_kernels) // as powers of 2, all of these divide it
-    groups_of_parts = knobs.choose("groups_of_parts", first<std::int64_t>(usual_groups(split_k), {1, 2, 4, 8}));
-}
-
 /// Candidates for the number of blocks on an SM, for which the SM has enough registers and shared memory, the
 /// usual one first. 0 states no number. A thread also needs registers for its results and for the operands, and
 /// an SM has 65536 registers.
-std::vector<std::int64_t> GemmKnobs::blocks(const Target &target, DType dtype, std::int64_t usual) const {
-  std::int64_t registers = threads() * (results[0] * results[1] + 24);
-  std::int64_t row = (tile(0) + 31) / 32 * 32 + 4 + tile(1), tiles = stages * bk * row;
-  std::int64_t shared = tiles * byte_size(dtype) + target.shared_bytes_reserved;
+std::vector<std::int64_t> candidates_for_blocks(const RegisterTiles &tiles, const Target &target, DType dtype,
+                                                std::int64_t usual) {
+  std::int64_t registers = tiles.threads() * (tiles.results[0] * tiles.results[1] + 24);
+  std::int64_t row = (tiles.tile(0) + 31) / 32 * 32 + 4 + tiles.tile(1);
+  std::int64_t shared = tiles.stages * tiles.k * row * byte_size(dtype) + target.shared_bytes_reserved;
   std::vector<std::int64_t> candidates = first<std::int64_t>(usual, {3, 2, 0, 1, 4, 5, 6, 8});
   std::erase_if(candidates, [&](std::int64_t n) {
     return n * registers > 65536 || n * shared > target.shared_bytes_per_sm;
@@ -106,43 +69,48 @@ RegisterTiles choose_register_tiles(const Shape &shape, DType dtype, const Targe
   // Elements of 4 bytes are copied asynchronously, also if they are transposed.
   if (!persistent && byte_size(dtype) == 4 && target.arch.has(Feature::mbarrier) && knobs.flag("roles"))
     return choose_register_tiles_with_roles("fast/gemm", shape, dtype, target, knobs);
-  GemmKnobs choice(knobs, shape, dtype, target);
-  bool whole = !register_variant(shape, dtype); // all rows allow the widest accesses
-  bool joined = choice.async && choice.fragments && knobs.flag("joined");
-  bool spread = joined && knobs.flag("spread");
+  RegisterTiles tiles;
+  tiles.width = of_an_access;
+  tiles.warps =
+      choose_grid(knobs, "warps",
+                  first<std::string>(shape.stated ? "4x2" : "2x2",
+                                     {"2x2", "4x2", "2x4", "1x1", "1x2", "2x1", "1x4", "4x1", "1x8", "8x1"}));
+  tiles.lanes = choose_grid(knobs, "lanes", {"4x8", "8x4", "2x16", "16x2"});
+  tiles.results = choose_grid(knobs, "results",
+                              {"8x8", "4x4", "4x8", "8x4", "8x12", "12x8", "8x16", "16x8", "4x16", "16x4"});
+  tiles.zigzag = knobs.flag("zigzag", true);
+  tiles.async = may_copy_async(dtype, target) && knobs.flag("async");
+  tiles.prefetch = tiles.async || knobs.flag("prefetch", true);
+  tiles.fragments = knobs.flag("fragments");
+  tiles.columns = knobs.flag("columns");
+  tiles.snake = knobs.flag("snake");
+  tiles.k = knobs.choose("bk", {16, 8, 32});
+  tiles.group = knobs.choose("group", {1, 4, 8});
+  tiles.stages = tiles.async ? knobs.choose("stages", {3, 2, 4}) : tiles.prefetch ? 2 : 1;
+  if (std::vector<std::int64_t> parts = parts_of_k(shape, tiles.k); parts.size() > 1)
+    tiles.split_k = knobs.choose("split_k", parts);
+  if (shape.stated)
+    tiles.tiles_of_part = knobs.choose("tiles_of_part", tiles_of_parts);
+  if (tiles.split_k > 1 || tiles.tiles_of_part > 0)
+    tiles.two_kernels = knobs.flag("two_kernels");
+  if (tiles.split_k >= 8 && !tiles.two_kernels) // as powers of 2, all of these divide it
+    tiles.groups_of_parts =
+        knobs.choose("groups_of_parts", first<std::int64_t>(usual_groups(tiles.split_k), {1, 2, 4, 8}));
+  tiles.joined = tiles.async && tiles.fragments && knobs.flag("joined");
+  tiles.spread = tiles.joined && knobs.flag("spread");
   // The last tile of k gets code of its own.
-  bool last_k = (choice.prefetch || (choice.split_k == 1 && !shape.is_multiple(2, choice.bk))) &&
-                knobs.flag("last_k", shape.stated.has_value());
-  std::int64_t usual = !whole ? 0 : shape.stated ? 2 : 3; // addresses take many registers
-  const std::vector<std::int64_t> resident = choice.blocks(target, dtype, usual);
-  const std::int64_t blocks = knobs.choose("blocks", resident);
-  const std::int64_t even = persistent || shape.stated || choice.split_k > 1
-                                ? 0
-                                : choose_even(knobs, {shape[0], shape[1], shape[2]},
-                                              {choice.tile(0), choice.tile(1), choice.bk}, target);
-  return {.warps = choice.warps,
-          .lanes = choice.lanes,
-          .results = choice.results,
-          .zigzag = choice.zigzag,
-          .async = choice.async,
-          .prefetch = choice.prefetch,
-          .fragments = choice.fragments,
-          .joined = joined,
-          .spread = spread,
-          .columns = choice.columns,
-          .snake = choice.snake,
-          .last_k = last_k,
-          .k = choice.bk,
-          .group = choice.group,
-          .stages = choice.stages,
-          .split_k = choice.split_k,
-          .tiles_of_part = choice.tiles_of_part,
-          .two_kernels = choice.two_kernels,
-          .groups_of_parts = choice.groups_of_parts,
-          .blocks = blocks,
-          .width = of_an_access,
-          .persistent = persistent ? blocks_of_grid(target, blocks, resident) : 0,
-          .even_places = even * multiprocessors(target)};
+  tiles.last_k = (tiles.prefetch || (tiles.split_k == 1 && !shape.is_multiple(2, tiles.k))) &&
+                 knobs.flag("last_k", shape.stated.has_value());
+  const bool whole = !register_variant(shape, dtype);           // all rows allow the widest accesses
+  const std::int64_t usual = !whole ? 0 : shape.stated ? 2 : 3; // addresses take many registers
+  const std::vector<std::int64_t> resident = candidates_for_blocks(tiles, target, dtype, usual);
+  tiles.blocks = knobs.choose("blocks", resident);
+  if (persistent)
+    tiles.persistent = blocks_of_grid(target, tiles.blocks, resident);
+  else if (!shape.stated && tiles.split_k == 1)
+    tiles.even_places = multiprocessors(target) * choose_even(knobs, {shape[0], shape[1], shape[2]},
+                                                              {tiles.tile(0), tiles.tile(1), tiles.k}, target);
+  return tiles;
 }
 
 /// Four warps fill the tiles. Without registers of their own, the other warps have too few for 16x8 results.
@@ -182,14 +150,13 @@ RegisterTiles choose_register_tiles_with_roles(const std::string &rung, const Sh
     tiles.split_k = knobs.choose("split_k", parts);
   if (shape.stated)
     tiles.tiles_of_part = knobs.choose("tiles_of_part", tiles_of_parts);
-  if (!shape.stated && tiles.split_k == 1) // an SM has one block
-    tiles.even_places = multiprocessors(target) * choose_even(knobs, {shape[0], shape[1], shape[2]},
-                                                              {tiles.tile(0), tiles.tile(1), tiles.k}, target,
-                                                              terms_of_a_part, 1);
-  if (!shape.stated && tiles.split_k == 1 && tiles.even_places == 0 &&
-      choose_helped(knobs, {shape[0], shape[1], shape[2]}, {tiles.tile(0), tiles.tile(1), tiles.k}, target,
-                    multiprocessors(target)))
-    tiles.helped_places = multiprocessors(target);
+  const std::int64_t sms = multiprocessors(target); // each has one block
+  if (!shape.stated && tiles.split_k == 1) {
+    const Extents extents = {shape[0], shape[1], shape[2]}, tile = {tiles.tile(0), tiles.tile(1), tiles.k};
+    tiles.even_places = sms * choose_even(knobs, extents, tile, target, terms_of_a_part, 1);
+    if (tiles.even_places == 0 && choose_helped(knobs, extents, tile, target, sms))
+      tiles.helped_places = sms;
+  }
   tiles.early = target.arch.has(Feature::griddepcontrol) && knobs.flag("early");
   return tiles;
 }

@@ -52,6 +52,18 @@ static void leave_to_whole_products(MatrixTiles &tiles) {
   tiles.bulk_stores = false;
 }
 
+/// The tiles of a part of the rows, of which the GPU computes `places` at one time.
+template <class Tiles> static Tiles tiles_of_rows(Tiles tiles, std::int64_t places, const Target &target) {
+  leave_to_whole_products(tiles);
+  tiles.blocks = std::max(tiles.blocks, places / multiprocessors(target));
+  return tiles;
+}
+
+/// Whether each tile has one block.
+template <class Tiles> static bool has_whole_sums(const Tiles &tiles) {
+  return tiles.split_k == 1 && tiles.tiles_of_part == 0;
+}
+
 struct Sizes {
   Extents extents, tile;
 };
@@ -72,7 +84,7 @@ static std::optional<Sizes> sizes_of(const Schedule &schedule, BlockRef sum, con
 
 template <class Tiles>
 static std::optional<Product> with_even_tail(Schedule &schedule, BlockRef sum, const Tiles &tiles) {
-  if (tiles.even_places <= 0 || tiles.split_k != 1 || tiles.tiles_of_part != 0)
+  if (tiles.even_places <= 0 || !has_whole_sums(tiles))
     return std::nullopt;
   const std::optional<Sizes> sizes = sizes_of(schedule, sum, tiles);
   const auto tail = sizes ? even_tail(sizes->extents, sizes->tile, tiles.even_places, terms_of(tiles))
@@ -81,10 +93,8 @@ static std::optional<Product> with_even_tail(Schedule &schedule, BlockRef sum, c
     return std::nullopt;
   Schedule s = schedule;
   auto [whole, rest] = cut_rows(s, sum, tail->whole_rows * tiles.tile(0));
-  Tiles of_part = tiles;
+  Tiles of_part = tiles_of_rows(tiles, tiles.even_places, schedule.target());
   of_part.even_places = 0;
-  leave_to_whole_products(of_part);
-  of_part.blocks = std::max(tiles.blocks, tiles.even_places / multiprocessors(schedule.target()));
   Product made = product(s, whole, of_part);
   of_part.split_k = tail->parts;
   s.share_launch(product(s, rest, of_part).blocks.front());
@@ -94,7 +104,7 @@ static std::optional<Product> with_even_tail(Schedule &schedule, BlockRef sum, c
 
 template <class Tiles>
 static std::optional<Product> with_helped_tail(Schedule &schedule, BlockRef sum, const Tiles &tiles) {
-  if (tiles.helped_places <= 0 || tiles.split_k != 1 || tiles.tiles_of_part != 0 ||
+  if (tiles.helped_places <= 0 || !has_whole_sums(tiles) ||
       !schedule.target().arch.has(Feature::griddepcontrol))
     return std::nullopt;
   const std::optional<Sizes> sizes = sizes_of(schedule, sum, tiles);
@@ -105,10 +115,8 @@ static std::optional<Product> with_helped_tail(Schedule &schedule, BlockRef sum,
   Schedule s = schedule;
   auto [whole, rest] = cut_rows(s, sum, tail->whole_rows * tiles.tile(0));
   const BlockRef helped = s.cut_sum(contraction(s, rest, Scope::global).k, tail->own * sizes->tile[2]);
-  Tiles of_part = tiles;
+  Tiles of_part = tiles_of_rows(tiles, tiles.helped_places, schedule.target());
   of_part.helped_places = 0;
-  leave_to_whole_products(of_part);
-  of_part.blocks = std::max(tiles.blocks, tiles.helped_places / multiprocessors(schedule.target()));
   of_part.early = true;
   Tiles of_helpers = of_part;
   of_helpers.apart = true;

@@ -14,16 +14,7 @@ namespace nestsmith {
 namespace {
 
 void check_nest(const Schedule::Edit &edit, const Block &block) {
-  for (const Block *other : blocks_of(edit.nest_of(block.id)))
-    if (other->id != block.id)
-      edit.refuse(
-          "axes_from_loops.nest",
-          fmt::format("block {} is in the nest of {}; use axes_from_loops before moving blocks into one "
-                      "nest",
-                      other->id->name, block.id->name),
-          {other->id->name, block.id->name});
-  for (const For *loop : edit.loops_around(block.id))
-    edit.require_serial("axes_from_loops.nest", *loop);
+  require_serial_nest(edit, "axes_from_loops.nest", block);
   for (const IterVar &iter : block.iters)
     if (iter.guarded || iter.first.exists())
       edit.refuse("axes_from_loops.whole",

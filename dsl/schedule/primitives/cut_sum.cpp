@@ -12,17 +12,6 @@ namespace nestsmith {
 
 namespace {
 
-void check_nest(const Schedule::Edit &edit, const Block &sum) {
-  for (const Block *other : blocks_of(edit.nest_of(sum.id)))
-    if (other->id != sum.id)
-      edit.refuse("cut_sum.nest",
-                  fmt::format("block {} is in the nest of {}; use cut_sum before moving blocks into one nest",
-                              other->id->name, sum.id->name),
-                  {other->id->name, sum.id->name});
-  for (const For *around : edit.loops_around(sum.id))
-    edit.require_serial("cut_sum.nest", *around);
-}
-
 void check_buffer(const Schedule::Edit &edit, const Block &sum) {
   const Buffer &buffer = sum.body.buffer;
   if (buffer->role != Role::temporary)
@@ -136,7 +125,7 @@ BlockRef Schedule::cut_sum(Loop handle, std::int64_t point, Caller caller) {
   Edit edit(*this, caller, primitives::cut_sum, handle, point);
   const For &loop = edit.loop(handle);
   const Block &sum = find_sum(edit, "cut_sum.sum", "cut_sum", loop);
-  check_nest(edit, sum);
+  require_serial_nest(edit, "cut_sum.nest", sum);
   check_buffer(edit, sum);
   const std::size_t axis = axis_of(edit, sum, loop);
   require_contiguous_ranges(edit, "cut_sum.order", "cut_sum", sum, loop);

@@ -410,6 +410,18 @@ void require_whole(const Schedule::Edit &edit, const char *requirement, const Bl
                 {block.id->name});
 }
 
+void require_serial_nest(const Schedule::Edit &edit, const char *requirement, const Block &block) {
+  const std::string_view tag = requirement;
+  for (const Block *other : blocks_of(edit.nest_of(block.id)))
+    if (other->id != block.id)
+      edit.refuse(requirement,
+                  fmt::format("block {} is in the nest of {}; use {} before moving blocks into one nest",
+                              other->id->name, block.id->name, tag.substr(0, tag.find('.'))),
+                  {other->id->name, block.id->name});
+  for (const For *loop : edit.loops_around(block.id))
+    edit.require_serial(requirement, *loop);
+}
+
 Stmt nest_over(Schedule::Edit &edit, Block block, const Region &region, const Bounds &bounds, bool parts) {
   const Block before = block;
   Bounds inner = bounds;

@@ -121,6 +121,10 @@ bool covers_extent(const IterVar &iter, const Bounds &bounds);
 /// `compute_at` made them for the elements that its readers need.
 void require_whole(const Schedule::Edit &edit, const char *requirement, const Block &block);
 
+/// Refuses with the tag `requirement` a block that is not the only one of its nest, or that has a loop around
+/// it which is not serial.
+void require_serial_nest(const Schedule::Edit &edit, const char *requirement, const Block &block);
+
 /// A nest of new serial loops over `region` around a copy of `block`. Spatial axis n covers span n of the
 /// region, with one loop for each run of the span. Spatial axes past the last span keep their bindings. A
 /// reduction axis covers its full range; with `parts`, it has a span like a spatial axis.
