@@ -132,25 +132,7 @@ TEST(Channels, OfSharedLaunchesAreProved) {
 /// 4 warps fill the tile of A, and 2 the tile of B: each role has a channel.
 TEST(Channels, OfTwoRolesAreProved) {
   for (std::int64_t k : {8, 16, 410}) {
-    Schedule s(gemm({130, 70, k}, DType::f32), make_target("sm_90a"));
-    BlockRef product = s.block("AB");
-    auto [i, j, k_all] = s.loops<3>(product);
-    auto [i_block, i_thread] = s.split(i, {infer, 64});
-    auto [k_outer, k_inner] = s.split(k_all, {infer, 8});
-    s.reorder({i_block, i_thread, k_outer, j, k_inner});
-    s.set_scope(product, Scope::local);
-    s.reverse_compute_at(s.block("C"), i_thread);
-    s.bind(i_block, Axis::block_x);
-    s.bind(i_thread, Axis::thread_x);
-    BlockRef a = s.cache_read(product, "A", Scope::shared), b = s.cache_read(product, "B", Scope::shared);
-    for (auto [tile, warps] : {std::pair(a, 4), std::pair(b, 2)}) {
-      s.compute_at(tile, k_outer);
-      s.role({tile}, warps, 0);
-      auto loops = s.loops_below(tile, k_outer);
-      s.bind(s.split(s.fuse(loops[0], loops[1]), {infer, warps * 32})[1], Axis::thread_x);
-    }
-    s.pipeline(k_outer, {{a, 0, 0}, {b, 0, 1}, {product, 1, 2}});
-    const kernel::Kernel kernel = lower(s).only();
+    const kernel::Kernel kernel = lower(test::product_with_fetches({130, 70, k}, DType::f32, 4, 2)).only();
     EXPECT_EQ(kernel.channels.size(), 2U);
     expect_proved(kernel, false);
   }

@@ -161,26 +161,7 @@ TEST(Roles, StepTheSourcesOfTheirCopies) {
 /// A product of 2 warps, which fill the tile of B themselves: they have a barrier of their own. 4 warps fill
 /// the tile of A.
 Schedule with_own_tile(const Shape &shape, DType dtype) {
-  Schedule s(gemm(shape, dtype), hopper());
-  BlockRef AB = s.block("AB");
-  auto [i, j, k] = s.loops<3>(AB);
-  auto [i_block, i_thread] = s.split(i, {infer, 64});
-  auto [k_outer, k_inner] = s.split(k, {infer, 8});
-  s.reorder({i_block, i_thread, k_outer, j, k_inner});
-  s.set_scope(AB, Scope::local);
-  s.reverse_compute_at(s.block("C"), i_thread);
-  s.bind(i_block, Axis::block_x);
-  s.bind(i_thread, Axis::thread_x);
-  BlockRef A_shared = s.cache_read(AB, "A", Scope::shared), B_shared = s.cache_read(AB, "B", Scope::shared);
-  for (auto [tile, threads] : {std::pair(A_shared, 128), std::pair(B_shared, 64)}) {
-    s.compute_at(tile, k_outer);
-    if (threads == 128)
-      s.role({tile}, 4, 0);
-    auto loops = s.loops_below(tile, k_outer);
-    s.bind(s.split(s.fuse(loops[0], loops[1]), {infer, threads})[1], Axis::thread_x);
-  }
-  s.pipeline(k_outer, {{A_shared, 0, 0}, {B_shared, 1, 1}, {AB, 1, 2}});
-  return s;
+  return test::product_with_fetches(shape, dtype, 4, 0);
 }
 
 TEST(Roles, HaveABarrierOfTheirOwn) {
