@@ -114,6 +114,8 @@ RegisterTiles choose_register_tiles(const Shape &shape, DType dtype, const Targe
 }
 
 /// Four warps fill the tiles. Without registers of their own, the other warps have too few for 16x8 results.
+/// The last tile of k always has code of its own: with a condition before the wait for the next tile, ptxas
+/// moves the multiplications of the last k before the wait, and nothing hides the latency of the loads after it.
 RegisterTiles choose_register_tiles_with_roles(const std::string &rung, const Shape &shape, DType dtype,
                                                const Target &target, Knobs &knobs) {
   const bool moves = target.arch.has(Feature::setmaxnreg);
@@ -128,6 +130,7 @@ RegisterTiles choose_register_tiles_with_roles(const std::string &rung, const Sh
       .joined = true,
       .columns = knobs.flag("columns"),
       .snake = true,
+      .last_k = true,
       .k = knobs.choose("bk", {16, 8, 32}),
       .group = knobs.choose("group",
                             shape.stated ? std::vector<std::int64_t>{1} : std::vector<std::int64_t>{8, 1, 4}),
@@ -136,7 +139,7 @@ RegisterTiles choose_register_tiles_with_roles(const std::string &rung, const Sh
       .load = {4, moves ? 40 : 0, target.arch.has(Feature::tma) && knobs.flag("bulk")}};
   const std::int64_t row = (tiles.tile(0) + 31) / 32 * 32 + 4 + tiles.tile(1),
                      stage = row * tiles.k * byte_size(dtype) + 16; // and two events
-  std::vector<std::int64_t> stages = {3, 4, 2};
+  std::vector<std::int64_t> stages = {4, 3, 6, 5, 2};
   std::erase_if(stages, [&](std::int64_t n) { return n * stage > target.shared_bytes_per_block; });
   if (stages.empty())
     throw UserError(ExitCode::usage,
