@@ -46,10 +46,10 @@ std::int64_t bytes_of_stage(const MatrixTiles &tiles, DType dtype) {
   return (tiles.tile(0) + tiles.tile(1)) * k * byte_size(dtype);
 }
 
-/// Candidates for the number of stages, for which the tiles fit in shared memory; 3 first, if it fits.
-std::vector<std::int64_t> stages_that_fit(const MatrixTiles &tiles, DType dtype, const Target &target) {
+/// Those of the candidates for the number of stages for which the tiles fit in shared memory.
+std::vector<std::int64_t> stages_that_fit(const MatrixTiles &tiles, DType dtype, const Target &target,
+                                          std::vector<std::int64_t> candidates) {
   const std::int64_t stage = bytes_of_stage(tiles, dtype);
-  std::vector<std::int64_t> candidates = {3, 2, 4, 5, 1};
   std::erase_if(candidates, [&](std::int64_t n) { return n > 1 && n * stage > target.shared_bytes_per_block; });
   return candidates;
 }
@@ -124,9 +124,9 @@ MatrixTiles choose_tiles_of_units(const Shape &shape, DType dtype, const Target 
   tiles.results = choose_grid(knobs, "results",
                               small ? Words{"16x64", "16x128", "16x192", "16x256"}
                                     : Words{"16x256", "16x128", "16x192", "16x64"});
-  std::vector<std::int64_t> stages = stages_that_fit(tiles, dtype, target);
-  std::ranges::stable_partition(stages, [](std::int64_t n) { return n == 4; });
-  tiles.stages = knobs.choose("stages", stages);
+  // A slot is free one or two steps after it was used. Small tiles are used faster than memory answers, so they
+  // need more slots.
+  tiles.stages = knobs.choose("stages", stages_that_fit(tiles, dtype, target, {4, 3, 2, 5, 1, 6, 8}));
   if (tiles.stages > 2)
     tiles.in_flight = knobs.flag("in_flight", true) ? 1 : 0;
   tiles.late = tiles.stages > 1 && knobs.flag("late", true);
@@ -152,7 +152,7 @@ MatrixTiles choose_tiles_of_warps(const Shape &shape, DType dtype, const Target 
   tiles.steps = small || single ? knobs.choose("steps", {2, 1, 4, 8}) : knobs.choose("steps", {4, 1, 2, 8});
   tiles.source = knobs.flag("ldmatrix", true) ? Source::ldmatrix : Source::shared;
   tiles.swizzled = knobs.flag("swizzled", true);
-  tiles.stages = knobs.choose("stages", stages_that_fit(tiles, dtype, target));
+  tiles.stages = knobs.choose("stages", stages_that_fit(tiles, dtype, target, {3, 2, 4, 5, 1}));
   tiles.ahead = knobs.flag("ahead", true);
   tiles.joined = tiles.ahead && tiles.stages > 1 && tiles.steps > 1 && knobs.flag("joined", true);
   tiles.late = tiles.stages > 1 && knobs.flag("late", true);
