@@ -19,8 +19,8 @@
 ///     16 whole tiles, 14 helped          with: 2 blocks help 7 tiles each     1.89 waves
 ///                                        by 1/8 of k, and begin 0.88 later
 ///
-/// `library::product` makes them, too (`helped_places` of its tiles). On an H200 the kernels slow each other down,
-/// and nothing is gained (docs/gpu.md), so that no kernel table has them.
+/// `library::product` makes them, too (`helped_places` of its tiles). On an H200, both kernels slow each other
+/// down if their tiles are large (docs/gpu.md).
 
 #include "schedules/grids.h"
 
