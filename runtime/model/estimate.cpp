@@ -1,6 +1,7 @@
 #include "runtime/model/estimate.h"
 
 #include "codegen/cuda.h"
+#include "runtime/model/slots.h"
 
 #include <algorithm>
 #include <cmath>
@@ -284,7 +285,8 @@ std::optional<ModelledCode> modelled_code(const KernelAnalysis &analysis, const 
   if (!counted)
     return std::nullopt;
   auto products = static_cast<double>(analysis.counters.matrix_calls().warps);
-  ModelledCode result{*std::move(counted), {}};
+  ModelledCode result{.work = {}};
+  static_cast<CountedCode &>(result) = *std::move(counted);
   result.work = {.loops = result.counts.loops,
                  .iterations = {},
                  .warps = static_cast<int>(analysis.warps_of_main_role()),
@@ -292,6 +294,9 @@ std::optional<ModelledCode> modelled_code(const KernelAnalysis &analysis, const 
                  .matrix_clocks =
                      products > 0 ? matrix_clocks(analysis.counters, gpu) * gpu.schedulers / products : 1,
                  .access = access_clocks(analysis, gpu)};
+  for (std::size_t channel = 0; channel < analysis.kernel.channels.size(); ++channel)
+    if (const auto trips = slot_trips(analysis.kernel, channel, analysis.memory.traffic.l2_hit_rate()))
+      result.answers = std::max(result.answers, trips->clocks());
   return result;
 }
 
@@ -301,7 +306,8 @@ double wave_clocks(const ModelledCode &code, std::int64_t blocks) {
   SmWork work = code.work;
   work.code = &code.code;
   work.blocks = static_cast<int>(blocks);
-  return wave_clocks(std::move(work), code.counts);
+  const double answers = work.left_out.latency ? 0 : code.answers;
+  return std::max(answers, wave_clocks(std::move(work), code.counts));
 }
 
 /// The clocks of all waves.

@@ -45,12 +45,15 @@ struct CountedCode {
 };
 /// None without machine code that the model can read, and for kernels that compute in f64. Of a kernel with
 /// roles, the code of the main role, which does not wait for its tiles: the least time of the other roles is
-/// among the bounds.
+/// among the bounds, and `ModelledCode` has that of the answers of memory.
 std::optional<CountedCode> counted_code(const KernelAnalysis &analysis);
 
 /// The machine code of a kernel, ready to be executed by the model.
 struct ModelledCode : CountedCode {
   SmWork work; ///< `work.code` is null, and `work.iterations` is empty
+  /// Of a kernel with roles: the least clocks of a block, from the latency of its fills
+  /// (runtime/model/slots.h).
+  double answers = 0;
 };
 /// None without machine code that the model can read.
 std::optional<ModelledCode> modelled_code(const KernelAnalysis &analysis, const Gpu &gpu);

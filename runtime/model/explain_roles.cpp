@@ -3,6 +3,7 @@
 #include "lowering/arena.h"
 #include "lowering/hazards.h"
 #include "lowering/notes.h"
+#include "runtime/model/slots.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -51,34 +52,6 @@ std::int64_t bytes_of_slot(const Kernel &kernel, const kernel::Channel &channel)
   return bytes;
 }
 
-/// The fills of a channel by one thread block, or none if it is not known.
-std::optional<double> fills_of_block(const kernel::Stmt &stmt, std::size_t channel) {
-  if (const auto *signal = as<kernel::Signal>(stmt))
-    return signal->channel == channel && signal->event == kernel::Event::filled ? 1.0 : 0.0;
-  if (const auto *loop = as<kernel::Loop>(stmt)) {
-    const auto extent = as_int(loop->extent);
-    const auto body = fills_of_block(loop->body, channel);
-    return body == 0.0      ? body
-           : body && extent ? std::optional(*body * static_cast<double>(*extent))
-                            : std::nullopt;
-  }
-  std::optional<double> sum = 0.0;
-  auto add = [&](const kernel::Stmt &child) {
-    const auto fills = child ? fills_of_block(child, channel) : 0.0;
-    sum = sum && fills ? std::optional(*sum + *fills) : std::nullopt;
-  };
-  if (const auto *branch = as<kernel::If>(stmt)) {
-    if (branch->purpose.kind == kernel::Purpose::Kind::first_nest)
-      return std::nullopt; // a block has one of the nests
-    add(branch->body);
-    add(branch->otherwise);
-  } else if (const auto *seq = as<kernel::Seq>(stmt)) {
-    for (const kernel::Stmt &child : seq->stmts)
-      add(child);
-  }
-  return sum;
-}
-
 /// The least clocks of an SM for a fill, and the resource that takes them.
 struct Clocks {
   double clocks = 0;
@@ -99,10 +72,11 @@ double part_of_copies(const model::Counters &counts) {
 }
 
 void add_clocks(Section &section, const KernelAnalysis &analysis, const Gpu &gpu, std::size_t channel) {
-  const auto of_block = fills_of_block(analysis.kernel.body, channel);
-  if (!of_block || *of_block == 0)
+  const auto trips = model::slot_trips(analysis.kernel, channel, analysis.memory.traffic.l2_hit_rate());
+  if (!trips)
     return;
-  const double fills = *of_block * static_cast<double>(analysis.waves.busiest);
+  const double fills = trips->fills * static_cast<double>(analysis.waves.busiest),
+               of_answer = trips->clocks() / trips->fills;
   Clocks fill, use;
   for (Resource resource : {Resource::l1, Resource::l2, Resource::dram})
     fill.add(analysis.bound(resource).seconds * gpu.clock_hz * part_of_copies(analysis.counters) / fills,
@@ -110,15 +84,21 @@ void add_clocks(Section &section, const KernelAnalysis &analysis, const Gpu &gpu
   for (Resource resource :
        {Resource::issue, Resource::fp32, Resource::fp64, Resource::matrix, Resource::shared})
     use.add(analysis.bound(resource).seconds * gpu.clock_hz / fills, resource);
-  section.facts.push_back({"Fills of a block", count_text(*of_block)});
+  section.facts.push_back({"Fills of a block", count_text(trips->fills)});
   section.facts.push_back({"To fill a slot", fill.text(), Quality::bound});
   section.facts.push_back({"To use it", use.text(), Quality::bound});
-  const bool waits = fill.clocks > use.clocks;
+  section.facts.push_back(
+      {"Memory answers",
+       fmt::format("after {} clocks; with {} of {} slots on their way, every {} clocks",
+                   number_text(trips->latency), trips->on_their_way(), trips->slots, number_text(of_answer)),
+       Quality::modelled});
+  const bool late = of_answer > std::max(fill.clocks, use.clocks), waits = late || fill.clocks > use.clocks;
   section.facts.push_back(
       {"Who waits",
-       fmt::format("{}: a fill takes {} of the clocks of a use",
-                   waits ? "the main role, for tiles" : "the role that fills, for free slots",
-                   percent_text(use.clocks > 0 ? fill.clocks / use.clocks : 0)),
+       late ? "the main role, for the answers of memory: more slots would help"
+            : fmt::format("{}: a fill takes {} of the clocks of a use",
+                          waits ? "the main role, for tiles" : "the role that fills, for free slots",
+                          percent_text(use.clocks > 0 ? fill.clocks / use.clocks : 0)),
        Quality::modelled});
 }
 

@@ -176,7 +176,7 @@ TEST(Explain, HasTheRolesOfWarps) {
         "Role 1: 4 warps of 40 registers; one thread starts bulk copies to A_shared, B_shared",
         "Main role awaits: A_shared, B_shared: filled by other warps, read below by AB",
         "Role 1 awaits: A_shared, B_shared: read by AB, ", "Slots: ", "Fills of a block: 8",
-        "To fill a slot: ", "To use it: ", "Who waits: "})
+        "To fill a slot: ", "To use it: ", "Memory answers: after ", "Who waits: "})
     EXPECT_THAT(text, HasSubstr(fact));
 }
 
