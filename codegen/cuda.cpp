@@ -527,9 +527,7 @@ std::string KernelWriter::sync_text(const kernel::Sync &sync) {
               add("copies");
             return signals;
           },
-          [](const kernel::AwaitKernel &await) {
-            return std::string(await.next_after ? "await_kernel_first();" : "await_kernel();");
-          },
+          [](const kernel::AwaitKernel &) { return std::string("await_kernel();"); },
           [&](const kernel::Arrive &arrive) {
             std::string counter = access(arrive.counters, {arrive.index});
             std::string arrivals = spell(arrive.arrivals);

@@ -409,15 +409,8 @@ template <int registers> static __device__ __forceinline__ void more_registers()
 /// Source: PTX ISA, "Parallel Synchronization and Communication Instructions: griddepcontrol". If this kernel
 /// was not launched with the attribute, the kernel before it has ended, and this one does not wait.
 constexpr std::string_view early_launch =
-    R"(/// Lets the next kernel of the stream start, and waits until the kernel before has ended.
+    R"(/// Waits until the kernel before has ended, and lets the next kernel of the stream start.
 static __device__ __forceinline__ void await_kernel() {
-  asm volatile("griddepcontrol.launch_dependents; griddepcontrol.wait;" ::: "memory");
-}
-)";
-
-constexpr std::string_view early_launch_in_order =
-    R"(/// The same in the other order: the next kernel needs what this one waits for.
-static __device__ __forceinline__ void await_kernel_first() {
   asm volatile("griddepcontrol.wait; griddepcontrol.launch_dependents;" ::: "memory");
 }
 )";
@@ -517,8 +510,6 @@ public:
       helpers += barrier_of_role;
     if (launches_early_)
       helpers += early_launch;
-    if (launches_in_order_)
-      helpers += early_launch_in_order;
     if (role_arrives_)
       helpers += arrival_of_role;
     if (registers_)
@@ -533,8 +524,8 @@ private:
     stores_ |= sync.counts_groups(kernel::Queue::stores);
     fences_ |= std::holds_alternative<kernel::Fence>(sync.kind);
     syncs_roles_ |= sync.orders() == kernel::SyncScope::role;
-    if (const auto *await = std::get_if<kernel::AwaitKernel>(&sync.kind))
-      (await->next_after ? launches_in_order_ : launches_early_) = true;
+    if (std::holds_alternative<kernel::AwaitKernel>(sync.kind))
+      launches_early_ = true;
     if (const auto *arrive = std::get_if<kernel::Arrive>(&sync.kind))
       (arrive->scope == kernel::SyncScope::block ? arrives_ : role_arrives_) = true;
     for (const Buffer &sums : sync.registers())
@@ -586,7 +577,7 @@ private:
   bool rounds_ = false, packs_ = false, arrives_ = false, groups_ = false, calls_ = false, fences_ = false,
        stores_ = false;
   bool channels_ = false, arrives_at_channel_ = false, registers_ = false, syncs_roles_ = false,
-       role_arrives_ = false, launches_early_ = false, launches_in_order_ = false;
+       role_arrives_ = false, launches_early_ = false;
   /// Of the arrays of bulk copies to shared memory, from there, and to the shared memory of all blocks of a
   /// cluster.
   std::set<std::size_t> ranks_, stored_ranks_, ranks_to_cluster_;

@@ -144,7 +144,6 @@ const std::set<std::string> &reserved_words() {
                                               "commit_stores",
                                               "wait_stores",
                                               "await_kernel",
-                                              "await_kernel_first",
                                               "launch_early",
                                               "TensorMap",
                                               "encode_map",

@@ -96,16 +96,6 @@ bool works_before_await(const Stmt &stmt, bool &awaits) {
                                 }});
 }
 
-/// The next kernel of the plan awaits this one alone.
-Stmt awaited_by_next(const Stmt &stmt) {
-  if (const auto *await = as<AwaitKernel>(stmt)) {
-    AwaitKernel changed = *await;
-    changed.next_after = true;
-    return make(std::move(changed), stmt->origin);
-  }
-  return map_children(stmt, awaited_by_next);
-}
-
 } // namespace
 
 void await_kernel(std::vector<Unit> &units) {
@@ -113,8 +103,8 @@ void await_kernel(std::vector<Unit> &units) {
     Kernel &kernel = units[n].kernel();
     if (!kernel.launches_early)
       continue;
-    // A kernel that awaits only a part of the accesses lets the next one start before it has awaited.
-    Kernel *before = n > 0 && units[n - 1].kernel().awaited.empty() ? &units[n - 1].kernel() : nullptr;
+    // Of a kernel that awaits only a part of the accesses, thread blocks may end that do not await.
+    const Kernel *before = n > 0 && units[n - 1].kernel().awaited.empty() ? &units[n - 1].kernel() : nullptr;
     if (before) {
       const std::vector<Buffer> common = common_parameters(*before, kernel);
       const Stmt body = common.empty()
@@ -123,7 +113,6 @@ void await_kernel(std::vector<Unit> &units) {
       if (bool awaits = false; body && works_before_await(body, awaits)) {
         kernel.awaited = common;
         kernel.body = body;
-        before->body = awaited_by_next(before->body);
         continue;
       }
     }

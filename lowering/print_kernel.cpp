@@ -169,10 +169,7 @@ std::string Printer::text(const Sync &sync) {
                   return fmt::format("signal {} {}{}", name(x.event), text(x.number),
                                      x.bulk_bytes != 0 ? fmt::format(" with {} bytes", x.bulk_bytes) : "");
                 },
-                [](const AwaitKernel &x) {
-                  return std::string("await the kernel before") +
-                         (x.next_after ? ", then let the next one start" : "");
-                },
+                [](const AwaitKernel &) { return std::string("await the kernel before"); },
                 [&](const Arrive &x) {
                   std::string last = distinct(x.last)->name, arrivals = text(x.arrivals);
                   return fmt::format("let {}: bool = arrives as number {} at {}", last, arrivals,

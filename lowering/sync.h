@@ -118,14 +118,14 @@ struct Fence {
   std::vector<Hazard> hazards = {}; ///< certificate: exactly the reads of matrix units that need it
 };
 
-/// Lets the next kernel of the stream start, and waits until the kernel before has ended: its results are then
-/// visible to the threads that wait. It is the first statement of a kernel that may start early, before any
-/// access to global memory, or it precedes the accesses to `Kernel::awaited`, if the kernel has such a list.
+/// Waits until the kernel before has ended, whose results are then visible to the threads that wait, and lets the
+/// next kernel of the stream start. It is the first statement of a kernel that may start early, before any access
+/// to global memory, or it precedes the accesses to `Kernel::awaited`, if the kernel has such a list. In this
+/// order, at most two kernels of a stream have thread blocks on the multiprocessors, and the next kernel may rely
+/// on all kernels before this one.
 struct AwaitKernel {
   /// Certificate: each parameter that the kernel reads (the kernel before may still write it) or writes.
   std::vector<Hazard> hazards = {};
-  /// The next kernel starts only after the wait, because it awaits this kernel alone (`Kernel::awaited`).
-  bool next_after = false;
 };
 
 /// A channel has two events for each of its slots (`Channel` of lowering/kernel.h): a tile is filled, or free.

@@ -95,7 +95,7 @@ TEST(EarlyLaunches, AreStatedInTheText) {
   const Schedule s = test::product_of({17, 65, 40}, DType::f32, early(test::register_tiles(), 2, true));
   const std::string text = emit({}, lower(s));
   for (const char *part : {"await_kernel();  // the results of the kernel before are visible\n",
-                           "griddepcontrol.launch_dependents; griddepcontrol.wait;",
+                           "griddepcontrol.wait; griddepcontrol.launch_dependents;",
                            "early.id = cudaLaunchAttributeProgrammaticStreamSerialization;", "launch_early("})
     EXPECT_TRUE(contains(text, part)) << part << "\n" << text;
   EXPECT_FALSE(contains(text, "<<<")) << text;
