@@ -285,8 +285,7 @@ std::optional<ModelledCode> modelled_code(const KernelAnalysis &analysis, const 
   if (!counted)
     return std::nullopt;
   auto products = static_cast<double>(analysis.counters.matrix_calls().warps);
-  ModelledCode result{.work = {}};
-  static_cast<CountedCode &>(result) = *std::move(counted);
+  ModelledCode result{*std::move(counted), {}, 0};
   result.work = {.loops = result.counts.loops,
                  .iterations = {},
                  .warps = static_cast<int>(analysis.warps_of_main_role()),

@@ -51,8 +51,7 @@ std::optional<CountedCode> counted_code(const KernelAnalysis &analysis);
 /// The machine code of a kernel, ready to be executed by the model.
 struct ModelledCode : CountedCode {
   SmWork work; ///< `work.code` is null, and `work.iterations` is empty
-  /// Of a kernel with roles: the least clocks of a block, from the latency of its fills
-  /// (runtime/model/slots.h).
+  /// Of a kernel with roles: the clocks of a block, from the latency of its fills alone (slots.h).
   double answers = 0;
 };
 /// None without machine code that the model can read.

@@ -72,11 +72,10 @@ double part_of_copies(const model::Counters &counts) {
 }
 
 void add_clocks(Section &section, const KernelAnalysis &analysis, const Gpu &gpu, std::size_t channel) {
-  const auto trips = model::slot_trips(analysis.kernel, channel, analysis.memory.traffic.l2_hit_rate());
-  if (!trips)
+  const auto of_block = model::fills_of_block(analysis.kernel, channel);
+  if (!of_block || *of_block == 0)
     return;
-  const double fills = trips->fills * static_cast<double>(analysis.waves.busiest),
-               of_answer = trips->clocks() / trips->fills;
+  const double fills = *of_block * static_cast<double>(analysis.waves.busiest);
   Clocks fill, use;
   for (Resource resource : {Resource::l1, Resource::l2, Resource::dram})
     fill.add(analysis.bound(resource).seconds * gpu.clock_hz * part_of_copies(analysis.counters) / fills,
@@ -84,22 +83,28 @@ void add_clocks(Section &section, const KernelAnalysis &analysis, const Gpu &gpu
   for (Resource resource :
        {Resource::issue, Resource::fp32, Resource::fp64, Resource::matrix, Resource::shared})
     use.add(analysis.bound(resource).seconds * gpu.clock_hz / fills, resource);
-  section.facts.push_back({"Fills of a block", count_text(trips->fills)});
+  section.facts.push_back({"Fills of a block", count_text(*of_block)});
   section.facts.push_back({"To fill a slot", fill.text(), Quality::bound});
   section.facts.push_back({"To use it", use.text(), Quality::bound});
-  section.facts.push_back(
-      {"Memory answers",
-       fmt::format("after {} clocks; with {} of {} slots on their way, every {} clocks",
-                   number_text(trips->latency), trips->on_their_way(), trips->slots, number_text(of_answer)),
-       Quality::modelled});
-  const bool late = of_answer > std::max(fill.clocks, use.clocks), waits = late || fill.clocks > use.clocks;
-  section.facts.push_back(
-      {"Who waits",
-       late ? "the main role, for the answers of memory: more slots would help"
-            : fmt::format("{}: a fill takes {} of the clocks of a use",
-                          waits ? "the main role, for tiles" : "the role that fills, for free slots",
-                          percent_text(use.clocks > 0 ? fill.clocks / use.clocks : 0)),
-       Quality::modelled});
+  bool late = false;
+  if (const auto trips = model::slot_trips(analysis.kernel, channel, analysis.memory.traffic.l2_hit_rate())) {
+    // The blocks of a multiprocessor wait at the same time.
+    const auto resident = std::min<std::int64_t>(analysis.occupancy.blocks, analysis.waves.busiest);
+    const double every = trips->clocks_of_fill() / static_cast<double>(std::max<std::int64_t>(1, resident));
+    late = every > std::max(fill.clocks, use.clocks);
+    section.facts.push_back(
+        {"Memory answers",
+         fmt::format("after {} clocks; with {} of {} slots on their way, every {} clocks",
+                     number_text(trips->latency), trips->on_their_way(), trips->slots, number_text(every)),
+         Quality::modelled});
+  }
+  const char *const who =
+      fill.clocks > use.clocks ? "the main role, for tiles" : "the role that fills, for free slots";
+  section.facts.push_back({"Who waits",
+                           late ? "the main role, for the answers of memory: more slots would help"
+                                : fmt::format("{}: a fill takes {} of the clocks of a use", who,
+                                              percent_text(use.clocks > 0 ? fill.clocks / use.clocks : 0)),
+                           Quality::modelled});
 }
 
 } // namespace

@@ -15,22 +15,21 @@ using kernel::as;
 /// copies: adjusted to kernels with bulk copies on an H200 (docs/gpu.md). A fill waits for its last byte, and
 /// the blocks that read the same tile read it at about the same time. So if this part of the copies misses in
 /// L2, each fill waits for DRAM.
-constexpr double of_l2 = 750, of_dram = 1000, misses_of_all_fills = 0.25;
+constexpr double of_l2 = 640, of_dram = 1000, misses_of_all_fills = 0.25;
 
-/// The fills of a channel by one thread block, or none if it is not known.
-std::optional<double> fills_of_block(const kernel::Stmt &stmt, std::size_t channel) {
+std::optional<double> fills_of(const kernel::Stmt &stmt, std::size_t channel) {
   if (const auto *signal = as<kernel::Signal>(stmt))
     return signal->channel == channel && signal->event == kernel::Event::filled ? 1.0 : 0.0;
   if (const auto *loop = as<kernel::Loop>(stmt)) {
     const auto extent = as_int(loop->extent);
-    const auto body = fills_of_block(loop->body, channel);
+    const auto body = fills_of(loop->body, channel);
     return body == 0.0      ? body
            : body && extent ? std::optional(*body * static_cast<double>(*extent))
                             : std::nullopt;
   }
   std::optional<double> sum = 0.0;
   auto add = [&](const kernel::Stmt &child) {
-    const auto fills = child ? fills_of_block(child, channel) : 0.0;
+    const auto fills = child ? fills_of(child, channel) : 0.0;
     sum = sum && fills ? std::optional(*sum + *fills) : std::nullopt;
   };
   if (const auto *branch = as<kernel::If>(stmt)) {
@@ -67,7 +66,23 @@ Iteration iteration_of(const kernel::Stmt &body, std::size_t channel) {
   return found;
 }
 
-/// The slots that are held when the main role awaits the next one, in the longest loop over the slots.
+bool has_both(const kernel::Stmt &body, std::size_t channel) {
+  const Iteration iteration = iteration_of(body, channel);
+  return iteration.awaits && iteration.frees;
+}
+
+/// Whether a loop inside of `body` awaits and frees slots.
+bool has_inner_loop(const kernel::Stmt &body, std::size_t channel) {
+  bool found = false;
+  kernel::walk(body, [&](const kernel::Stmt &stmt) {
+    const auto *loop = as<kernel::Loop>(stmt);
+    found = found || (loop && has_both(loop->body, channel));
+  });
+  return found;
+}
+
+/// The slots that are held when the main role awaits the next one, in the longest innermost loop over the
+/// slots.
 std::optional<std::int64_t> held_slots(const kernel::Kernel &kernel, std::size_t channel) {
   std::optional<std::int64_t> held;
   std::int64_t longest = 0;
@@ -76,9 +91,9 @@ std::optional<std::int64_t> held_slots(const kernel::Kernel &kernel, std::size_t
     const auto extent = loop ? as_int(loop->extent) : std::nullopt;
     if (!extent || *extent <= longest)
       return;
-    const Iteration iteration = iteration_of(loop->body, channel);
-    if (!iteration.awaits || !iteration.frees)
+    if (!has_both(loop->body, channel) || has_inner_loop(loop->body, channel))
       return;
+    const Iteration iteration = iteration_of(loop->body, channel);
     const auto ahead = as_int(simplify(iteration.awaits->number - iteration.frees->number));
     if (!ahead || *ahead < 0)
       return;
@@ -90,8 +105,18 @@ std::optional<std::int64_t> held_slots(const kernel::Kernel &kernel, std::size_t
 
 } // namespace
 
+std::optional<double> fills_of_block(const kernel::Kernel &kernel, std::size_t channel) {
+  return fills_of(kernel.body, channel);
+}
+
+std::int64_t SlotTrips::on_their_way() const { return std::max<std::int64_t>(1, slots - held); }
+
+double SlotTrips::clocks_of_fill() const { return latency / static_cast<double>(on_their_way()); }
+
+double SlotTrips::clocks() const { return std::max(latency, fills * clocks_of_fill()); }
+
 std::optional<SlotTrips> slot_trips(const kernel::Kernel &kernel, std::size_t channel, double l2_hits) {
-  const auto fills = fills_of_block(kernel.body, channel);
+  const auto fills = fills_of_block(kernel, channel);
   const auto held = held_slots(kernel, channel);
   if (!fills || *fills == 0 || !held)
     return std::nullopt;

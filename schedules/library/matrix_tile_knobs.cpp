@@ -124,8 +124,8 @@ MatrixTiles choose_tiles_of_units(const Shape &shape, DType dtype, const Target 
   tiles.results = choose_grid(knobs, "results",
                               small ? Words{"16x64", "16x128", "16x192", "16x256"}
                                     : Words{"16x256", "16x128", "16x192", "16x64"});
-  // A slot is free one or two steps after it was used. Small tiles are used faster than memory answers, so they
-  // need more slots.
+  // A slot is held for one or two steps. Small tiles are used faster than memory answers, so they need more
+  // slots.
   tiles.stages = knobs.choose("stages", stages_that_fit(tiles, dtype, target, {4, 3, 2, 5, 1, 6, 8}));
   if (tiles.stages > 2)
     tiles.in_flight = knobs.flag("in_flight", true) ? 1 : 0;

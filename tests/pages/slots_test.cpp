@@ -8,6 +8,7 @@
 #include "schedules/fast/rungs.h"
 #include "schedules/tensor/rungs.h"
 #include "tools/pages/figures/measure.h"
+#include "tools/results/analysed.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -50,9 +51,13 @@ TEST(Slots, OthersAreHeldForOneStep) {
   EXPECT_EQ(by_registers->fills, 7) << "tiles of 16 terms";
 }
 
-TEST(Slots, WithTooFewOneFillIsOnItsWay) {
-  EXPECT_EQ((model::SlotTrips{.fills = 4, .slots = 2, .held = 2, .latency = 100}).on_their_way(), 1);
-  EXPECT_EQ((model::SlotTrips{.fills = 4, .slots = 2, .held = 2, .latency = 100}).clocks(), 400);
+TEST(Slots, OneAnswerIsTheLeast) {
+  const model::SlotTrips few = {.fills = 4, .slots = 2, .held = 2, .latency = 100},
+                         many = {.fills = 2, .slots = 8, .held = 1, .latency = 100};
+  EXPECT_EQ(few.on_their_way(), 1);
+  EXPECT_EQ(few.clocks(), 400);
+  EXPECT_EQ(many.on_their_way(), 7);
+  EXPECT_EQ(many.clocks(), 100);
 }
 
 TEST(Slots, MissesInL2AnswerLater) {
@@ -63,29 +68,72 @@ TEST(Slots, MissesInL2AnswerLater) {
   EXPECT_EQ(latency(0.75), latency(0)) << "the fills of all blocks wait for DRAM";
 }
 
-TEST(Slots, AKernelWithoutRolesHasNone) {
-  const kernel::Kernel kernel = tuned(shape, "wgmma=true,roles=false,stages=4");
-  EXPECT_TRUE(kernel.channels.empty());
+/// A thread block has one of the nests, so that the number of its fills is not known.
+TEST(Slots, AKernelOfTwoNestsHasNone) {
+  const kernel::Kernel kernel =
+      tuned({1664, 1664, 2048}, "wgmma=true,roles=true,warps=8x1,results=16x128,even=1,persistent=false");
+  ASSERT_FALSE(kernel.channels.empty());
+  EXPECT_FALSE(model::fills_of_block(kernel, 0));
+  EXPECT_FALSE(model::slot_trips(kernel, 0, 1));
+}
+
+/// In waves, the loop over tiles of k is inside of the loop over tiles of the result.
+TEST(Slots, AreCountedInWaves) {
+  const auto trips = model::slot_trips(
+      tuned({64 * 132 * 2, 64, 1024}, "wgmma=true,roles=true,warps=4x1,results=16x64,persistent=true"), 0, 1);
+  ASSERT_TRUE(trips);
+  EXPECT_EQ(trips->held, 2);
+  EXPECT_EQ(trips->fills, 2 * 1024 / 64);
+}
+
+PlanAnalysis analysed(const Shape &shape, const std::string &set) {
+  Knobs knobs(parse_knobs(set));
+  const Schedule schedule = tensor::tuned(shape, DType::bf16, target_of(h200()), knobs);
+  const kernel::Plan plan = lower(schedule);
+  std::string ignored;
+  return analyse(schedule.source(), plan, h200(), cli::resources_if_possible(plan, h200(), ignored));
 }
 
 /// Few blocks of small tiles wait for memory, and more slots help.
 TEST(Slots, ExplainSaysWhoWaits) {
-  const Shape few = {128, 1024, 2048};
   auto text = [&](const char *set) {
-    Knobs knobs(parse_knobs(set));
-    const Schedule schedule = tensor::tuned(few, DType::bf16, target_of(h200()), knobs);
-    const PlanAnalysis analysis = analyse(schedule.source(), lower(schedule), h200(), {});
+    const PlanAnalysis analysis =
+        analysed({128, 1024, 2048}, fmt::format("wgmma=true,roles=true,warps=4x1,results=16x128,{}", set));
     std::string facts;
     for (const Section &section : sections(analysis.kernels[0], analysis))
       for (const Fact &fact : section.facts)
         facts += fact.label + ": " + fact.value + "\n";
     return facts;
   };
-  const char *const tile = "wgmma=true,roles=true,warps=4x1,results=16x128,";
-  EXPECT_THAT(text(fmt::format("{}stages=4", tile).c_str()),
+  EXPECT_THAT(text("stages=4"),
               testing::HasSubstr("Who waits: the main role, for the answers of memory: more slots would help"));
-  EXPECT_THAT(text(fmt::format("{}stages=8", tile).c_str()),
-              testing::HasSubstr("with 6 of 8 slots on their way, every 167 clocks"));
+  EXPECT_THAT(text("stages=8"), testing::HasSubstr("with 6 of 8 slots on their way, every 167 clocks"));
+}
+
+/// Two blocks on a multiprocessor wait at the same time.
+TEST(Slots, ExplainCountsTheBlocksOfAMultiprocessor) {
+  auto text = [&](std::int64_t rows, int blocks) {
+    const PlanAnalysis analysis = analysed(
+        {rows, 4096, 2048}, fmt::format("wgmma=true,roles=true,warps=4x1,results=16x64,blocks={}", blocks));
+    std::string facts;
+    const Section roles = sections(analysis.kernels[0], analysis).back();
+    for (const Fact &fact : roles.facts)
+      facts += fact.label + ": " + fact.value + "\n";
+    return facts;
+  };
+  EXPECT_THAT(text(64, 2), testing::HasSubstr(", every 500 clocks"));
+  EXPECT_THAT(text(256, 2), testing::HasSubstr(", every 217 clocks"));
+}
+
+/// The estimate needs the machine code.
+TEST(Slots, FewOfThemAreALatency) {
+  const char *const tile = "wgmma=true,roles=true,warps=4x1,results=16x128,stages=";
+  const PlanAnalysis few = analysed({128, 1024, 2048}, fmt::format("{}2", tile)),
+                     many = analysed({128, 1024, 2048}, fmt::format("{}4", tile));
+  if (!few.kernels[0].compiled)
+    GTEST_SKIP() << "needs NVRTC";
+  EXPECT_GT(few.estimated_seconds(), 1.5 * many.estimated_seconds());
+  EXPECT_GT(few.kernels[0].losses.latency, 1.5 * many.kernels[0].losses.latency);
 }
 
 } // namespace

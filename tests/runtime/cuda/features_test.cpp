@@ -36,7 +36,7 @@ const Instruction instructions[] = {
     {Feature::clusters, "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;"},
     {Feature::wgmma, "wgmma.fence.sync.aligned;"},
     {Feature::setmaxnreg, "setmaxnreg.inc.sync.aligned.u32 240;"},
-    {Feature::griddepcontrol, "griddepcontrol.launch_dependents; griddepcontrol.wait;"},
+    {Feature::griddepcontrol, "griddepcontrol.wait; griddepcontrol.launch_dependents;"},
 };
 
 TEST(Features, AreThoseThatTheAssemblerTakes) {
