@@ -80,8 +80,7 @@ std::vector<std::string> points_of_gemm() {
   // Four warps fill the tiles, in a target whose warps move registers. Blocks of tiles that take a time like
   // that of a launch begin before the launch before them ends.
   auto add_with_roles = [&](const char *warps, const char *results, const char *more = "") {
-    points.push_back(fmt::format("roles=true,warps={},results={},stages=4,bulk=true{}", warps, results,
-                                 more));
+    points.push_back(fmt::format("roles=true,warps={},results={},stages=4,bulk=true{}", warps, results, more));
   };
   for (const char *warps : {"2x4", "4x2"})
     add_with_roles(warps, "16x8");
