@@ -115,7 +115,8 @@ RegisterTiles choose_register_tiles(const Shape &shape, DType dtype, const Targe
 
 /// Four warps fill the tiles. Without registers of their own, the other warps have too few for 16x8 results.
 /// The last tile of k always has code of its own: with a condition before the wait for the next tile, ptxas
-/// moves the multiplications of the last k before the wait, and nothing hides the latency of the loads after it.
+/// moves the multiplications of the last k before the wait, and nothing hides the latency of the loads after
+/// it.
 RegisterTiles choose_register_tiles_with_roles(const std::string &rung, const Shape &shape, DType dtype,
                                                const Target &target, Knobs &knobs) {
   const bool moves = target.arch.has(Feature::setmaxnreg);

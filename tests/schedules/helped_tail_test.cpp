@@ -135,7 +135,8 @@ TEST(HelpedTail, StartsTheSecondKernelAfterTheAwaitOfTheFirst) {
   const std::string text = cuda_kernels(lower(s));
   const std::size_t second = text.rfind("__global__");
   ASSERT_NE(second, std::string::npos);
-  const std::size_t first_await = text.find("  await_kernel();"), await = text.find("  await_kernel();", second);
+  const std::size_t first_await = text.find("  await_kernel();"),
+                    await = text.find("  await_kernel();", second);
   EXPECT_LT(first_await, second);
   ASSERT_NE(await, std::string::npos);
   EXPECT_GT(await, text.find("for (", second)) << "after the products of the tile\n" << text;
