@@ -46,7 +46,7 @@ std::int64_t bytes_of_stage(const MatrixTiles &tiles, DType dtype) {
   return (tiles.tile(0) + tiles.tile(1)) * k * byte_size(dtype);
 }
 
-/// Those of the candidates for the number of stages for which the tiles fit in shared memory.
+/// The numbers of stages of `candidates` whose tiles fit in shared memory.
 std::vector<std::int64_t> stages_that_fit(const MatrixTiles &tiles, DType dtype, const Target &target,
                                           std::vector<std::int64_t> candidates) {
   const std::int64_t stage = bytes_of_stage(tiles, dtype);
