@@ -120,9 +120,9 @@ struct Fence {
 
 /// Waits until the kernel before has ended, whose results are then visible to the threads that wait, and lets
 /// the next kernel of the stream start. It is the first statement of a kernel that may start early, before any
-/// access to global memory, or it precedes the accesses to `Kernel::awaited`, if the kernel has such a list. In
-/// this order, at most two kernels of a stream have thread blocks on the multiprocessors, and when the next
-/// kernel starts, all kernels before this one have ended.
+/// access to global memory, or it precedes the accesses to `Kernel::awaited`, if the kernel has such a list. If
+/// all threads await, at most two kernels of a stream have thread blocks on the multiprocessors, and when the
+/// next kernel starts, all kernels before this one have ended.
 struct AwaitKernel {
   /// Certificate: each parameter that the kernel reads (the kernel before may still write it) or writes.
   std::vector<Hazard> hazards = {};

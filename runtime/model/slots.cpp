@@ -49,6 +49,8 @@ struct Iteration {
   const kernel::Await *awaits = nullptr;
   const kernel::Signal *frees = nullptr;
   bool awaits_first = false;
+
+  bool has_both() const { return awaits && frees; }
 };
 
 Iteration iteration_of(const kernel::Stmt &body, std::size_t channel) {
@@ -66,17 +68,12 @@ Iteration iteration_of(const kernel::Stmt &body, std::size_t channel) {
   return found;
 }
 
-bool has_both(const kernel::Stmt &body, std::size_t channel) {
-  const Iteration iteration = iteration_of(body, channel);
-  return iteration.awaits && iteration.frees;
-}
-
 /// Whether a loop inside of `body` awaits and frees slots.
 bool has_inner_loop(const kernel::Stmt &body, std::size_t channel) {
   bool found = false;
   kernel::walk(body, [&](const kernel::Stmt &stmt) {
     const auto *loop = as<kernel::Loop>(stmt);
-    found = found || (loop && has_both(loop->body, channel));
+    found = found || (loop && iteration_of(loop->body, channel).has_both());
   });
   return found;
 }
@@ -91,9 +88,9 @@ std::optional<std::int64_t> held_slots(const kernel::Kernel &kernel, std::size_t
     const auto extent = loop ? as_int(loop->extent) : std::nullopt;
     if (!extent || *extent <= longest)
       return;
-    if (!has_both(loop->body, channel) || has_inner_loop(loop->body, channel))
-      return;
     const Iteration iteration = iteration_of(loop->body, channel);
+    if (!iteration.has_both() || has_inner_loop(loop->body, channel))
+      return;
     const auto ahead = as_int(simplify(iteration.awaits->number - iteration.frees->number));
     if (!ahead || *ahead < 0)
       return;

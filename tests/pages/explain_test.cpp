@@ -8,6 +8,7 @@
 #include "runtime/model/explain.h"
 #include "runtime/model/words.h"
 #include "schedules/workloads.h"
+#include "tests/pages/facts.h"
 #include "tools/pages/figures/measure.h"
 
 #include <algorithm>
@@ -21,6 +22,7 @@ namespace nestsmith {
 namespace {
 
 using figure::analyse_rung;
+using test::facts_of;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
@@ -144,14 +146,6 @@ TEST(Explain, WorksOnASchedulesItHasNeverSeen) {
   EXPECT_THAT(words, StartsWith("Worse than mine, because L1, which limits it, takes "));
   EXPECT_THAT(words, HasSubstr("reading X: 32 instead of 1, storing Y: 32 instead of 1"));
   EXPECT_THAT(in_words(wrong, "mine", right), StartsWith("Better than mine, because L1"));
-}
-
-std::string facts_of(const PlanAnalysis &analysis) {
-  std::string text;
-  for (const Section &section : sections(analysis.kernels[0], analysis))
-    for (const Fact &fact : section.facts)
-      text += fact.label + ": " + fact.value + "\n";
-  return text;
 }
 
 TEST(Explain, SectionsAreThoseOfAProfiler) {

@@ -4,10 +4,9 @@
 
 #include "lowering/lower.h"
 #include "runtime/model/analyse.h"
-#include "runtime/model/explain.h"
 #include "schedules/fast/rungs.h"
 #include "schedules/tensor/rungs.h"
-#include "tools/pages/figures/measure.h"
+#include "tests/pages/facts.h"
 #include "tools/results/analysed.h"
 
 #include <fmt/format.h>
@@ -97,13 +96,8 @@ PlanAnalysis analysed(const Shape &shape, const std::string &set) {
 /// Few blocks of small tiles wait for memory, and more slots help.
 TEST(Slots, ExplainSaysWhoWaits) {
   auto text = [&](const char *set) {
-    const PlanAnalysis analysis =
-        analysed({128, 1024, 2048}, fmt::format("wgmma=true,roles=true,warps=4x1,results=16x128,{}", set));
-    std::string facts;
-    for (const Section &section : sections(analysis.kernels[0], analysis))
-      for (const Fact &fact : section.facts)
-        facts += fact.label + ": " + fact.value + "\n";
-    return facts;
+    return test::facts_of(
+        analysed({128, 1024, 2048}, fmt::format("wgmma=true,roles=true,warps=4x1,results=16x128,{}", set)));
   };
   EXPECT_THAT(text("stages=4"),
               testing::HasSubstr("Who waits: the main role, for the answers of memory: more slots would help"));
@@ -113,13 +107,8 @@ TEST(Slots, ExplainSaysWhoWaits) {
 /// Two blocks on a multiprocessor wait at the same time.
 TEST(Slots, ExplainCountsTheBlocksOfAMultiprocessor) {
   auto text = [&](std::int64_t rows, int blocks) {
-    const PlanAnalysis analysis = analysed(
-        {rows, 4096, 2048}, fmt::format("wgmma=true,roles=true,warps=4x1,results=16x64,blocks={}", blocks));
-    std::string facts;
-    const Section roles = sections(analysis.kernels[0], analysis).back();
-    for (const Fact &fact : roles.facts)
-      facts += fact.label + ": " + fact.value + "\n";
-    return facts;
+    return test::facts_of(analysed(
+        {rows, 4096, 2048}, fmt::format("wgmma=true,roles=true,warps=4x1,results=16x64,blocks={}", blocks)));
   };
   EXPECT_THAT(text(64, 2), testing::HasSubstr(", every 500 clocks"));
   EXPECT_THAT(text(256, 2), testing::HasSubstr(", every 217 clocks"));
