@@ -19,8 +19,8 @@
 ///     16 whole tiles, 14 helped          with: 2 blocks help 7 tiles each     1.89 waves
 ///                                        by 1/8 of k, and begin 0.88 later
 ///
-/// `library::product` makes them, too (`helped_places` of its tiles). On an H200, both kernels slow each other
-/// down if their tiles are large (docs/gpu.md).
+/// `library::product` makes them, too (`helped_places` of its tiles). Both kernels execute side by side, so if
+/// their loops together are larger than the cache of instructions, they slow each other down (docs/gpu.md).
 
 #include "schedules/grids.h"
 

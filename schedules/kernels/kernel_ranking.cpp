@@ -43,9 +43,12 @@ const KernelModel *serving_model(const std::vector<std::string> &texts, const st
   return serving == gpus.end() ? nullptr : models[static_cast<std::size_t>(serving - gpus.begin())];
 }
 
-/// The feature that a kernel with this knob needs: that of its name, or to move registers between roles.
+/// The feature that a kernel with this knob needs: that of its name, to move registers between roles, or to
+/// start before the kernel of the helpers ends.
 static std::optional<Feature> feature_of_knob(const std::string &knob) {
-  return knob == "roles" ? Feature::setmaxnreg : feature_of(knob);
+  if (knob == "roles")
+    return Feature::setmaxnreg;
+  return knob == "helped" ? Feature::griddepcontrol : feature_of(knob);
 }
 
 bool asks_for_nothing(const std::string &knob, const std::string &value) {
