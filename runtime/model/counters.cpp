@@ -106,6 +106,8 @@ RequestSums in_lines(const RequestSums &sums, Scope scope) {
   result.requests = (sums.asked + line_bytes - 1) / line_bytes;
   result.threads = result.requests * 32;
   result.conflicts = 0;
+  if (scope == Scope::global && sums.threads == sums.requests) // one lane stands for it, an element at a time
+    result.sectors = (sums.asked + sector_bytes - 1) / sector_bytes;
   (scope == Scope::global ? result.lines : result.wavefronts) = result.requests;
   return result;
 }

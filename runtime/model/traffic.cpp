@@ -11,7 +11,9 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <map>
 #include <memory>
+#include <utility>
 
 namespace nestsmith::model {
 
@@ -144,6 +146,8 @@ private:
   /// For each access, warp and phase: the sectors that a full warp touches, relative to the line of the base.
   std::vector<std::vector<std::vector<Touch>>> known_;
   std::vector<Touch> singly_;
+  /// By slot and warp: the line and the sectors that a bulk store has written last.
+  std::map<std::pair<std::size_t, std::uint32_t>, std::pair<std::uint64_t, std::uint32_t>> last_of_unit_;
 };
 
 Walk::Walk(const kernel::Kernel &kernel, std::span<const Scalar> scalars, const MemorySystem &system,
@@ -224,6 +228,10 @@ void Walk::request(std::uint32_t number, const sim::Access &access, const sim::W
   std::int64_t base = 0;
   for (const Touch &touch : touches_of(number, access, w, mask, base)) {
     auto line = static_cast<std::uint64_t>(base + touch.line + first_line_[access.storage.slot]);
+    // A lane stands for the unit that makes a bulk store. It stores element by element, and the unit a line.
+    if (access.is_store && kernel::as<kernel::BulkCopy>(decoded_.sites[access.site].stmt) &&
+        std::exchange(last_of_unit_[{slot_, w.index}], {line, touch.sectors}) == std::pair(line, touch.sectors))
+      continue;
     // This hash differs from the one that chooses the sets of a cache.
     if ((line * 0xD6E8FEB86659FD93u >> 40) % plan_.draw != 0)
       continue;

@@ -159,6 +159,8 @@ private:
   /// Each warp evaluates the meaning of the intrinsic on the elements that its lanes hold or provide.
   void call(const kernel::Call &x, const Mask &mask) {
     const Intrinsic &intrinsic = x.intrinsic;
+    if (reads_tiles(intrinsic))
+      throw Undecided();
     std::vector<Lanes> starts;
     std::map<Buffer, std::vector<std::vector<nestsmith::Spot>>> spots;
     for (std::size_t n = 0; n < x.places.size(); ++n) {
@@ -167,6 +169,8 @@ private:
     }
     const Nest &nest = intrinsic.meaning;
     for (std::size_t warp = 0; warp < threads_; warp += lanes_per_warp) {
+      if (!mask[warp]) // of another role
+        continue;
       std::map<Buffer, Memory> elements;
       for (std::size_t n = 0; n < x.places.size(); ++n)
         for (const auto &held : spots[intrinsic.operands[n].formal]) {
@@ -220,18 +224,22 @@ private:
     throw Undecided();
   }
 
+  /// The element of an array. A mutant may access one outside of it.
+  template <class Array> static auto &element_at(Array &array, std::int64_t at) {
+    if (at < 0 || static_cast<std::size_t>(at) >= array.size())
+      throw Undecided();
+    return array[static_cast<std::size_t>(at)];
+  }
   void put(const Buffer &buffer, std::int64_t at, std::size_t thread, std::int64_t value) {
-    auto position = static_cast<std::size_t>(at);
     if (buffer->scope == Scope::local)
-      locals_.at(buffer.get()).at(position)[thread] = value;
+      element_at(locals_.at(buffer.get()), at)[thread] = value;
     else
-      memory(buffer).at(position) = static_cast<std::uint64_t>(value);
+      element_at(memory(buffer), at) = static_cast<std::uint64_t>(value);
   }
   std::int64_t get(const Buffer &buffer, std::int64_t at, std::size_t thread) {
-    auto position = static_cast<std::size_t>(at);
     if (buffer->scope == Scope::local)
-      return locals_.at(buffer.get()).at(position)[thread];
-    return static_cast<std::int64_t>(memory(buffer).at(position));
+      return element_at(locals_.at(buffer.get()), at)[thread];
+    return static_cast<std::int64_t>(element_at(memory(buffer), at));
   }
   Memory &memory(const Buffer &buffer) {
     return buffer->scope == Scope::shared ? shared_.at(buffer.get()) : *globals_.at(buffer.get());

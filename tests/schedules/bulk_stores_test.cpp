@@ -2,6 +2,8 @@
 
 #include "codegen/cuda.h"
 #include "lowering/lower.h"
+#include "runtime/model/count.h"
+#include "runtime/model/traffic.h"
 #include "tests/codegen/host_text.h"
 #include "tests/dsl/support.h"
 #include "tests/runtime/check/right.h"
@@ -97,6 +99,23 @@ TEST(BulkStores, AreLeftToLanesOtherwise) {
   const Schedule in_parts = product_of({64, 64, 256}, DType::bf16, parts);
   EXPECT_EQ(bulk_stores(lower(in_parts).only()), 0);
   expect_right(in_parts);
+}
+
+/// The unit moves lines of 128 bytes, and memory is written once. In the simulator, a lane stores element by
+/// element.
+TEST(BulkStores, AreCountedInLines) {
+  const Schedule s = product_of({128, 128, 64}, DType::bf16, stored_tiles());
+  const kernel::Kernel kernel = lower(s).only();
+  const std::vector<Scalar> scalars = {Scalar::from_double(DType::f32, 1), Scalar::from_double(DType::f32, 0)};
+  const model::Counters counters = model::count(kernel, scalars);
+  const std::uint64_t lines = 128 * 128 * 4 / 128;
+  const model::RequestSums stores = counters.total(Scope::global, true);
+  EXPECT_EQ(stores.requests, lines);
+  EXPECT_EQ(stores.sectors, 4 * lines);
+  const model::Traffic moved =
+      model::traffic(kernel, scalars, counters, {.sms = 4, .l2_bytes = 1 << 20}).traffic;
+  EXPECT_EQ(moved.l2_writes, 4 * lines);
+  EXPECT_EQ(moved.dram_writes, 4 * lines);
 }
 
 TEST(BulkStores, AreStatedInTheText) {
