@@ -18,7 +18,8 @@ std::set<Buffer> read_by_threads(const Kernel &kernel) {
   walk(kernel.body, [&](const Stmt &stmt) {
     const auto *call = as<Call>(stmt);
     for (std::size_t n = 0; call && n < call->places.size(); ++n)
-      if (call->intrinsic.get().operands[n].as<Rows>())
+      if (const Intrinsic &intrinsic = call->intrinsic;
+          intrinsic.operands[n].as<Rows>() && intrinsic.operands[n].formal != intrinsic.result().formal)
         read.insert(call->places[n].buffer);
   });
   walk_exprs(kernel.body, [&](const Expr &e) {

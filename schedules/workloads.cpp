@@ -153,6 +153,19 @@ Program gemm_bias_relu(const Shape &shape, DType dtype) {
   return w.output({{C, rows(w, shape, "ldc")}});
 }
 
+Program linear(const Shape &shape, DType dtype) {
+  Workload w("linear");
+  auto [M, N, K] = extents(w, shape);
+  Product product(w, shape, dtype, {M, N, K}, {.b = true});
+  DType stored = operand_type(dtype);
+  Tensor bias = w.placeholder("bias", {N}, stored);
+  Tensor AB = w.compute("AB", {M, N}, {"i", "j"}, product);
+  Tensor Y = w.compute("Y", {M, N}, {"i", "j"}, [&](Expr i, Expr j) {
+    return cast(stored, relu(AB(i, j) + cast(result_type(dtype), bias(j))));
+  });
+  return w.output({{Y, rows(w, shape, "ldy")}});
+}
+
 Program matmul(const Shape &shape, DType dtype) {
   Workload w("matmul");
   auto [M, N, K] = extents(w, shape);
@@ -412,6 +425,7 @@ std::optional<Program> find_workload(const std::string &name, const Shape &shape
   static const std::map<std::string, Program (*)(const Shape &, DType)> others = {
       {"batched_gemm", batched_gemm},
       {"gemm_bias_relu", gemm_bias_relu},
+      {"linear", linear},
       {"matmul", matmul},
       {"accumulate_nt", accumulate_nt},
       {"shifted_relu", shifted_relu},

@@ -23,6 +23,10 @@ Program batched_gemm(const Shape &shape, DType dtype);
 /// C = relu(alpha*A*B + bias), where bias is a row of N elements. C is a pure output.
 Program gemm_bias_relu(const Shape &shape, DType dtype);
 
+/// Y = relu(A*B' + bias) in the type of the operands, with A: M x K and B: N x K, where bias is a row of N
+/// elements of this type: a layer of a network. The product is the stage AB. Y is a pure output.
+Program linear(const Shape &shape, DType dtype);
+
 /// C = A*B. C is a pure output.
 Program matmul(const Shape &shape, DType dtype);
 

@@ -225,11 +225,12 @@ private:
   }
 
   void check_rows(const Operand &operand, const Rows &rows, const Load &access) {
+    const bool writes = operand.formal == intrinsic_.result().formal;
     if (access.buffer->scope != Scope::shared)
       return fail("tensorize.operands",
-                  "the operand {} of {} is {}, in {} memory, but its rows must be in shared memory; use "
-                  "cache_read",
-                  operand.formal->name, call_, access.buffer->name, name(access.buffer->scope));
+                  "the operand {} of {} is {}, in {} memory, but its rows must be in shared memory; use {}",
+                  operand.formal->name, call_, access.buffer->name, name(access.buffer->scope),
+                  writes ? "cache_write" : "cache_read");
     Var lane = make_var("lane");
     Bounds bounds = bounds_;
     bounds.set(lane, {0, rows.lanes - 1});
@@ -250,17 +251,17 @@ private:
     for (std::int64_t n = 1; n < rows.count && !contiguous; ++n)
       if (as_int(simplify(element(n) - first, bounds)) != n)
         return fail("tensorize.operands",
-                    "{} reads {} consecutive elements of {} along {} in each row, but they are not contiguous; "
+                    "{} {} {} consecutive elements of {} along {} in each row, but they are not contiguous; "
                     "lay out {} along it with transform_layout, or use {}",
-                    call_, rows.count, access.buffer->name, to_string(loops[rows.along]), access.buffer->name,
-                    "the intrinsic for the other layout");
+                    call_, writes ? "writes" : "reads", rows.count, access.buffer->name,
+                    to_string(loops[rows.along]), access.buffer->name, "the intrinsic for the other layout");
     std::int64_t elements = operand.alignment / byte_size(access.buffer->dtype);
     if (!is_multiple(first, elements, bounds))
       fail("tensorize.operands",
-           "{} reads rows of {} from the offset {}, which is not always a multiple of {} elements ({} bytes); "
-           "pad "
+           "{} {} rows of {} from the offset {}, which is not always a multiple of {} elements ({} bytes); pad "
            "the rows with storage_align, or change the layout",
-           call_, access.buffer->name, to_string(first), elements, operand.alignment);
+           call_, writes ? "writes" : "reads", access.buffer->name, to_string(first), elements,
+           operand.alignment);
   }
 
   void check_tile(const Operand &operand, const InTile &in_tile, const Load &access) {

@@ -29,8 +29,11 @@ public:
       return check_thread();
     for (const Operand &operand : intrinsic_.operands)
       check_place(operand);
-    if (!intrinsic_.result().as<InRegisters>())
-      fail("{} is written, so it must be a fragment", intrinsic_.result().formal->name);
+    if (const Operand &result = intrinsic_.result(); result.as<InTile>())
+      fail("{} is written, so it must be a fragment, or rows in shared memory", result.formal->name);
+    else if (const auto *rows = result.as<Rows>(); rows && rows->lanes != lanes_per_warp)
+      fail("{} lanes supply the rows of {}, which is written, expected {}", rows->lanes, result.formal->name,
+           lanes_per_warp);
   }
 
 private:

@@ -233,10 +233,10 @@ Intrinsic wgmma(const Wgmma &x) {
           .asynchronous = units};
 }
 
-// ---- the instruction `ldmatrix`
+// ---- the instructions `ldmatrix` and `stmatrix`
 
 /// How ldmatrix reads a tile: the operand in registers, and the addresses of the 8 x 8 matrices of 16-bit
-/// words. A row of such a matrix has 16 bytes, and a lane gets 4 of them.
+/// words. A row of such a matrix has 16 bytes, and a lane gets 4 of them. stmatrix writes it in the same way.
 struct Matrices {
   const char *name;
   std::int64_t rows, columns; ///< of the tile
@@ -288,6 +288,40 @@ std::vector<Matrices> matrices(std::int64_t width, const Expr &lane) {
   all.push_back({"ldmatrix_b", 16, 8, b, {lane % 16, 0}, 1, true});
   all.push_back({"ldmatrix_b2", 16, 16, b2, {lane % 16, lane / 16 * 8}, 1, true});
   return all;
+}
+
+/// for i < 16, j < 16: rows[i, j] = tile[i, j], for elements of 16 bits
+Intrinsic stmatrix(const Matrices &x, const Var &lane, DType dtype, std::string_view type) {
+  Buffer tile = formal_buffer("tile", dtype, {x.rows, x.columns}),
+         rows = formal_buffer("rows", dtype, {x.rows, x.columns});
+  Var i = make_var("i"), j = make_var("j");
+  std::string prelude =
+      fmt::format("/// A tile of {0} x {1} elements from the registers of a warp. Each lane supplies the "
+                  "address of a row.\n"
+                  "static __device__ __forceinline__ void {2}({3} *row, const {3} *tile) {{\n"
+                  "  const unsigned int *x = reinterpret_cast<const unsigned int *>(tile);\n"
+                  "  asm volatile(\"stmatrix.sync.aligned.m8n8.x4{4}.shared.b16 [%0], {{{5}}};\"\n"
+                  "               :\n"
+                  "               : \"r\"((unsigned int)__cvta_generic_to_shared(row)), {6}\n"
+                  "               : \"memory\");\n"
+                  "}}\n",
+                  x.rows, x.columns, x.name, type, x.transposed ? ".trans" : "", listed(4, "%{}", 1),
+                  listed(4, "\"r\"(x[{}])"));
+  return {.name = x.name,
+          .group = Group::warp,
+          .operands = {{rows, Rows{lane, x.start, x.along, 8, lanes_per_warp}, 16},
+                       {tile, InRegisters{x.fragment}, 4}},
+          .meaning = {{{i, x.rows}, {j, x.columns}}, {rows, {i, j}, load(tile, {i, j})}},
+          .feature = Feature::stmatrix,
+          .prelude = prelude};
+}
+
+/// The tile is in the registers in which `ldmatrix_a` loads one, and `mma` and `wgmma` hold their sums, two
+/// elements to a register.
+std::vector<Matrices> stored_matrices(const Expr &lane) {
+  const std::string fragment = OperandMaps(2).a;
+  return {{"stmatrix", 16, 16, fragment, {lane % 16, lane / 16 * 8}, 1, false},
+          {"stmatrix_trans", 16, 16, fragment, {lane / 8 % 2 * 8, lane % 8 + lane / 16 * 8}, 0, true}};
 }
 
 // ---- shuffles
@@ -369,6 +403,9 @@ std::vector<Intrinsic> warp_intrinsics() {
     Var lane = make_var("lane");
     for (const Matrices &x : matrices(4 / byte_size(dtype), lane))
       all.push_back(ldmatrix(x, lane, dtype, cuda_types().at(dtype)));
+    if (byte_size(dtype) == 2)
+      for (const Matrices &x : stored_matrices(lane))
+        all.push_back(stmatrix(x, lane, dtype, cuda_types().at(dtype)));
   }
   return all;
 }

@@ -34,6 +34,7 @@ constexpr FeatureRow feature_rows[] = {
     {Feature::mbarrier_expect, "mbarrier_expect", 90},      // mbarrier.expect_tx, mbarrier.try_wait
     {Feature::tma, "tma", 90},                              // cp.async.bulk, cp.async.bulk.tensor
     {Feature::clusters, "clusters", 90},                    // barrier.cluster
+    {Feature::stmatrix, "stmatrix", 90},                    // stmatrix
     {Feature::wgmma, "wgmma", 90, 90, true},                // wgmma.mma_async
     {Feature::setmaxnreg, "setmaxnreg", 90, INT_MAX, true}, // setmaxnreg
     {Feature::griddepcontrol, "griddepcontrol", 90},        // griddepcontrol.wait

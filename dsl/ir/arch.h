@@ -25,6 +25,7 @@ enum class Feature : std::uint8_t {
   mbarrier_expect, ///< their counts of bytes, and waits with a time limit
   tma,             ///< cp.async.bulk and cp.async.bulk.tensor
   clusters,
+  stmatrix,
   wgmma,
   setmaxnreg,
   griddepcontrol, ///< kernels that start while the kernel before them ends

@@ -46,7 +46,8 @@ struct InRegisters {
 };
 /// An operand in shared memory. Each of the first `lanes` lanes passes the address of the element `start`,
 /// which depends on `lane`. The call reads `count` consecutive elements from there, along the dimension
-/// `along`. The addresses of the other lanes are ignored, but they are valid too.
+/// `along`, or writes them if the operand is the result. The addresses of the other lanes are ignored, but they
+/// are valid too.
 struct Rows {
   Var lane;
   std::vector<Expr> start;

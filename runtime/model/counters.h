@@ -78,7 +78,7 @@ struct AccessCounts : RequestSums {
   bool is_store() const { return load == nullptr; }
   /// Whether `ldmatrix` or another call of a warp loads the rows. One instruction loads all matrices of the
   /// call; only the lanes that supply addresses are active.
-  bool is_ldmatrix() const { return stmt && kernel::as<kernel::Call>(stmt) && !is_tile(); }
+  bool is_ldmatrix() const { return stmt && kernel::as<kernel::Call>(stmt) && !is_store() && !is_tile(); }
   /// Whether matrix units read a tile themselves, without an instruction that loads it.
   bool is_tile() const;
   /// Whether a unit of the SM makes it, for a bulk copy.

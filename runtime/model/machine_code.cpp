@@ -37,6 +37,7 @@ Unit unit_of(std::uint64_t opcode) {
     return Unit::ldmatrix;
   case 0x184:
     return Unit::shared_load;
+  case 0x044: // stmatrix
   case 0x188:
     return Unit::shared_store;
   case 0x181:
@@ -75,7 +76,7 @@ Instruction decoded(std::uint64_t low, std::uint64_t high, std::uint32_t sm, std
   result.written = control >> 5 & 7;
   result.read = control >> 8 & 7;
   result.waits = control >> 11 & 63;
-  if (result.unit == Unit::ldmatrix)
+  if (result.unit == Unit::ldmatrix || (low & 0x1FF) == 0x044)
     result.bytes = 4 << (high >> 8 & 3); // 1, 2 or 4 matrices
   else if (result.unit >= Unit::shared_load && result.unit <= Unit::async_copy)
     result.bytes = access_bytes[high >> 9 & 7];

@@ -35,8 +35,11 @@ public:
     std::vector<ValueId> values;
     for (std::int64_t n = 0; n < lanes_of(result).per_lane; ++n)
       values.push_back(computed(result, n));
-    for (std::size_t n = 0; d_.computes() && n < values.size(); ++n)
-      store(operands_.at(result.formal), static_cast<std::int64_t>(n), values[n]);
+    if (result.as<Rows>())
+      store_row(operands_.at(result.formal), values);
+    else
+      for (std::size_t n = 0; d_.computes() && n < values.size(); ++n)
+        store(operands_.at(result.formal), static_cast<std::int64_t>(n), values[n]);
     count_arithmetic(counts, before);
   }
 
@@ -77,6 +80,8 @@ private:
     Held held{&place, 0, {}, &lanes_of(operand)};
     if (operand.as<InRegisters>())
       hold_fragment(operand, held);
+    else if (operand.formal == intrinsic_.result().formal) // rows that the call writes
+      held.first = d_.value(place.offset);
     else if (const auto *tile = operand.as<InTile>())
       load_tile(operand, held, tile->of_warp ? 1 : intrinsic_.warps);
     else
@@ -406,6 +411,26 @@ private:
     values_.emit({.run = d_.handlers_.store(access), .access = &access});
     if (auto at = values_[index].constant)
       d_.written_.insert({held.place->buffer, *at});
+  }
+
+  /// Each lane stores the row that it supplies, as one vector.
+  void store_row(const Held &held, const std::vector<ValueId> &values) {
+    const Buffer &buffer = held.place->buffer;
+    const auto width = static_cast<int>(values.size());
+    if (const Storage &storage = d_.storage_.at(buffer); d_.computes() && storage.shared().of_units)
+      values_.emit({.run = note_tile, .c = storage.slot});
+    for (int n = 0; n < (d_.computes() ? width : 1); ++n) {
+      Access &access = d_.make_store(buffer, element_of(held, n));
+      access.bytes *= n == 0 ? width : 1;
+      if (n == 0)
+        d_.count(access, false);
+      if (!d_.computes())
+        return;
+      access.value = d_.in_register(values_.splat(values[static_cast<std::size_t>(n)]));
+      if (n == 0)
+        d_.first_of_vector(access, width);
+      values_.emit({.run = d_.handlers_.store(access), .access = &access});
+    }
   }
 
   Decoder &d_;

@@ -58,6 +58,11 @@ std::vector<Rung> rungs() {
       on_tiles("stores",
                "as many blocks as multiprocessors compute tiles in waves, and write whole rows of results",
                tensor::stores, "hopper/tma"),
+      on_tiles(
+          "stmatrix",
+          "results in the type of the operands: one instruction moves 16 x 16 of them from the registers of "
+          "a warp to shared memory",
+          tensor::layer, ""),
       on_tiles("cluster", "two blocks form a cluster, and each copies half of a tile of B for both",
                tensor::clusters, "hopper/stores"),
   };

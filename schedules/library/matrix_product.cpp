@@ -272,11 +272,13 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
   auto in_bulk = [&](const BlockRef &result) {
     const DType dtype = block_of(s, result).body.buffer->dtype;
     return tiles.bulk_stores && !split && s.target().arch.has(Feature::tma) &&
+           tiles.results[1] % columns_of_tile(dtype) == 0 &&
            may_copy_in_bulk(dtype, width_of_rows(s, result), tiles.results[1]);
   };
   struct Rows {
     BlockRef result, copy; ///< the copy to global memory in bulk, or that of the sum to shared memory
     bool bulk;
+    std::optional<BlockRef> moved; ///< the copy to shared memory, of results in registers
   };
   std::vector<Rows> rows; // of what the warps write, through shared memory
   for (const BlockRef &result : tiles.staged ? written : std::vector<BlockRef>()) {
@@ -284,7 +286,11 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
     rows.push_back({result,
                     bulk ? s.cache_write(result, Scope::shared)
                          : s.cache_read(result, block_of(s, AB).body.buffer->name, Scope::shared),
-                    bulk});
+                    bulk,
+                    {}});
+    if (bulk && whole_rows && whole_columns && byte_size(block_of(s, result).body.buffer->dtype) == 2 &&
+        s.target().arch.has(Feature::stmatrix))
+      rows.back().moved = s.cache_write(result, Scope::warp);
   }
   auto warp = s.fuse(outer_warp, inner_warp);
   for (const Rows &each : rows)
@@ -292,10 +298,12 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
       s.reverse_compute_at(each.copy, warp);
   for (const BlockRef &result : written)
     s.reverse_compute_at(result, warp);
-  for (const auto &[result, copy, bulk] : rows)
+  for (const auto &[result, copy, bulk, moved] : rows)
     if (bulk) {
+      if (moved)
+        s.reverse_compute_at(*moved, warp);
       s.reverse_compute_at(copy, warp);
-      store_rows_in_bulk(s, result, copy, warp);
+      store_rows_in_bulk(s, result, moved, copy, warp);
     } else {
       write_rows(s, result, copy, warp, width_of_store(s, result, std::min<std::int64_t>(partial, 4)));
     }

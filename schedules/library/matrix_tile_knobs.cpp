@@ -186,7 +186,7 @@ MatrixTiles choose_matrix_tiles(const Shape &shape, DType dtype, const Target &t
       tiles.persistent = multiprocessors(target) * std::max<std::int64_t>(1, tiles.blocks);
     tiles.early = target.arch.has(Feature::griddepcontrol) && knobs.flag("early");
     if (tiles.staged && target.arch.has(Feature::tma))
-      tiles.bulk_stores = knobs.flag("bulk_stores");
+      tiles.bulk_stores = knobs.flag("bulk_stores", steps.bulk_stores);
     if (tiles.load.bulk && of_units && target.arch.has(Feature::clusters))
       tiles.cluster = steps.clusters ? knobs.choose("cluster", {2, 1}) : knobs.choose("cluster", {1, 2});
   } else {

@@ -31,6 +31,16 @@ std::vector<Loop> spread(Schedule &s, BlockRef block, Loop part) {
   return to_lanes(s, nest[nest.size() - 2], nest.back(), 2);
 }
 
+/// The nest of a block below `part`, which copies registers to shared memory, as calls of `stmatrix`.
+void store_matrices(Schedule &s, BlockRef block, Loop part) {
+  auto nest = s.loops_below(block, part);
+  auto [i_tile, i] = s.split<2>(nest[nest.size() - 2], {infer, 16});
+  auto [j_tile, j] = s.split<2>(nest.back(), {infer, 16});
+  s.reorder({i_tile, j_tile, i, j});
+  by_vectors(s, {i_tile, j_tile}, false);
+  s.tensorize(i, "stmatrix");
+}
+
 } // namespace
 
 void write_rows(Schedule &s, BlockRef result, BlockRef staged, Loop warp, std::int64_t width) {
@@ -47,20 +57,29 @@ void write_rows(Schedule &s, BlockRef result, BlockRef staged, Loop warp, std::i
   by_vectors(s, {part}, false);
 }
 
-void store_rows_in_bulk(Schedule &s, BlockRef result, BlockRef copy, Loop warp) {
+void store_rows_in_bulk(Schedule &s, BlockRef result, std::optional<BlockRef> moved, BlockRef copy, Loop warp) {
   const BufferNode &array = *block_of(s, copy).body.buffer;
   const DType dtype = array.dtype;
   const std::int64_t columns = 128 / byte_size(dtype);
-  const Loop part = in_parts(s, copy, warp, columns).part;
-  s.compute_at(result, part);
-  by_vectors(s, read_ahead(s, result, spread(s, result, part), true), true);
-  // The rows of warps side by side are those of boxes one after the other.
   std::string outer; // dimensions
   for (std::size_t d = 2; d < array.shape.size(); ++d)
     outer += fmt::format("b{}, ", d);
-  s.transform_layout(result, fmt::format("{0}i, j -> {0}j//{1}, i, j%{1}", outer, columns));
+  const BlockRef written = moved.value_or(result); // to shared memory
+  const Loop part = in_parts(s, copy, warp, columns).part;
+  if (moved)
+    s.compute_at(*moved, part);
+  s.compute_at(result, part);
+  by_vectors(s, read_ahead(s, result, spread(s, result, part), true), true);
+  if (moved) {
+    s.transform_layout(result, fmt::format("{0}i, j -> i%8*4 + j%8//2, {0}i//16, j//16, "
+                                           "j//8%2*4 + i//8%2*2 + j%2",
+                                           outer));
+    store_matrices(s, *moved, part);
+  }
+  // The rows of warps side by side are those of boxes one after the other.
+  s.transform_layout(written, fmt::format("{0}i, j -> {0}j//{1}, i, j%{1}", outer, columns));
   Swizzle swizzle = swizzle_of_tiles(dtype);
-  s.swizzle(result, swizzle.bits, swizzle.base, swizzle.shift);
+  s.swizzle(written, swizzle.bits, swizzle.base, swizzle.shift);
   s.bulk_copy(copy);
   by_vectors(s, {part}, false);
 }

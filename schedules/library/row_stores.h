@@ -4,6 +4,7 @@
 #include "dsl/schedule/schedule.h"
 
 #include <cstdint>
+#include <optional>
 
 namespace nestsmith::library {
 
@@ -16,7 +17,9 @@ inline constexpr std::int64_t staged_columns = 32; ///< 128 bytes of a sum
 void write_rows(Schedule &s, BlockRef result, BlockRef staged, Loop warp, std::int64_t width);
 
 /// The same by bulk stores: a unit of the multiprocessor copies the rows of 128 bytes from shared memory.
-/// `copy` copies to global memory what `result` has written to shared memory (`cache_write`).
-void store_rows_in_bulk(Schedule &s, BlockRef result, BlockRef copy, Loop warp);
+/// `copy` copies to global memory what `result` has written to shared memory (`cache_write`). With `moved`,
+/// `result` writes results of 2 bytes to registers, and `moved` copies them from there to shared memory by
+/// `stmatrix`, 16 x 16 at a time. Then no tile may extend past the results.
+void store_rows_in_bulk(Schedule &s, BlockRef result, std::optional<BlockRef> moved, BlockRef copy, Loop warp);
 
 } // namespace nestsmith::library

@@ -13,12 +13,13 @@ namespace nestsmith::library {
 
 /// Steps of the tutorials that a rung takes without asking.
 struct MatrixSteps {
-  bool persistent = false; ///< with as many blocks as the GPU executes at one time
-  bool of_units = false;   ///< always with tiles that matrix units read themselves
-  bool roles = false;      ///< four warps fill the tiles
-  bool bulk = false;       ///< one of their threads starts bulk copies, if the target has them
-  bool stores = false;     ///< blocks compute tiles in waves, and write whole rows of them
-  bool clusters = false;   ///< two blocks form a cluster, and copy halves of tiles for each other
+  bool persistent = false;  ///< with as many blocks as the GPU executes at one time
+  bool of_units = false;    ///< always with tiles that matrix units read themselves
+  bool roles = false;       ///< four warps fill the tiles
+  bool bulk = false;        ///< one of their threads starts bulk copies, if the target has them
+  bool stores = false;      ///< blocks compute tiles in waves, and write whole rows of them
+  bool clusters = false;    ///< two blocks form a cluster, and copy halves of tiles for each other
+  bool bulk_stores = false; ///< a unit of the multiprocessor writes the rows, if the target has it
 };
 
 /// The tiles of a product of M x K and K x N matrices, which are stored as the shape says. The candidates

@@ -3,6 +3,7 @@
 #include "schedules/grids.h"
 #include "schedules/library/tile_knobs.h"
 #include "schedules/tensor/tiles.h"
+#include "schedules/workloads.h"
 
 #include <algorithm>
 #include <array>
@@ -198,11 +199,16 @@ Schedule wgmma(const Shape &shape, DType dtype, const Target &target, Knobs &kno
 }
 
 /// Four warps fill the tiles of `wgmma`, or of `nt`.
-static Schedule with_roles(const Shape &shape, DType dtype, const Target &target, Knobs &knobs,
-                           MatrixSteps steps) {
+static Tiles tiles_with_roles(const Shape &shape, DType dtype, const Target &target, Knobs &knobs,
+                              MatrixSteps steps) {
   steps.of_units = target.arch.has(Feature::wgmma) || dtype == DType::u32;
   steps.roles = true;
-  return schedule_of_knobs(with_b_transposed(shape), dtype, target, knobs, steps);
+  return library::choose_matrix_tiles(with_b_transposed(shape), dtype, target, knobs, steps);
+}
+
+static Schedule with_roles(const Shape &shape, DType dtype, const Target &target, Knobs &knobs,
+                           MatrixSteps steps) {
+  return product(with_b_transposed(shape), dtype, target, tiles_with_roles(shape, dtype, target, knobs, steps));
 }
 
 Schedule roles(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
@@ -215,6 +221,14 @@ Schedule bulk(const Shape &shape, DType dtype, const Target &target, Knobs &knob
 
 Schedule stores(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
   return with_roles(shape, dtype, target, knobs, {.bulk = true, .stores = true});
+}
+
+Schedule layer(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
+  const Tiles tiles =
+      tiles_with_roles(shape, dtype, target, knobs, {.bulk = true, .stores = true, .bulk_stores = true});
+  Schedule s(linear(shape, dtype), target);
+  library::product(s, s.block("AB"), tiles);
+  return s;
 }
 
 Schedule clusters(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {

@@ -35,7 +35,10 @@ Schedule roles(const Shape &shape, DType dtype, const Target &target, Knobs &kno
 Schedule bulk(const Shape &shape, DType dtype, const Target &target, Knobs &knobs);
 /// The same, by as many blocks as the GPU executes at one time, which write whole rows of results.
 Schedule stores(const Shape &shape, DType dtype, const Target &target, Knobs &knobs);
-/// The same, and two blocks form a cluster: each copies half of a tile of B for both.
+/// The same for `linear`, whose results have the type of the operands: `stmatrix` moves them to shared memory,
+/// and bulk stores write them, if the target has both.
+Schedule layer(const Shape &shape, DType dtype, const Target &target, Knobs &knobs);
+/// As `stores`, and two blocks form a cluster: each copies half of a tile of B for both.
 Schedule clusters(const Shape &shape, DType dtype, const Target &target, Knobs &knobs);
 
 } // namespace nestsmith::tensor

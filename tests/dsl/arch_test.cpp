@@ -67,6 +67,7 @@ TEST(ArchFeatures, AreThoseOfTheTable) {
                                         {Feature::mbarrier_expect, sm_90},
                                         {Feature::tma, sm_90},
                                         {Feature::clusters, sm_90},
+                                        {Feature::stmatrix, sm_90},
                                         {Feature::wgmma, "90a "},
                                         {Feature::setmaxnreg, "90a 100a "},
                                         {Feature::griddepcontrol, sm_90}}) {

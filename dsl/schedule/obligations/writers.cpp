@@ -12,14 +12,22 @@ namespace nestsmith::owed {
 
 namespace {
 
+/// Whether a warp writes the elements together: one lane issues a bulk store, and a call has all lanes.
+bool is_written_by_warps(const NestFacts &nest, const Block &block) {
+  return is_bulk_store(block) || std::ranges::any_of(nest.loops_around(block), [](const For *loop) {
+           const Intrinsic *intrinsic = loop->intrinsic();
+           return intrinsic && intrinsic->group == Group::warp;
+         });
+}
+
 /// For each axis whose threads or blocks share the buffer of the block: the innermost loop around the block
 /// that is bound to the axis, or null.
 std::map<Axis, const For *> sharing_loops(const NestFacts &nest, const Block &block) {
-  bool shared = block.body.buffer->scope == Scope::shared;
+  const bool shared = block.body.buffer->scope == Scope::shared, by_warps = is_written_by_warps(nest, block);
   std::map<Axis, const For *> innermost;
   for (auto [axis, extent] : nest.extents)
-    if (is_bulk_store(block) && is_thread(axis) && axis != Axis::warp)
-      continue; // one lane of each warp issues it
+    if (by_warps && is_thread(axis) && axis != Axis::warp)
+      continue;
     else if (extent > 1 && (!shared || is_thread(axis)) && !nest.is_last_along(block, axis))
       innermost[axis] = nullptr;
   for (const For *loop : nest.loops_around(block))

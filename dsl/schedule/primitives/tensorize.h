@@ -17,6 +17,8 @@ namespace nestsmith::primitives {
 /// - ldmatrix_a, ldmatrix_b and ldmatrix_b2: copies of 16 x 16, 16 x 8 and 16 x 16 elements of 16 bits from
 ///   shared memory to operands of mma_m16n8k16, contiguous along the last index; with the suffix _trans,
 ///   contiguous along the first index.
+/// - stmatrix: a copy of 16 x 16 elements of 16 bits to shared memory, contiguous along the last index, from
+///   registers with the layout of ldmatrix_a; stmatrix_trans: contiguous along the first index.
 /// - wgmma_m64n64k16, wgmma_m64n128k16, wgmma_m64n192k16 and wgmma_m64n256k16 for f16 and bf16: a product of
 ///   64 x 16 and 16 x N elements, by four warps, of which each has 16 rows of the result in its registers. The
 ///   matrix units read both operands from tiles in shared memory: rows of 64 elements along k, with the layout
@@ -26,7 +28,7 @@ namespace nestsmith::primitives {
 /// - warp_sum, warp_product, warp_max and warp_min for f32, f64, i32 and u32: the sum (and so on) of 32
 ///   elements, one in each lane. Each lane gets the result.
 ///
-/// All lanes of a warp execute one call of the last four groups. The operands in registers are buffers in the
+/// All lanes of a warp execute one call of the last five groups. The operands in registers are buffers in the
 /// scope `warp`, with a layout that maps each element to its lane and its register.
 ///
 /// Requires [tensorize.serial]: k is a serial loop.

@@ -34,6 +34,8 @@ const Instruction instructions[] = {
     {Feature::tma, "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes"
                    " [%0], [%1, {a, b}], [%0];"},
     {Feature::clusters, "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;"},
+    // NVRTC 13.0 ends the process for a constant address.
+    {Feature::stmatrix, "mov.b32 a, %%tid.x; stmatrix.sync.aligned.m8n8.x1.shared.b16 [a], {b};"},
     {Feature::wgmma, "wgmma.fence.sync.aligned;"},
     {Feature::setmaxnreg, "setmaxnreg.inc.sync.aligned.u32 240;"},
     {Feature::griddepcontrol, "griddepcontrol.wait; griddepcontrol.launch_dependents;"},

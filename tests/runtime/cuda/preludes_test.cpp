@@ -284,6 +284,13 @@ void expect_ldmatrix(const Intrinsic &intrinsic, const std::string &ptx, const s
   expect_stored(flow, 0, static_cast<std::size_t>(registers));
 }
 
+/// A register holds two consecutive 16-bit words of a row, or of a column with `.trans`.
+void expect_stmatrix(const Intrinsic &intrinsic, const std::string &ptx, const std::string &kernel) {
+  const std::string trans = intrinsic.operands[0].as<Rows>()->along == 0 ? ".trans" : "";
+  Flow flow(ptx, kernel, fmt::format("stmatrix.sync.aligned.m8n8.x4{}.shared.b16", trans));
+  EXPECT_THAT(flow.operands, testing::ElementsAre(words_of(1, 4))) << kernel << trans;
+}
+
 std::int64_t count(const std::vector<std::string> &mnemonics, const std::string &wanted) {
   return std::ranges::count_if(mnemonics, [&](const std::string &m) { return m.starts_with(wanted); });
 }
@@ -316,6 +323,8 @@ void expect_declared(const Intrinsic &intrinsic, const std::string &ptx, const s
   SCOPED_TRACE(signature(intrinsic));
   if (intrinsic.name.starts_with("ldmatrix"))
     return expect_ldmatrix(intrinsic, ptx, kernel);
+  if (intrinsic.name.starts_with("stmatrix"))
+    return expect_stmatrix(intrinsic, ptx, kernel);
   if (intrinsic.name.starts_with("mma") && intrinsic.feature)
     return expect_mma(intrinsic, ptx, kernel);
   if (intrinsic.name.starts_with("wgmma"))

@@ -99,6 +99,42 @@ TEST(SimulateCall, LoadsMatricesFromTheRowsThatTheLanesSupply) {
   }
 }
 
+/// Returns a kernel in which a warp writes a tile in shared memory by stmatrix, and each lane reads a part of
+/// it.
+kernel::Kernel store_of_tile(const std::string &name, bool barrier = true,
+                             const std::function<Expr(Expr)> &shift = {}) {
+  OneCall call(intrinsic(name, DType::bf16, DType::bf16));
+  const auto &rows = *call.x.operands[0].as<Rows>();
+  const std::int64_t row_stride = rows.along == 1 ? 16 : 1, column_stride = rows.along == 1 ? 1 : 16;
+  call.fill_all();
+  call.places[0].offset = in_lane(rows.start[0], call.t) * number(row_stride) +
+                          in_lane(rows.start[1], call.t) * number(column_stride);
+  if (shift)
+    call.places[0].offset = call.places[0].offset + shift(call.t);
+  call.b.call(call.x, call.places);
+  if (barrier)
+    call.b.sync_warp();
+  for (std::int64_t n = 0; n < 8; ++n) {
+    const Expr at_tile = call.t + number(32 * n);
+    const Expr i = rows.along == 1 ? at_tile / number(16) : at_tile % number(16);
+    const Expr j = rows.along == 1 ? at_tile % number(16) : at_tile / number(16);
+    call.b.store(call.params[0], i * number(16) + j, at(call.places[0].buffer, at_tile));
+  }
+  return call.b.build();
+}
+
+TEST(SimulateCall, StoresMatricesToTheRowsThatTheLanesSupply) {
+  for (const char *name : {"stmatrix", "stmatrix_trans"}) {
+    kernel::Kernel kernel = store_of_tile(name);
+    EXPECT_EQ(kernel::find_breach(kernel, true).value_or(""), "");
+    std::vector<Array> arrays = inputs(kernel);
+    Result result = simulate(kernel, arrays);
+    ASSERT_TRUE(result.good()) << name << ": " << result.diagnostics[0].message;
+    for (std::int64_t n = 0; n < arrays[0].size(); ++n)
+      ASSERT_EQ(value(arrays[0], n), value(arrays[1], n)) << name << " at " << n;
+  }
+}
+
 std::string first_message(const kernel::Kernel &kernel, ErrorKind kind) {
   std::vector<Array> arrays = inputs(kernel);
   Result result = simulate(kernel, arrays);
@@ -121,6 +157,21 @@ TEST(SimulateCall, ReportsWhatItsRowsRead) {
                                          [](Expr t) { return select(t < number(3), number(4), number(0)); }),
                             ErrorKind::misaligned),
               HasSubstr("a vector of 16 bytes, whose offset is not a multiple of 16"));
+}
+
+TEST(SimulateCall, ReportsWhatItsRowsWrite) {
+  EXPECT_THAT(first_message(store_of_tile("stmatrix", false), ErrorKind::race),
+              HasSubstr("rows[1] (shared): thread (0, 0, 0) of block (0, 0, 0) stores it in `stmatrix("));
+  EXPECT_THAT(
+      first_message(store_of_tile("stmatrix", true, [](Expr) { return number(8); }), ErrorKind::out_of_bounds),
+      HasSubstr("but rows has 256 elements"));
+  const kernel::Kernel misaligned = store_of_tile("stmatrix", true, [](Expr) { return number(4); });
+  std::vector<Array> arrays = inputs(misaligned);
+  std::string messages;
+  for (const Diagnostic &diagnostic : simulate(misaligned, arrays).diagnostics)
+    if (diagnostic.kind == ErrorKind::misaligned)
+      messages += diagnostic.message;
+  EXPECT_THAT(messages, HasSubstr("a vector of 16 bytes, whose offset is not a multiple of 16"));
 }
 
 /// Lanes 16 to 31 supply no address, so their addresses may be out of bounds.
