@@ -107,6 +107,14 @@ std::vector<Probe> probes(const Extents &tile, std::int64_t resident, std::int64
   return list;
 }
 
+double KernelModel::any_size(std::size_t point, Rows rows) const {
+  const Rows measured = rows == Rows::lines ? Rows::vectors : rows;
+  for (const KernelForm &form : table_.points[point].forms)
+    if (form.rows == measured && form.parts == 1)
+      return form.any_size;
+  return 1;
+}
+
 choice::Machine KernelModel::machine(std::int64_t sms) const {
   return {sms, static_cast<int>(table_.elements), static_cast<double>(table_.l2_bytes), table_.bytes_per_ms};
 }

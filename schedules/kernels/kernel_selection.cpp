@@ -58,6 +58,11 @@ std::vector<Extents> sample_of_sizes() {
 
 choice::Kernel kernel_for_choice(const KernelModel &model, const AnySizeKernel &kernel) {
   choice::Kernel result = model.kernels()[kernel.point];
+  for (Rows rows : all_rows) {
+    choice::Form &form = result.form[static_cast<std::size_t>(rows)];
+    for (int n = 0; n < 2 * (form.counts + 1); ++n) // all but that of the memory
+      form.coefficient[n] *= model.any_size(kernel.point, rows);
+  }
   result.width = kernel.width;
   if (kernel.width >= model.machine(1).elements)
     result.form[choice::rows_anywhere] = {};

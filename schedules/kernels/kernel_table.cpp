@@ -20,6 +20,7 @@ constexpr int table_version = 3;
 constexpr JsonLimits table_limits = {.bytes = 4 << 20, .depth = 10, .values = 200'000};
 constexpr std::int64_t most_parts = 1024, most_resident = 64, most_sms = 4096,
                        most_bytes = std::int64_t{1} << 40;
+constexpr double least_factor = 0.1, most_factor = 100;
 
 [[noreturn]] void refuse(const std::string &where, const std::string &message) {
   throw UserError(ExitCode::usage, fmt::format("{}: {}", where, message));
@@ -31,11 +32,14 @@ json::Value json_of(const KernelForm &form) {
   json::Array times;
   for (const KernelTime &time : form.times)
     times.push_back(json::Array{text_of(time.extents), std::round(time.ms * 1e6) / 1e6});
-  return json::Object{{"rows", name(form.rows)},
+  json::Object object{{"rows", name(form.rows)},
                       {"parts", form.parts},
                       {"with", form.with},
                       {"resident", form.resident},
                       {"times", std::move(times)}};
+  if (form.any_size != 1)
+    object["any_size"] = std::round(form.any_size * 1e3) / 1e3;
+  return object;
 }
 
 json::Value json_of(const KernelPoint &point) {
@@ -66,6 +70,15 @@ public:
     auto value = object_->getInteger(name);
     if (!value || *value < 1 || *value > most)
       malformed(name, fmt::format("a number from 1 to {}", most));
+    return *value;
+  }
+  /// 1 if it is missing.
+  double factor(const char *name) const {
+    if (!object_->get(name))
+      return 1;
+    auto value = object_->getNumber(name);
+    if (!value || !(*value >= least_factor && *value <= most_factor))
+      malformed(name, fmt::format("a number from {} to {}", least_factor, most_factor));
     return *value;
   }
   const json::Array &list(const char *name) const {
@@ -127,7 +140,8 @@ KernelForm read_form(const json::Value &value, const std::string &where) {
                   .parts = reader.number("parts", most_parts),
                   .with = reader.text("with"),
                   .resident = reader.number("resident", most_resident),
-                  .times = {}};
+                  .times = {},
+                  .any_size = reader.factor("any_size")};
   for (const json::Value &time : reader.list("times"))
     form.times.push_back(read_time(time, reader));
   return form;

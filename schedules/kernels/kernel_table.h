@@ -35,6 +35,9 @@ struct KernelForm {
   std::string with = {};     ///< the knobs that exist only with parts, as --set takes them
   std::int64_t resident = 1; ///< blocks that a multiprocessor holds at the same time
   std::vector<KernelTime> times;
+  /// The time of the kernel whose sizes are known at launch, in times of that of the kernel for one size. 1:
+  /// the same, or not measured.
+  double any_size = 1;
 };
 
 /// The values of all knobs except the one for the parts, and the kernels that they give.

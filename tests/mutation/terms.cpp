@@ -159,8 +159,6 @@ private:
   /// Each warp evaluates the meaning of the intrinsic on the elements that its lanes hold or provide.
   void call(const kernel::Call &x, const Mask &mask) {
     const Intrinsic &intrinsic = x.intrinsic;
-    if (reads_tiles(intrinsic))
-      throw Undecided();
     std::vector<Lanes> starts;
     std::map<Buffer, std::vector<std::vector<nestsmith::Spot>>> spots;
     for (std::size_t n = 0; n < x.places.size(); ++n) {

@@ -92,6 +92,20 @@ TEST(KernelTable, HasOneLineForEachPoint) {
   EXPECT_EQ(lines, 8);
 }
 
+/// The factor of the kernel for all sizes is in the text only where it was measured.
+TEST(KernelTable, HasTheFactorOfTheKernelForAllSizes) {
+  KernelTable table = small_table();
+  table.points[0].forms[0].any_size = 1.25;
+  const std::string text = to_text(table);
+  const KernelTable read = parse_kernel_table(text, "mine.json");
+  EXPECT_EQ(read.points[0].forms[0].any_size, 1.25);
+  EXPECT_EQ(read.points[0].forms[1].any_size, 1);
+  EXPECT_EQ(to_text(small_table()).find("any_size"), std::string::npos);
+  for (const char *wrong : {R"("any_size":0)", R"("any_size":"2")", R"("any_size":1e9)"})
+    expect_table_refused(changed(R"("any_size":1.25)", wrong, text),
+                         "point 1: 'any_size' is missing or malformed, expected a number from 0.1 to 100");
+}
+
 TEST(KernelTable, WithoutPartsAndWithoutKnobsIsATable) {
   KernelTable table = small_table();
   table.parts_knob = table.even_knob = "";

@@ -110,6 +110,35 @@ TEST(KernelChoice, AKernelOfAGivenWidthServesRowsOfItsMultiples) {
   EXPECT_LT(ms_at(half, whole), ms_at(1, whole));
 }
 
+/// What the kernel for all sizes takes more counts in the choice among such kernels only.
+TEST(KernelChoice, AKernelForAllSizesTakesItsMeasuredFactor) {
+  KernelTable table = parse_kernel_table(kernel_tables().front(), "embedded");
+  auto ms_of = [&](const Rows &slower) {
+    KernelTable changed = table;
+    for (KernelForm &form : changed.points.front().forms)
+      if (form.rows == slower && form.parts == 1)
+        form.any_size = 2;
+    const KernelModel model(changed, "changed");
+    EXPECT_EQ(model.rank({512, 512, 512}, 132).front().ms,
+              KernelModel(table, "embedded").rank({512, 512, 512}, 132).front().ms);
+    const choice::Machine machine = model.machine(132);
+    const choice::Size size = model.size({512, 512, 512}); // all operands are in L2
+    std::vector<double> ms;
+    for (int width : {machine.elements, 1}) {
+      const choice::Kernel kernel = kernel_for_choice(model, {.width = width});
+      choice::Candidate list[choice::most_candidates_of_kernel];
+      EXPECT_EQ(choice::candidates(&kernel, 1, nullptr, &size, &machine, list), 1);
+      ms.push_back(list[0].ms);
+    }
+    return ms;
+  };
+  const std::vector<double> same = ms_of(Rows::lines), vectors = ms_of(Rows::vectors), any = ms_of(Rows::any);
+  EXPECT_NEAR(vectors[0] / same[0], 2, 0.01) << "also for rows at lines";
+  EXPECT_EQ(vectors[1], same[1]);
+  EXPECT_EQ(any[0], same[0]);
+  EXPECT_NEAR(any[1] / same[1], 2, 0.01);
+}
+
 TEST(KernelChoice, AKernelOfAGivenDepthHasThePartsOfIt) {
   const KernelModel model(parse_kernel_table(kernel_tables().front(), "embedded"), "embedded");
   choice::Kernel kernel = model.kernels().front(), alone = kernel;

@@ -4,6 +4,8 @@
 
 #include "dsl/expr/error.h"
 #include "schedules/kernels/kernel_model.h"
+#include "schedules/kernels/kernel_selection.h"
+#include "schedules/workloads.h"
 #include "tests/files.h"
 #include "tests/tools/call_main.h"
 
@@ -55,11 +57,12 @@ double formula(std::int64_t rows, const std::vector<std::int64_t> &shape, std::i
         raise(SIGKILL);
       bool disturbed = disturb && shape[2] < 500 && (!parts || *parts == "1");
       disturb = disturb && !disturbed;
+      const double any_size = request->getAsObject()->get("max") ? 1.25 : 1;
       rows += std::string(rows.empty() ? "" : ", ") +
               (tile == 16 && shape[2] < 500
                    ? R"({"outcome": "wrong", "message": "C[0] is 2"})"
                    : fmt::format(R"({{"outcome": "measured", "median_ms": {}, "peer_ms": 1}})",
-                                 (disturbed ? 100 : 1) *
+                                 (disturbed ? 100 : 1) * any_size *
                                      formula(tile, shape, parts ? std::stoll(parts->str()) : 1)));
     }
     if (interrupt && requests == std::stoi(interrupt))
@@ -102,6 +105,23 @@ Rung rung_with_points(const std::vector<std::string> &points) {
                   },
                   .parts = "parts",
                   .points = points};
+  return rung;
+}
+
+/// The same, which also has one kernel for all sizes.
+Rung rung_for_all_sizes() {
+  Rung rung = rung_with_points({"rows=32"});
+  rung.build = [fixed = rung.build](const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
+    if (!shape.stated)
+      return fixed(shape, dtype, target, knobs);
+    EXPECT_EQ(shape.stated->max, records::most_of_narrow);
+    knobs.choose("rows", {32, 128});
+    Schedule s(matmul(shape, dtype), target);
+    auto [i, j, k] = s.loops<3>(s.block("C"));
+    s.bind(i, Axis::block_x);
+    s.bind(s.split(j, {infer, 32})[1], Axis::thread_x);
+    return s;
+  };
   return rung;
 }
 
@@ -166,6 +186,30 @@ TEST_F(MadeTable, HasTheTimesOfAllPointsAndPredictsOtherSizes) {
   EXPECT_EQ(table.points[model.rank({64, 32, 64}, 132).front().point].tile[0], 32) << "one wave";
   EXPECT_EQ(table.points[model.rank({8192, 8192, 64}, 132).front().point].tile[0], 128) << "many waves";
   EXPECT_THAT(made.notes(), Contains(HasSubstr("2 of 2 points are kept")));
+}
+
+/// Of rows at any place, and at vectors, where rows at lines take the same kernel.
+TEST_F(MadeTable, MeasuresTheKernelForAllSizesOnceForEachForm) {
+  rungs_ = {rung_for_all_sizes()};
+  records::Database results = database("a.db");
+  TuneMeasurer measurer(start_measuring_child);
+  TableMaker made = maker();
+  made.measure(measurer, &results);
+  const std::size_t once = measured();
+  const records::KernelTable table = made.table(measurer.machine());
+  ASSERT_EQ(table.points.size(), 1U);
+  std::size_t factors = 0, times = 0;
+  for (const records::KernelForm &form : table.points[0].forms) {
+    const bool has = form.parts == 1 && form.rows != records::Rows::lines;
+    EXPECT_NEAR(form.any_size, has ? 1.25 : 1, 1e-6) << records::name(form.rows) << " " << form.parts;
+    factors += has, times += form.times.size();
+  }
+  EXPECT_EQ(factors, 2U);
+  EXPECT_EQ(once, times + factors);
+  TableMaker again = maker();
+  again.measure(measurer, &results);
+  EXPECT_EQ(measured(), once);
+  EXPECT_EQ(text_of(again, measurer), text_of(made, measurer));
 }
 
 /// A rung of a user's program with a kernel table chooses by it. The rung that is measured keeps its defaults.

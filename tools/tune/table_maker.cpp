@@ -28,7 +28,7 @@ constexpr int drawn_sizes = 2000;
 constexpr double accepted_loss = 0.002;
 constexpr double most_operations = 1.2e12; // of a size
 
-Shape shape_of(const records::Extents &extents) { return Shape(extents.begin(), extents.end()); }
+Shape exact_shape(const records::Extents &extents) { return Shape(extents.begin(), extents.end()); }
 
 /// The message without the program and the advice.
 std::string reason_of(const UserError &error) {
@@ -93,6 +93,17 @@ TableMaker::TableMaker(const Context &context, ChosenRung choice, DType dtype, C
   add_candidates();
 }
 
+/// The size of a job, with the limits of the kernel for all sizes: its rows are those of the form.
+Shape TableMaker::shape_of(const Job &job) const {
+  Shape shape = exact_shape(job.probe.extents);
+  if (!job.any_size)
+    return shape;
+  shape.stated = Size{.max = records::most_of_narrow};
+  if (const std::int64_t width = 16 / byte_size(dtype_); job.rows == records::Rows::vectors)
+    shape.multiples = {1, width, width};
+  return shape;
+}
+
 /// The point of the job with the number of parts. A knob that is not asked for at this size, or for which the
 /// value is no candidate, has its default, as `chosen_knobs` does.
 Scheduled TableMaker::scheduled(Job &job) const {
@@ -102,13 +113,15 @@ Scheduled TableMaker::scheduled(Job &job) const {
     if (!job.probe.with.empty())
       wanted.merge(parse_knobs(job.probe.with));
   }
+  if (job.any_size)
+    wanted["group"] = "1"; // as `emit --dispatch`
   Knobs knobs;
   knobs.prefer(wanted);
-  Scheduled found = schedule_at(choice_, shape_of(job.probe.extents), dtype_, target_of(gpu_.gpu), knobs);
+  Scheduled found = schedule_at(choice_, shape_of(job), dtype_, target_of(gpu_.gpu), knobs);
   job.knobs = knobs.chosen();
   if (job.probe.parts > 1 && job.knobs[choice_.kernels.parts] != std::to_string(job.probe.parts))
     throw UserError(ExitCode::usage, fmt::format("{} parts are no candidate at {}", job.probe.parts,
-                                                 to_text(shape_of(job.probe.extents))));
+                                                 to_text(exact_shape(job.probe.extents))));
   return found;
 }
 
@@ -185,8 +198,34 @@ void TableMaker::add_jobs() {
                candidates_[n].tile, resident, gpu_.gpu.sms, rows, 16 / byte_size(dtype_),
                choice_.kernels.parts.empty() ? std::vector<std::string>{} : choice_.kernels.with_parts))
         jobs_.push_back({n, rows, probe, {}});
+  add_jobs_of_any_size();
   // Jobs of the same size are measured in turns.
-  std::ranges::stable_sort(jobs_, {}, [](const Job &job) { return job.probe.extents; });
+  std::ranges::stable_sort(jobs_, {},
+                           [](const Job &job) { return std::pair(job.probe.extents, job.any_size); });
+}
+
+/// The kernel for all sizes, of each form, at the largest of its sizes without parts. A rung without such a
+/// kernel has none.
+void TableMaker::add_jobs_of_any_size() {
+  std::map<std::pair<std::size_t, records::Rows>, records::Extents> largest;
+  auto products = [](const records::Extents &x) {
+    return static_cast<double>(x[0] * x[1]) * static_cast<double>(x[2]);
+  };
+  for (const Job &job : jobs_)
+    if (job.probe.parts == 1 && job.rows != records::Rows::lines &&
+        std::ranges::max(job.probe.extents) <= records::most_of_narrow) {
+      records::Extents &of_form = largest[{job.point, job.rows}];
+      if (products(job.probe.extents) > products(of_form))
+        of_form = job.probe.extents;
+    }
+  for (const auto &[form, extents] : largest) {
+    Job job{form.first, form.second, {.extents = extents}, {}, std::nullopt, true};
+    try {
+      if (scheduled(job).schedule.source().sizes.size() >= extents.size())
+        jobs_.push_back(std::move(job));
+    } catch (const UserError &) { // `emit --dispatch` leaves it out, too
+    }
+  }
 }
 
 void TableMaker::compile(const std::vector<std::size_t> &jobs) {
@@ -219,7 +258,7 @@ void TableMaker::reuse(const TuneMachine &machine, const records::Database &data
       stored.emplace(record.shape, std::move(record));
   std::size_t found = 0;
   for (Job &job : jobs_) {
-    auto [begin, end] = stored.equal_range(to_text(shape_of(job.probe.extents)));
+    auto [begin, end] = stored.equal_range(to_text(exact_shape(job.probe.extents)));
     if (begin == end)
       continue;
     try {
@@ -239,16 +278,21 @@ void TableMaker::measure(const std::vector<std::size_t> &batch, TuneMeasurer &me
                          records::Database *database) {
   for (std::size_t begin = 0; begin < batch.size() && interrupt_requested == 0;) {
     std::size_t end = begin;
-    const records::Extents extents = jobs_[batch[begin]].probe.extents;
+    const Job &first = jobs_[batch[begin]];
+    const Shape shape = shape_of(first);
+    auto is_same = [&](const Job &job) {
+      return job.probe.extents == first.probe.extents && job.any_size == first.any_size &&
+             (!job.any_size || job.rows == first.rows);
+    };
     std::vector<Job *> same;
     std::vector<KnobValues> points;
-    for (; end < batch.size() && jobs_[batch[end]].probe.extents == extents; ++end)
+    for (; end < batch.size() && is_same(jobs_[batch[end]]); ++end)
       if (Job &job = jobs_[batch[end]]; !job.knobs.empty())
         same.push_back(&job), points.push_back(job.knobs);
     begin = end;
     if (points.empty())
       continue;
-    std::vector<records::Measurement> results = measurer.measure(points, rounds, shape_of(extents));
+    std::vector<records::Measurement> results = measurer.measure(points, rounds, shape);
     std::vector<records::Record> stored;
     for (std::size_t n = 0; n < same.size(); ++n) {
       records::Record record = record_of(*same[n], measurer.machine());
@@ -291,8 +335,9 @@ std::vector<std::size_t> TableMaker::doubtful() const {
   constexpr double noise = 1.1;
   std::set<std::size_t> found;
   auto is_larger = [](const Job &a, const Job &b) {
-    return a.point == b.point && a.rows == b.rows && a.probe.parts == b.probe.parts &&
-           a.probe.with == b.probe.with && a.probe.extents != b.probe.extents &&
+    return a.point == b.point && a.rows == b.rows && a.any_size == b.any_size &&
+           a.probe.parts == b.probe.parts && a.probe.with == b.probe.with &&
+           a.probe.extents != b.probe.extents &&
            std::ranges::equal(a.probe.extents, b.probe.extents, std::greater_equal());
   };
   for (std::size_t a = 0; a < jobs_.size(); ++a)
@@ -328,6 +373,14 @@ void TableMaker::measure_in_batches(const std::vector<std::size_t> &jobs, TuneMe
   }
 }
 
+void TableMaker::set_any_size(std::size_t point, records::KernelForm &form) const {
+  for (const Job &job : jobs_)
+    if (job.any_size && job.ms && job.point == point && job.rows == form.rows && form.parts == 1)
+      for (const records::KernelTime &time : form.times)
+        if (time.extents == job.probe.extents)
+          form.any_size = *job.ms / time.ms;
+}
+
 records::KernelTable TableMaker::table(const TuneMachine &machine) {
   records::KernelTable table{.rung = choice_.name,
                              .parts_knob = choice_.kernels.parts,
@@ -348,7 +401,7 @@ records::KernelTable TableMaker::table(const TuneMachine &machine) {
     std::map<std::tuple<records::Rows, std::int64_t, std::string>, records::KernelForm> forms;
     std::set<records::Rows> incomplete;
     for (const Job &job : jobs_) {
-      if (job.point != n)
+      if (job.point != n || job.any_size)
         continue;
       if (!job.ms)
         incomplete.insert(job.rows);
@@ -362,8 +415,10 @@ records::KernelTable TableMaker::table(const TuneMachine &machine) {
     }
     records::KernelPoint point{candidates_[n].knobs, candidates_[n].tile, {}};
     for (auto &[key, form] : forms)
-      if (!incomplete.contains(form.rows))
+      if (!incomplete.contains(form.rows)) {
+        set_any_size(n, form);
         point.forms.push_back(std::move(form));
+      }
     if (!point.forms.empty())
       table.points.push_back(std::move(point));
     else if (!candidates_[n].resident.empty())

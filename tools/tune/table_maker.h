@@ -1,6 +1,7 @@
 #pragma once
 /// `tune --table`: measures the points of a rung of matrix products at the sizes that a model of any size
-/// needs, and keeps the points that this model chooses somewhere (schedules/kernels/kernel_model.h).
+/// needs, and keeps the points that this model chooses somewhere (schedules/kernels/kernel_model.h). Of each
+/// form, it also measures the kernel for all sizes once.
 
 #include "runtime/records/database.h"
 #include "schedules/kernels/kernel_model.h"
@@ -41,6 +42,7 @@ private:
     records::Probe probe;
     KnobValues knobs; ///< the value of each knob at this size
     std::optional<double> ms = std::nullopt;
+    bool any_size = false; ///< the kernel for all sizes, as `emit --dispatch` takes it
   };
   struct Candidate {
     KnobValues knobs; ///< of the point
@@ -48,17 +50,20 @@ private:
     std::map<records::Rows, std::int64_t> resident; ///< blocks on a multiprocessor, of each form
   };
 
+  Shape shape_of(const Job &job) const;
   Scheduled scheduled(Job &job) const;
   records::Record record_of(Job &job, const TuneMachine &machine) const;
   void add_candidates();
   void find_resident();
   void add_jobs();
+  void add_jobs_of_any_size();
   void compile(const std::vector<std::size_t> &jobs);
   void reuse(const TuneMachine &machine, const records::Database &database);
   void measure(const std::vector<std::size_t> &batch, TuneMeasurer &measurer, records::Database *database);
   void measure_in_batches(const std::vector<std::size_t> &jobs, TuneMeasurer &measurer,
                           records::Database *database);
   std::vector<std::size_t> doubtful() const;
+  void set_any_size(std::size_t point, records::KernelForm &form) const;
   void show(const std::string &step) { progress_.step(step); }
 
   const Context &context_;

@@ -41,6 +41,10 @@ std::string request_text(const std::vector<KnobValues> &points, int rounds, cons
       stream.attribute("rounds", rounds);
       if (shape)
         stream.attribute("shape", json::Array(*shape));
+      if (shape && shape->stated) { // one kernel for all sizes up to this one
+        stream.attribute("max", shape->stated->max);
+        stream.attribute("multiples", json::Array(shape->multiples));
+      }
       stream.attributeArray("points", [&] {
         for (const KnobValues &knobs : points)
           write_knobs(stream, knobs);
@@ -232,6 +236,11 @@ private:
       shape.clear(); // not its stated limits
       for (const json::Value &extent : *extents)
         shape.push_back(*extent.getAsInteger());
+    }
+    if (auto max = request.getInteger("max")) {
+      shape.stated = Size{.max = *max};
+      for (const json::Value &multiple : *request.getArray("multiples"))
+        shape.multiples.push_back(*multiple.getAsInteger());
     }
     std::vector<Planned> planned;
     for (const json::Value &point : *request.getArray("points"))
