@@ -42,6 +42,12 @@ std::array<std::int64_t, 2> grid_of(std::int64_t tiles, const Extents &tile) {
 using Tile = std::array<long long, 3>;
 Tile tile_of(const KernelPoint &point) { return {point.tile[0], point.tile[1], point.tile[2]}; }
 
+/// The number of tiles, with many divisors, that have about so many elements.
+std::int64_t whole_tiles(std::int64_t elements, std::int64_t of_tile) {
+  constexpr std::int64_t rows = 64;
+  return std::max<std::int64_t>(1, elements / of_tile / rows) * rows;
+}
+
 constexpr std::int64_t shallow = 128, deep = 1024, deepest = 4096; ///< elements along K of the probes
 constexpr std::int64_t vectors_of_line = 8;
 constexpr std::int64_t few_waves = 3, many_waves = 8;
@@ -71,8 +77,8 @@ std::vector<double> solved_without_negatives(const Eigen::MatrixXd &matrix) {
 
 } // namespace
 
-std::vector<Probe> probes(const Extents &tile, std::int64_t resident, std::int64_t sms, Rows rows,
-                          std::int64_t elements, const std::vector<std::string> &ways) {
+std::vector<Probe> probes(const Extents &tile, std::int64_t resident, std::int64_t sms, std::int64_t l2_bytes,
+                          Rows rows, std::int64_t elements, const std::vector<std::string> &ways) {
   std::vector<Probe> list;
   // The last tiles are not whole in any dimension, as for most sizes: guards take registers and time. With rows
   // at lines, all tiles are whole.
@@ -96,6 +102,11 @@ std::vector<Probe> probes(const Extents &tile, std::int64_t resident, std::int64
   }
   add(many_waves * resident * sms, shallow, 1, "");
   add(few_waves * resident * sms, deepest, 1, "");
+  // A result of 3 times L2: most of the time is that of memory, which the other sizes hardly show.
+  if (l2_bytes > 0) {
+    const std::int64_t bytes = std::max<std::int64_t>(4, 16 / elements); // of a sum
+    add(whole_tiles(3 * l2_bytes / bytes, tile[0] * tile[1]), shallow, 1, "");
+  }
   if (rows == Rows::lines) // to add parts takes the time of rows at vectors
     return list;
   for (const std::string &way : ways)

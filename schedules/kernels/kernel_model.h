@@ -43,9 +43,10 @@ struct Probe {
   std::string with = {};
   bool operator==(const Probe &) const = default;
 };
-/// `elements`: of a vector. `ways`: the values of `KernelForm::with`; empty: a tile is not shared.
-std::vector<Probe> probes(const Extents &tile, std::int64_t resident, std::int64_t sms, Rows rows,
-                          std::int64_t elements, const std::vector<std::string> &ways);
+/// `l2_bytes`: capacity of L2; 0: no size is larger than L2. `elements`: of a vector. `ways`: the values of
+/// `KernelForm::with`; empty: a tile is not shared.
+std::vector<Probe> probes(const Extents &tile, std::int64_t resident, std::int64_t sms, std::int64_t l2_bytes,
+                          Rows rows, std::int64_t elements, const std::vector<std::string> &ways);
 
 class KernelModel {
 public:

@@ -76,7 +76,8 @@ KernelPoint point_of(const Truth &truth, const std::vector<std::string> &ways = 
     if ((rows == Rows::any && !truth.scalars) || (rows == Rows::lines && !truth.lines))
       continue;
     std::map<std::pair<std::int64_t, std::string>, KernelForm> forms;
-    for (const Probe &probe : probes(truth.tile, truth.resident, test_sms, rows, test_elements, ways)) {
+    for (const Probe &probe :
+         probes(truth.tile, truth.resident, test_sms, truth.l2_bytes, rows, test_elements, ways)) {
       KernelForm &form = forms[{probe.parts, probe.with}];
       form.rows = rows, form.parts = probe.parts, form.with = probe.with, form.resident = truth.resident;
       form.times.push_back({probe.extents, truth.ms(probe.extents, rows, probe.parts, probe.with)});
@@ -353,7 +354,7 @@ TEST(KernelProbes, HaveTheIntendedNumberOfBlocks) {
   for (Rows rows : all_rows)
     for (std::int64_t resident = 1; resident <= 16; ++resident) {
       std::multiset<std::int64_t> plain;
-      for (const Probe &probe : probes(tile, resident, test_sms, rows, test_elements, {"", "x=y"})) {
+      for (const Probe &probe : probes(tile, resident, test_sms, 0, rows, test_elements, {"", "x=y"})) {
         std::int64_t tiles = tiles_in(probe.extents, tile);
         if (probe.parts == 1)
           plain.insert(tiles);
@@ -384,8 +385,28 @@ TEST(KernelProbes, AreEnoughForEveryNumberOfResidentBlocks) {
 }
 
 TEST(KernelProbes, WithoutWaysHaveNoParts) {
-  for (const Probe &probe : probes({64, 64, 16}, 2, test_sms, Rows::any, test_elements, {}))
+  for (const Probe &probe : probes({64, 64, 16}, 2, test_sms, 0, Rows::any, test_elements, {}))
     EXPECT_EQ(probe.parts, 1);
+}
+
+/// Without one of them, the times hardly depend on the coefficient of the memory.
+TEST(KernelProbes, HaveOneResultThatIsLargerThanL2) {
+  const std::int64_t l2_bytes = 50 << 20;
+  for (const Extents &tile : {Extents{16, 64, 16}, Extents{64, 64, 16}, Extents{128, 256, 16}})
+    for (Rows rows : all_rows) {
+      int large = 0;
+      for (const Probe &probe : probes(tile, 2, test_sms, l2_bytes, rows, test_elements, {"", "x=y"})) {
+        const std::int64_t bytes = 4 * probe.extents[0] * probe.extents[1];
+        if (bytes < 2 * l2_bytes || bytes > 3 * l2_bytes)
+          continue;
+        ++large;
+        EXPECT_LE(probe.extents[2], 128);
+        EXPECT_EQ(probe.parts, 1);
+        EXPECT_LE(std::max(probe.extents[0], probe.extents[1]),
+                  4 * std::min(probe.extents[0], probe.extents[1]));
+      }
+      EXPECT_EQ(large, 1) << name(rows);
+    }
 }
 
 /// The rung of each table exists, and its schedule is legal with the knobs of each point, without and with

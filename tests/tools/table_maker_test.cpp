@@ -377,7 +377,7 @@ TEST(UsefulPoints, AreThoseThatTheModelChooses) {
   for (auto [rows, factor] : {std::pair{32, 1.0}, std::pair{128, 1.0}, std::pair{128, 1.5}}) {
     records::KernelPoint point{{{"rows", std::to_string(rows)}}, {rows, 32, 16}, {}};
     records::KernelForm form;
-    for (const records::Probe &probe : records::probes(point.tile, 1, 132, records::Rows::vectors, 4, {}))
+    for (const records::Probe &probe : records::probes(point.tile, 1, 132, 0, records::Rows::vectors, 4, {}))
       form.times.push_back(
           {probe.extents, factor * formula(rows, {probe.extents.begin(), probe.extents.end()}, 1)});
     point.forms.push_back(form);

@@ -166,7 +166,7 @@ void TableMaker::find_resident() {
     try {
       Job job{point,
               rows,
-              records::probes(candidate.tile, 1, gpu_.gpu.sms, rows, 16 / byte_size(dtype_), {}).front(),
+              records::probes(candidate.tile, 1, gpu_.gpu.sms, 0, rows, 16 / byte_size(dtype_), {}).front(),
               {}};
       Scheduled found = scheduled(job);
       kernel::Plan plan = found.plan();
@@ -195,7 +195,7 @@ void TableMaker::add_jobs() {
   for (std::size_t n = 0; n < candidates_.size(); ++n)
     for (auto [rows, resident] : candidates_[n].resident)
       for (const records::Probe &probe : records::probes(
-               candidates_[n].tile, resident, gpu_.gpu.sms, rows, 16 / byte_size(dtype_),
+               candidates_[n].tile, resident, gpu_.gpu.sms, gpu_.gpu.l2_bytes, rows, 16 / byte_size(dtype_),
                choice_.kernels.parts.empty() ? std::vector<std::string>{} : choice_.kernels.with_parts))
         jobs_.push_back({n, rows, probe, {}});
   add_jobs_of_any_size();
@@ -204,21 +204,18 @@ void TableMaker::add_jobs() {
                            [](const Job &job) { return std::pair(job.probe.extents, job.any_size); });
 }
 
-/// The kernel for all sizes, of each form, at the largest of its sizes without parts. A rung without such a
+/// The kernel for all sizes, of each form, at the deepest of its sizes without parts. A rung without such a
 /// kernel has none.
 void TableMaker::add_jobs_of_any_size() {
-  std::map<std::pair<std::size_t, records::Rows>, records::Extents> largest;
-  auto products = [](const records::Extents &x) {
-    return static_cast<double>(x[0] * x[1]) * static_cast<double>(x[2]);
-  };
+  std::map<std::pair<std::size_t, records::Rows>, records::Extents> deepest;
   for (const Job &job : jobs_)
     if (job.probe.parts == 1 && job.rows != records::Rows::lines &&
         std::ranges::max(job.probe.extents) <= records::most_of_narrow) {
-      records::Extents &of_form = largest[{job.point, job.rows}];
-      if (products(job.probe.extents) > products(of_form))
+      records::Extents &of_form = deepest[{job.point, job.rows}];
+      if (job.probe.extents[2] > of_form[2])
         of_form = job.probe.extents;
     }
-  for (const auto &[form, extents] : largest) {
+  for (const auto &[form, extents] : deepest) {
     Job job{form.first, form.second, {.extents = extents}, {}, std::nullopt, true};
     try {
       if (scheduled(job).schedule.source().sizes.size() >= extents.size())
