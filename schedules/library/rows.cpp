@@ -52,6 +52,17 @@ static void leave_to_whole_products(MatrixTiles &tiles) {
   tiles.bulk_stores = false;
 }
 
+/// The loops of the helpers and of the others execute side by side, and multiprocessors share a cache of
+/// instructions, which does not hold two large loops (docs/gpu.md). So a large loop of the helpers gets half of
+/// the steps of k.
+static void shorten_loop(RegisterTiles &tiles) {
+  constexpr std::int64_t bytes_of_instruction = 16, large = 24 << 10;
+  const std::int64_t half = tiles.k / 2;
+  if (tiles.results[0] * tiles.results[1] * tiles.k * bytes_of_instruction > large && half % 4 == 0)
+    tiles.k = half;
+}
+static void shorten_loop(MatrixTiles &) {} // a call of matrix units is one instruction
+
 /// The tiles of a part of the rows, of which the GPU computes `places` at one time.
 template <class Tiles> static Tiles tiles_of_rows(Tiles tiles, std::int64_t places, const Target &target) {
   leave_to_whole_products(tiles);
@@ -121,6 +132,7 @@ static std::optional<Product> with_helped_tail(Schedule &schedule, BlockRef sum,
   Tiles of_helpers = of_part;
   of_helpers.apart = true;
   of_helpers.persistent = tail->helpers;
+  shorten_loop(of_helpers);
   product(s, helped, of_helpers);
   Product made = product(s, whole, of_part);
   s.share_launch(product(s, rest, of_part).blocks.front());

@@ -99,6 +99,17 @@ TEST(HelpedTail, IsLeftOutWhereItCannotBe) {
   EXPECT_EQ(kernels(product_of({16 * 7, 64, 384}, DType::u32, tiles)), 1U) << "all tiles have parts";
 }
 
+/// The loop of the helpers has half of the steps of k if both loops would not fit in the cache of instructions.
+TEST(HelpedTail, HasAShorterLoopOfHelpersInLargeTiles) {
+  library::RegisterTiles tiles = helped(test::register_tiles());
+  tiles.warps = {1, 1}, tiles.results = {16, 8}, tiles.k = 16; // 64 x 64 results
+  const Schedule s = product_of({64 * 7, 64, 16 * 48}, DType::u32, tiles);
+  const kernel::Plan plan = lower(s);
+  ASSERT_EQ(plan.kernels.size(), 2U);
+  EXPECT_LT(3 * plan.kernels[0].shared_bytes, 2 * plan.kernels[1].shared_bytes) << "half of the tiles";
+  test::expect_right(s);
+}
+
 /// A thread loads what the helpers have stored, and the old results, before it stores its first result.
 TEST(HelpedTail, ReadsAhead) {
   const Schedule s = product_of({16 * 7, 64, 8 * 48}, DType::f32, helped(test::register_tiles()));
