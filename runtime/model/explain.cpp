@@ -5,6 +5,7 @@
 #include "dsl/ir/intrinsic.h"
 #include "lowering/notes.h"
 #include "runtime/model/explain_roles.h"
+#include "runtime/model/machine_code.h"
 #include "runtime/model/words.h"
 
 #include <algorithm>
@@ -183,6 +184,16 @@ Section occupancy_section(const KernelAnalysis &analysis) {
         {"Calculator",
          "n/a: this build has no cuda_occupancy.h; only threads, blocks and shared memory are considered",
          Quality::unknown});
+  if (analysis.compiled)
+    if (auto code = model::bytes_of(model::machine_code(analysis.compiled->cubin, entry_name(analysis.kernel)));
+        code.all > 0)
+      section.facts.push_back(
+          {"Machine code",
+           fmt::format("{} bytes{}", code.all,
+                       code.loops.empty() ? ""
+                       : code.loops.size() == 1
+                           ? fmt::format(", of which the loop has {}", code.loops.front())
+                           : fmt::format(", of which loops have {}", fmt::join(code.loops, ", ")))});
   if (analysis.compiled && analysis.compiled->spill_stores + analysis.compiled->spill_loads > 0)
     section.facts.push_back(
         {"Spills", fmt::format("{} bytes stored, {} loaded per thread", analysis.compiled->spill_stores,

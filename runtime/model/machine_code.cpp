@@ -125,4 +125,21 @@ std::vector<CodeLoop> loops(const std::vector<Instruction> &code) {
   return found;
 }
 
+CodeBytes bytes_of(const std::vector<Instruction> &code) {
+  constexpr std::size_t least = 1024;
+  auto bytes = [](const CodeLoop &loop) { return (loop.end - loop.begin + 1) * instruction_bytes; };
+  std::vector<CodeLoop> large = loops(code);
+  std::erase_if(large, [&](const CodeLoop &loop) { return bytes(loop) < least; });
+  std::vector<CodeLoop> inner;
+  for (const CodeLoop &loop : large)
+    if (std::ranges::none_of(
+            large, [&](const CodeLoop &other) { return loop.contains(other) && bytes(other) < bytes(loop); }))
+      inner.push_back(loop);
+  std::ranges::sort(inner, {}, &CodeLoop::begin);
+  CodeBytes result{code.size() * instruction_bytes, {}};
+  for (const CodeLoop &loop : inner)
+    result.loops.push_back(bytes(loop));
+  return result;
+}
+
 } // namespace nestsmith::model

@@ -68,4 +68,13 @@ struct CodeLoop {
 /// The loops, the longest first.
 std::vector<CodeLoop> loops(const std::vector<Instruction> &code);
 
+/// The size of the machine code, and of each loop of 1 KB or more that contains no other such loop, in the order
+/// of the code. Multiprocessors share caches of instructions, so loops of different blocks that execute side by
+/// side compete for them (docs/gpu.md).
+struct CodeBytes {
+  std::size_t all = 0;
+  std::vector<std::size_t> loops;
+};
+CodeBytes bytes_of(const std::vector<Instruction> &code);
+
 } // namespace nestsmith::model

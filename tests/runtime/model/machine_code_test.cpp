@@ -65,6 +65,26 @@ std::vector<Instruction> load_and_use(Unit unit) {
   return {writes(of(unit, 4), 0), waits_for(ffma(1, 2, 4), 0)};
 }
 
+Instruction branch_to(std::int64_t target) {
+  Instruction result = of(Unit::branch);
+  result.target = target;
+  return result;
+}
+
+TEST(MachineCode, HasTheBytesOfItsInnerLoops) {
+  std::vector<Instruction> code(100, of(Unit::other));
+  code.push_back(branch_to(10)); // 91 instructions
+  code.insert(code.end(), 70, of(Unit::other));
+  code.push_back(branch_to(168)); // 4: too small
+  code.push_back(branch_to(101)); // 72
+  code.push_back(branch_to(0));   // contains the others
+  code.push_back(of(Unit::exit));
+  const CodeBytes bytes = bytes_of(code);
+  EXPECT_EQ(bytes.all, 16 * code.size());
+  EXPECT_EQ(bytes.loops, (std::vector<std::size_t>{16 * 91, 16 * 72}));
+  EXPECT_EQ(bytes_of({}).all, 0U);
+}
+
 TEST(Pipeline, MoreWarpsHideTheLatency) {
   auto code = repeated(load_and_use(Unit::shared_load), 20);
   double one = clocks(code, 4), four = clocks(code, 16);
