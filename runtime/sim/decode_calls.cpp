@@ -413,7 +413,8 @@ private:
       d_.written_.insert({held.place->buffer, *at});
   }
 
-  /// Each lane stores the row that it supplies, as one vector.
+  /// Each lane stores the row that it supplies, as one vector. The lanes that hold its elements store them,
+  /// too.
   void store_row(const Held &held, const std::vector<ValueId> &values) {
     const Buffer &buffer = held.place->buffer;
     const auto width = static_cast<int>(values.size());
@@ -430,7 +431,28 @@ private:
       if (n == 0)
         d_.first_of_vector(access, width);
       values_.emit({.run = d_.handlers_.store(access), .access = &access});
+      if (!access.checked)
+        continue;
+      values_.emit({.run = store_rows,
+                    .imm = static_cast<std::int64_t>(d_.decoded_.receivers.size()),
+                    .access = &access});
+      d_.decoded_.receivers.push_back(holders(n));
     }
+  }
+
+  /// For each lane, the lanes that hold the element `number` of the row that it supplies.
+  Receivers holders(std::int64_t number) {
+    Receivers result{};
+    const std::array<Point, warp_size> points = points_of(intrinsic_.result(), number);
+    for (const Operand &operand : intrinsic_.operands) {
+      if (operand.formal == intrinsic_.result().formal)
+        continue;
+      const std::vector<Expr> indices = indices_of(intrinsic_.meaning, operand.formal);
+      for (std::size_t lane = 0; lane < warp_size; ++lane)
+        for (const Spot &spot : lanes_of(operand).spots[element_at(operand.formal, indices, points[lane])])
+          result[lane] |= 1u << spot.lane;
+    }
+    return result;
   }
 
   Decoder &d_;

@@ -104,6 +104,27 @@ const Instr *receive_rows(const Instr *ip, Warp &w) {
   return ip + 1;
 }
 
+const Instr *store_rows(const Instr *ip, Warp &w) {
+  const Access &access = *ip->access;
+  Machine &m = *w.machine;
+  const Receivers &holders = m.decoded.receivers[static_cast<std::size_t>(ip->imm)];
+  const Mask mask = w.active & reg<Mask>(w, access.mask);
+  for (std::uint32_t lane = 0; lane < warp_size; ++lane) {
+    const std::int64_t at = address(access, w, lane);
+    Mask others = holders[lane] & ~(Mask{1} << lane);
+    if ((mask >> lane & 1) == 0 || others == 0 || at < 0 || at >= access.storage.elements)
+      continue;
+    const std::size_t first = access.storage.shared().unit(at);
+    for (std::size_t unit = first; unit < first + static_cast<std::size_t>(access.storage.shared().units);
+         ++unit)
+      if (std::uint32_t &write = m.writes[unit]; write != in_flight)
+        write |= many_lanes;
+    for (; m.tracer && others != 0; others &= others - 1)
+      m.tracer->note(w, access, static_cast<std::uint32_t>(std::countr_zero(others)), at);
+  }
+  return ip + 1;
+}
+
 const Instr *check_replicas(const Instr *ip, Warp &w) {
   Machine &m = *w.machine;
   const ElementCopies &copies = m.decoded.replicas[static_cast<std::size_t>(ip->imm)];

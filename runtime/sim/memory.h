@@ -15,6 +15,9 @@ const Instr *update(const Instr *ip, Warp &w);
 const Instr *check_aligned(const Instr *ip, Warp &w);
 /// Records that the lanes in `DecodedKernel::receivers[imm]` also read what `access` loads.
 const Instr *receive_rows(const Instr *ip, Warp &w);
+/// Records that the lanes in `DecodedKernel::receivers[imm]`, which hold the elements, also wrote what `access`
+/// stored.
+const Instr *store_rows(const Instr *ip, Warp &w);
 /// Reports that the copies in `DecodedKernel::replicas[imm]` differ.
 const Instr *check_replicas(const Instr *ip, Warp &w);
 /// Reports that the operands in `DecodedKernel::shared_registers[imm]` overlap.

@@ -64,6 +64,9 @@ void Tracer::start_block(const Clock &clock) {
 void Tracer::compare(const std::vector<Trace> &earlier, const Trace &now, const std::uint32_t *seen) {
   auto source = [&](const Trace &t) { return decoded_.sites[t.access->site].source; };
   for (const Trace &before : earlier) {
+    if (before.access == now.access && before.agent == now.agent && before.stamp == now.stamp &&
+        kernel::as<kernel::Call>(decoded_.sites[now.access->site].stmt))
+      continue; // the lanes of one call
     const bool one_clock = have_one_clock(before, now);
     if (one_clock) {
       bool same_warp = before.agent == now.agent;

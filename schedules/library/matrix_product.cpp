@@ -9,6 +9,7 @@
 #include "schedules/library/split_sum.h"
 
 #include "dsl/expr/error.h"
+#include "dsl/hardware/intrinsics.h"
 #include "dsl/ir/intrinsic.h"
 
 #include <algorithm>
@@ -212,6 +213,10 @@ Loop share_in_cluster(Schedule &s, Loop loop, std::int64_t blocks) {
   return rest;
 }
 
+bool has_stmatrix(const Schedule &s, DType dtype) {
+  return s.target().arch.has(Feature::stmatrix) && !find_intrinsics("stmatrix", dtype).empty();
+}
+
 Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
   check_parts(sum, tiles.split_k, tiles.tiles_of_part);
   const bool split = tiles.split_k > 1 || tiles.tiles_of_part > 0;
@@ -270,8 +275,12 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
     place(Scope::warp);
   s.transform_layout(AB, split ? "p, " + layout(Instruction::c_layout) : layout(Instruction::c_layout));
   auto in_bulk = [&](const BlockRef &result) {
-    const DType dtype = block_of(s, result).body.buffer->dtype;
-    return tiles.bulk_stores && !split && s.target().arch.has(Feature::tma) &&
+    const Store &store = block_of(s, result).body;
+    const DType dtype = store.buffer->dtype;
+    // Not if rows and a batch are fused: a cache of them has no box that is computed by a loop over rows.
+    const bool by_axes =
+        std::ranges::all_of(store.indices, [](const Expr &index) { return index.as<Var>() != nullptr; });
+    return tiles.bulk_stores && !split && by_axes && s.target().arch.has(Feature::tma) &&
            tiles.results[1] % columns_of_tile(dtype) == 0 &&
            may_copy_in_bulk(dtype, width_of_rows(s, result), tiles.results[1]);
   };
@@ -288,8 +297,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
                          : s.cache_read(result, block_of(s, AB).body.buffer->name, Scope::shared),
                     bulk,
                     {}});
-    if (bulk && whole_rows && whole_columns && byte_size(block_of(s, result).body.buffer->dtype) == 2 &&
-        s.target().arch.has(Feature::stmatrix))
+    if (bulk && whole_rows && whole_columns && has_stmatrix(s, block_of(s, result).body.buffer->dtype))
       rows.back().moved = s.cache_write(result, Scope::warp);
   }
   auto warp = s.fuse(outer_warp, inner_warp);

@@ -31,6 +31,24 @@ std::vector<Loop> spread(Schedule &s, BlockRef block, Loop part) {
   return to_lanes(s, nest[nest.size() - 2], nest.back(), 2);
 }
 
+/// Whether the block reads an array in global memory whose columns are neighbours, so that it can read two at
+/// once.
+bool reads_pairs(const Schedule &s, BlockRef result) {
+  const Block &block = block_of(s, result);
+  const Bounds bounds = bounds_of(block);
+  const auto column = std::ranges::find_if(block.iters, [&](const IterVar &iter) {
+    const Var *last = block.body.indices.back().as<Var>();
+    return last && iter.var == *last;
+  });
+  bool found = false;
+  if (column != block.iters.end())
+    walk(block.body.value, [&](const Expr &e) {
+      if (const auto *access = e.as<Load>(); access && access->buffer->scope == Scope::global)
+        found |= width_of(access->buffer, access->indices, access->mask, *column, 2, bounds) == 2;
+    });
+  return found;
+}
+
 /// The nest of a block below `part`, which copies registers to shared memory, as calls of `stmatrix`.
 void store_matrices(Schedule &s, BlockRef block, Loop part) {
   auto nest = s.loops_below(block, part);
@@ -69,7 +87,8 @@ void store_rows_in_bulk(Schedule &s, BlockRef result, std::optional<BlockRef> mo
   if (moved)
     s.compute_at(*moved, part);
   s.compute_at(result, part);
-  by_vectors(s, read_ahead(s, result, spread(s, result, part), true), true);
+  const bool vectors = !moved || reads_pairs(s, result); // registers have no vectors
+  by_vectors(s, read_ahead(s, result, spread(s, result, part), vectors), vectors);
   if (moved) {
     s.transform_layout(result, fmt::format("{0}i, j -> i%8*4 + j%8//2, {0}i//16, j//16, "
                                            "j//8%2*4 + i//8%2*2 + j%2",

@@ -58,6 +58,52 @@ TEST(StMatrix, StoresWholeTiles) {
       }
 }
 
+/// A result that reads no row of an array, but registers, one element for each row, or one of a column.
+TEST(StMatrix, StoresAnyResultOfTheSum) {
+  for (const char *kind : {"plain", "rows", "two", "batch", "transposed", "f16 and i16"}) {
+    SCOPED_TRACE(kind);
+    const std::string text = kind;
+    const bool batch = text == "batch", other = text == "f16 and i16";
+    library::MatrixTiles tiles = stored_tiles();
+    tiles.load.bulk = !batch;
+    Workload w("results");
+    const std::vector<Expr> of_a = batch ? std::vector<Expr>{2, 64, 128} : std::vector<Expr>{64, 128};
+    const DType dtype = other ? DType::f16 : DType::bf16;
+    const Tensor a = w.placeholder("A", of_a, dtype), b = w.placeholder("B", {128, 128}, dtype),
+                 scale = w.placeholder("scale", {128}, DType::f32);
+    const Reduce k = reduce_axis("k", 128);
+    std::vector<Result> results;
+    auto add = [&](const std::string &name, DType type, const std::vector<Expr> &shape,
+                   const std::vector<std::string> &axes, const std::function<Expr(std::vector<Expr>)> &value) {
+      results.emplace_back(w.compute(
+          name, shape, axes, [&](const std::vector<Expr> &x) -> Definition { return cast(type, value(x)); }));
+    };
+    auto product = [&](const Expr &x, const Expr &y) { return cast(DType::f32, x) * cast(DType::f32, y); };
+    if (batch) {
+      const Tensor ab =
+          w.compute("AB", {2, 64, 128}, {"n", "i", "j"}, [&](const std::vector<Expr> &x) -> Definition {
+            return sum(product(a(x[0], x[1], k), b(x[2], k)), k);
+          });
+      add("Y", dtype, {2, 64, 128}, {"n", "i", "j"}, [&](auto x) { return ab(x[0], x[1], x[2]) * 2.0f; });
+    } else {
+      const Tensor ab = w.compute("AB", {64, 128}, {"i", "j"}, [&](Expr i, Expr j) -> Definition {
+        return sum(product(a(i, k), b(j, k)), k);
+      });
+      if (text == "transposed")
+        add("Y", dtype, {128, 64}, {"j", "i"}, [&](auto x) { return ab(x[1], x[0]) + scale(x[0]); });
+      else
+        add("Y", dtype, {64, 128}, {"i", "j"},
+            [&](auto x) { return text == "rows" ? ab(x[0], x[1]) * scale(x[0]) : ab(x[0], x[1]) + 1.0f; });
+      if (text == "two" || other)
+        add("Z", other ? DType::i16 : dtype, {64, 128}, {"i", "j"}, [&](auto x) { return ab(x[0], x[1]); });
+    }
+    Schedule s(w.output(results), make_target("sm_90a"));
+    library::product(s, s.block("AB"), tiles);
+    EXPECT_EQ(stored_matrices(s), text == "two" ? 2 : batch ? 0 : 1);
+    expect_right(s);
+  }
+}
+
 TEST(StMatrix, StoresRowsOfWarpsSideBySide) {
   for (std::array<std::int64_t, 2> warps : {std::array<std::int64_t, 2>{4, 2}, {8, 1}}) {
     library::MatrixTiles tiles = stored_tiles();
@@ -192,6 +238,34 @@ TEST(StMatrix, CopiesInBothOrders) {
       expect_right(copied({.dtype = dtype, .transposed = transposed}));
       expect_right(copied({.dtype = dtype, .padding = 8, .transposed = transposed}));
     }
+}
+
+/// Both warps would write the same tile.
+TEST(StMatrix, NeedsALoopOverWarps) {
+  Workload w("copied");
+  const Tensor x = w.placeholder("X", {16, 16}, DType::bf16);
+  const Tensor y = w.compute("Y", {16, 16}, {"i", "j"}, [&](Expr i, Expr j) { return x(i, j); });
+  auto owed = [&](std::int64_t threads) {
+    Schedule s(w.output({y}), make_target("sm_90"));
+    const BlockRef result = s.block("Y");
+    const BlockRef written = s.cache_write(result, Scope::shared), moved = s.cache_write(result, Scope::warp),
+                   read = s.cache_read(result, "X", Scope::shared);
+    const auto [block, row] = s.split<2>(s.loops(result)[0], {1, 16});
+    for (const BlockRef &other : {moved, written})
+      s.reverse_compute_at(other, block);
+    s.compute_at(read, block);
+    for (const BlockRef &own : {read, written}) {
+      const std::vector<Loop> loops = s.loops_below(own, block);
+      s.bind(s.split(s.fuse(loops[0], loops[1]), {infer, threads})[1], Axis::thread_x);
+    }
+    s.transform_layout(result, "i, j -> i%8*4 + j%8//2, j//8*4 + i//8*2 + j%2");
+    s.tensorize(row, "ldmatrix_a");
+    s.tensorize(s.loops_below(moved, block)[0], "stmatrix");
+    return test::owed(s);
+  };
+  EXPECT_EQ(owed(32), "");
+  EXPECT_TRUE(contains(owed(64), "writes the same elements of Y_shared (shared memory) for all 64 indices of "
+                                 "threadIdx.x, which is a data race; bind one of its loops to warp"));
 }
 
 TEST(StMatrix, IsRefusedWhereItDoesNotFit) {

@@ -20,10 +20,19 @@ bool is_written_by_warps(const NestFacts &nest, const Block &block) {
          });
 }
 
+/// Whether the threads are those of one warp, or loops are bound to warps.
+bool has_known_warps(const NestFacts &nest) {
+  std::int64_t threads = 1;
+  for (auto [axis, extent] : nest.extents)
+    threads *= is_thread(axis) ? extent : 1;
+  return nest.extents.contains(Axis::warp) || threads <= lanes_per_warp;
+}
+
 /// For each axis whose threads or blocks share the buffer of the block: the innermost loop around the block
 /// that is bound to the axis, or null.
 std::map<Axis, const For *> sharing_loops(const NestFacts &nest, const Block &block) {
-  const bool shared = block.body.buffer->scope == Scope::shared, by_warps = is_written_by_warps(nest, block);
+  const bool shared = block.body.buffer->scope == Scope::shared,
+             by_warps = is_written_by_warps(nest, block) && has_known_warps(nest);
   std::map<Axis, const For *> innermost;
   for (auto [axis, extent] : nest.extents)
     if (by_warps && is_thread(axis) && axis != Axis::warp)
@@ -157,7 +166,7 @@ std::vector<Obligation> one_writer(NestFacts &nest, const Block &block) {
       owe(fmt::format("block {} writes the same elements of {} ({} memory) for all {} indices of {}, which "
                       "is a data race; bind one of its loops to {}",
                       block.id->name, buffer->name, name(buffer->scope), nest.extents.at(axis), name(axis),
-                      name(axis)));
+                      name(is_written_by_warps(nest, block) ? Axis::warp : axis)));
     else if (!determine(known, {loop->var}, is_fixed, executed, guards))
       owe(fmt::format(
           "block {} writes some elements of {} ({} memory) for several indices of {}, which is a data "

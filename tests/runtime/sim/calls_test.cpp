@@ -159,6 +159,30 @@ TEST(SimulateCall, ReportsWhatItsRowsRead) {
               HasSubstr("a vector of 16 bytes, whose offset is not a multiple of 16"));
 }
 
+/// The elements of a row come from other lanes, so also the lane that supplies the row needs a barrier.
+TEST(SimulateCall, ReportsALaneThatReadsTheRowThatItSupplied) {
+  for (bool barrier : {true, false}) {
+    OneCall call(intrinsic("stmatrix", DType::u16, DType::u16));
+    call.fill_all();
+    const Expr row = call.t % number(16) * number(16) + call.t / number(16) * number(8);
+    call.places[0].offset = row;
+    call.b.call(call.x, call.places);
+    if (barrier)
+      call.b.sync_warp();
+    for (std::int64_t n = 0; n < 8; ++n)
+      call.b.store(call.params[0], row + number(n), at(call.places[0].buffer, row + number(n)));
+    const kernel::Kernel kernel = call.b.build();
+    std::vector<Array> arrays = inputs(kernel);
+    const Result result = simulate(kernel, arrays);
+    EXPECT_EQ(result.good(), barrier);
+    for (const Diagnostic &diagnostic : result.diagnostics) {
+      EXPECT_EQ(diagnostic.kind, ErrorKind::race) << diagnostic.message;
+      EXPECT_THAT(diagnostic.message, HasSubstr("stores it in `stmatrix("));
+      EXPECT_THAT(diagnostic.message, HasSubstr("loads it in `p_rows["));
+    }
+  }
+}
+
 TEST(SimulateCall, ReportsWhatItsRowsWrite) {
   EXPECT_THAT(first_message(store_of_tile("stmatrix", false), ErrorKind::race),
               HasSubstr("rows[1] (shared): thread (0, 0, 0) of block (0, 0, 0) stores it in `stmatrix("));
