@@ -20,7 +20,6 @@ constexpr int table_version = 3;
 constexpr JsonLimits table_limits = {.bytes = 4 << 20, .depth = 10, .values = 200'000};
 constexpr std::int64_t most_parts = 1024, most_resident = 64, most_sms = 4096,
                        most_bytes = std::int64_t{1} << 40;
-constexpr double least_factor = 0.1, most_factor = 100;
 
 [[noreturn]] void refuse(const std::string &where, const std::string &message) {
   throw UserError(ExitCode::usage, fmt::format("{}: {}", where, message));
@@ -77,8 +76,8 @@ public:
     if (!object_->get(name))
       return 1;
     auto value = object_->getNumber(name);
-    if (!value || !(*value >= least_factor && *value <= most_factor))
-      malformed(name, fmt::format("a number from {} to {}", least_factor, most_factor));
+    if (!value || !(*value >= 1 / most_any_size && *value <= most_any_size))
+      malformed(name, fmt::format("a number from {} to {}", 1 / most_any_size, most_any_size));
     return *value;
   }
   const json::Array &list(const char *name) const {

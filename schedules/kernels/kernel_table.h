@@ -28,6 +28,7 @@ inline constexpr std::array<Rows, 3> all_rows = {Rows::any, Rows::vectors, Rows:
 /// "any", "vectors" or "lines".
 const char *name(Rows rows);
 
+inline constexpr double most_any_size = 100;
 /// A *form* is a kernel as it is for such rows.
 struct KernelForm {
   Rows rows = Rows::vectors;
@@ -35,8 +36,8 @@ struct KernelForm {
   std::string with = {};     ///< the knobs that exist only with parts, as --set takes them
   std::int64_t resident = 1; ///< blocks that a multiprocessor holds at the same time
   std::vector<KernelTime> times;
-  /// The time of the kernel whose sizes are known at launch, in times of that of the kernel for one size. 1:
-  /// the same, or not measured.
+  /// The time of the kernel whose sizes are known at launch, divided by the time of the kernel for one size, at
+  /// most `most_any_size`. 1: the same, or not measured. `most_any_size`: its measurement failed.
   double any_size = 1;
 };
 

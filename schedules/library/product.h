@@ -131,7 +131,8 @@ struct MatrixTiles {
   /// for results of a multiple of 32 columns.
   bool staged = false;
   /// With `staged`: a unit of the multiprocessor stores the rows (`bulk_copy`), where the rows of the results
-  /// and the target allow it, and the sums have no parts and no even or helped tail.
+  /// and the target allow it, and the sums have no parts and no even or helped tail. Results of f16, bf16 and
+  /// u16 go to shared memory by `stmatrix`, where the target has it and no tile extends past them.
   bool bulk_stores = false;
   bool early = false; ///< as in `RegisterTiles`
   bool apart = false; ///< as in `RegisterTiles`

@@ -240,6 +240,39 @@ TEST(StMatrix, CopiesInBothOrders) {
     }
 }
 
+/// Tiles that one warp fills and reads one after the other share memory.
+TEST(StMatrix, WritesATileThatTakesTheMemoryOfAnother) {
+  Workload w("tiles");
+  Tensor before = w.placeholder("X", {2, 16, 16}, DType::bf16);
+  for (const char *name : {"S", "T", "U", "V", "W", "Y"})
+    before =
+        w.compute(name, {2, 16, 16}, {"b", "i", "j"}, [&](Expr b, Expr i, Expr j) { return before(b, i, j); });
+  Schedule s(w.output({before}), make_target("sm_90"));
+  const Loop block = s.loops(s.block("Y"))[0];
+  s.bind(block, Axis::block_x);
+  for (const char *name : {"S", "U", "W"})
+    s.set_scope(s.block(name), Scope::shared);
+  for (const char *name : {"T", "V"}) {
+    s.set_scope(s.block(name), Scope::warp);
+    s.transform_layout(s.block(name), "b, i, j -> i%8*4 + j%8//2, b, j//8*4 + i//8*2 + j%2");
+  }
+  for (const char *name : {"W", "V", "U", "T", "S"})
+    s.compute_at(s.block(name), block);
+  for (const char *name : {"S", "Y"}) {
+    const std::vector<Loop> loops = s.loops_below(s.block(name), block);
+    s.bind(s.split(s.fuse(loops[loops.size() - 2], loops.back()), {infer, 32})[1], Axis::thread_x);
+  }
+  for (const auto &[name, intrinsic] :
+       {std::pair("T", "ldmatrix_a"), {"U", "stmatrix"}, {"V", "ldmatrix_a"}, {"W", "stmatrix"}}) {
+    const std::vector<Loop> loops = s.loops_below(s.block(name), block);
+    s.tensorize(loops[loops.size() - 2], intrinsic);
+  }
+  EXPECT_EQ(test::owed(s), "");
+  const kernel::Kernel kernel = lower(s).only();
+  EXPECT_TRUE(std::ranges::any_of(kernel.shared, [](const auto &array) { return array.tenancy.has_value(); }));
+  expect_right(s);
+}
+
 /// Both warps would write the same tile.
 TEST(StMatrix, NeedsALoopOverWarps) {
   Workload w("copied");

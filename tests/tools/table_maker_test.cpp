@@ -23,9 +23,10 @@ using testing::Contains;
 using testing::HasSubstr;
 
 /// The environment variables of the child: the file in which it notes each point, and the number of requests
-/// after which it interrupts the test. If the third is set, the first time of a shallow product is disturbed.
+/// after which it interrupts the test. If the third is set, the first time of a shallow product is disturbed,
+/// and if the fourth is, kernels for all sizes are wrong.
 constexpr const char *log_variable = "NESTSMITH_TEST_LOG", *interrupt_variable = "NESTSMITH_TEST_INTERRUPT",
-                     *disturb_variable = "NESTSMITH_TEST_DISTURB";
+                     *disturb_variable = "NESTSMITH_TEST_DISTURB", *fail_variable = "NESTSMITH_TEST_FAIL";
 
 /// Large tiles take less time for each element, and small ones fill the multiprocessors for small results.
 double formula(std::int64_t rows, const std::vector<std::int64_t> &shape, std::int64_t parts) {
@@ -58,6 +59,10 @@ double formula(std::int64_t rows, const std::vector<std::int64_t> &shape, std::i
       bool disturbed = disturb && shape[2] < 500 && (!parts || *parts == "1");
       disturb = disturb && !disturbed;
       const double any_size = request->getAsObject()->get("max") ? 1.25 : 1;
+      if (any_size > 1 && std::getenv(fail_variable)) {
+        rows += std::string(rows.empty() ? "" : ", ") + R"({"outcome": "wrong", "message": "C[0] is 3"})";
+        continue;
+      }
       rows += std::string(rows.empty() ? "" : ", ") +
               (tile == 16 && shape[2] < 500
                    ? R"({"outcome": "wrong", "message": "C[0] is 2"})"
@@ -133,6 +138,7 @@ protected:
     unsetenv(log_variable);
     unsetenv(interrupt_variable);
     unsetenv(disturb_variable);
+    unsetenv(fail_variable);
   }
 
   TableMaker maker(Shard shard = {}) {
@@ -210,6 +216,20 @@ TEST_F(MadeTable, MeasuresTheKernelForAllSizesOnceForEachForm) {
   again.measure(measurer, &results);
   EXPECT_EQ(measured(), once);
   EXPECT_EQ(text_of(again, measurer), text_of(made, measurer));
+}
+
+/// So `emit --dispatch` does not choose it.
+TEST_F(MadeTable, AWrongKernelForAllSizesHasTheLargestFactor) {
+  rungs_ = {rung_for_all_sizes()};
+  setenv(fail_variable, "1", 1);
+  TuneMeasurer measurer(start_measuring_child);
+  TableMaker made = maker();
+  made.measure(measurer, nullptr);
+  const records::KernelTable table = made.table(measurer.machine());
+  for (const records::KernelForm &form : table.points.at(0).forms)
+    EXPECT_EQ(form.any_size, form.parts == 1 && form.rows != records::Rows::lines ? records::most_any_size : 1);
+  EXPECT_THAT(made.notes(), Contains(HasSubstr("wrong: C[0] is 3")));
+  EXPECT_NO_THROW(records::parse_kernel_table(records::to_text(table), "made"));
 }
 
 /// A rung of a user's program with a kernel table chooses by it. The rung that is measured keeps its defaults.

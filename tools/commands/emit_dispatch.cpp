@@ -3,6 +3,7 @@
 #include "dsl/expr/error.h"
 #include "dsl/hardware/gpus.h"
 #include "tools/commands/emit_info.h"
+#include "tools/options/any_size.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -57,52 +58,17 @@ std::string storage_text(const Transposed &transposed) {
   return fmt::format("A as {} and B as {}", transposed.a ? "K x M" : "M x K", transposed.b ? "N x K" : "K x N");
 }
 
-/// The shape with the limits of a kernel. The rows of A, B and C are multiples of its width.
+/// The shape with the limits of a kernel.
 Shape shape_of(const records::AnySizeKernel &kernel, const Transposed &transposed) {
-  const std::int64_t largest = 64;
-  Shape shape = {largest, largest, largest};
-  shape.stated = Size{.max = kernel.wide ? Size{}.max : records::most_of_narrow};
-  shape.transposed = transposed;
-  if (const std::int64_t width = kernel.width; width > 1) {
-    shape.multiples = {1, width, 1}; // C has rows of N elements
-    shape.multiples[transposed.a ? 0 : 2] = width;
-    if (transposed.b)
-      shape.multiples[2] = width;
-  }
-  return shape;
-}
-
-/// The knobs of a point that a kernel for all sizes takes. Its blocks are in the plain order, because the
-/// arithmetic for groups of tiles takes registers in each step of k.
-KnobValues knobs_of(const records::KernelTable &table, const records::AnySizeKernel &kernel) {
-  KnobValues knobs = table.points[kernel.point].knobs;
-  knobs["group"] = "1";
-  if (kernel.tiles_of_part > 0)
-    knobs["tiles_of_part"] = std::to_string(kernel.tiles_of_part);
-  return knobs;
+  return any_size_shape({64, 64, 64}, kernel.width, kernel.wide, transposed);
 }
 
 /// The schedule of a kernel. None: it is not legal, or lacks a knob.
 std::optional<ChosenKnobs> schedule_for(const ChosenRung &rung, const records::KernelTable &table,
                                         const records::AnySizeKernel &kernel, const Transposed &transposed,
                                         DType dtype, const Target &target) {
-  const KnobValues preferred = knobs_of(table, kernel);
-  Knobs knobs;
-  knobs.prefer(preferred);
-  try {
-    Schedule schedule = rung.build(shape_of(kernel, transposed), dtype, target, knobs);
-    const KnobValues chosen = knobs.chosen();
-    for (const auto &[name, value] : preferred)
-      if (auto found = chosen.find(name); found == chosen.end() || found->second != value)
-        if (name != "blocks" && name != "group" &&
-            !(found == chosen.end() && records::asks_for_nothing(name, value)))
-          return std::nullopt;
-    if (schedule.source().sizes.size() < 3 || !schedule.obligations().empty())
-      return std::nullopt;
-    return ChosenKnobs{std::move(schedule), chosen};
-  } catch (const UserError &) { // other points may be legal
-    return std::nullopt;
-  }
+  return any_size_schedule(rung, any_size_knobs(table.points[kernel.point].knobs, kernel.tiles_of_part),
+                           shape_of(kernel, transposed), dtype, target);
 }
 
 std::string label_of(const records::KernelTable &table, const records::AnySizeKernel &kernel,

@@ -4,6 +4,7 @@
 #include "runtime/records/fields.h"
 #include "runtime/sim/workers.h"
 #include "schedules/kernels/kernel_selection.h"
+#include "tools/options/any_size.h"
 #include "tools/results/record_of.h"
 #include "tools/tune/interrupt.h"
 
@@ -95,13 +96,10 @@ TableMaker::TableMaker(const Context &context, ChosenRung choice, DType dtype, C
 
 /// The size of a job, with the limits of the kernel for all sizes: its rows are those of the form.
 Shape TableMaker::shape_of(const Job &job) const {
-  Shape shape = exact_shape(job.probe.extents);
   if (!job.any_size)
-    return shape;
-  shape.stated = Size{.max = records::most_of_narrow};
-  if (const std::int64_t width = 16 / byte_size(dtype_); job.rows == records::Rows::vectors)
-    shape.multiples = {1, width, width};
-  return shape;
+    return exact_shape(job.probe.extents);
+  return any_size_shape(job.probe.extents, job.rows == records::Rows::vectors ? 16 / byte_size(dtype_) : 1,
+                        false);
 }
 
 /// The point of the job with the number of parts. A knob that is not asked for at this size, or for which the
@@ -114,7 +112,7 @@ Scheduled TableMaker::scheduled(Job &job) const {
       wanted.merge(parse_knobs(job.probe.with));
   }
   if (job.any_size)
-    wanted["group"] = "1"; // as `emit --dispatch`
+    wanted = any_size_knobs(std::move(wanted));
   Knobs knobs;
   knobs.prefer(wanted);
   Scheduled found = schedule_at(choice_, shape_of(job), dtype_, target_of(gpu_.gpu), knobs);
@@ -217,10 +215,10 @@ void TableMaker::add_jobs_of_any_size() {
     }
   for (const auto &[form, extents] : deepest) {
     Job job{form.first, form.second, {.extents = extents}, {}, std::nullopt, true};
-    try {
-      if (scheduled(job).schedule.source().sizes.size() >= extents.size())
-        jobs_.push_back(std::move(job));
-    } catch (const UserError &) { // `emit --dispatch` leaves it out, too
+    if (any_size_schedule(choice_, any_size_knobs(candidates_[job.point].knobs), shape_of(job), dtype_,
+                          target_of(gpu_.gpu))) {
+      scheduled(job); // sets its knobs
+      jobs_.push_back(std::move(job));
     }
   }
 }
@@ -372,10 +370,13 @@ void TableMaker::measure_in_batches(const std::vector<std::size_t> &jobs, TuneMe
 
 void TableMaker::set_any_size(std::size_t point, records::KernelForm &form) const {
   for (const Job &job : jobs_)
-    if (job.any_size && job.ms && job.point == point && job.rows == form.rows && form.parts == 1)
+    if (job.any_size && job.point == point && job.rows == form.rows && form.parts == 1)
       for (const records::KernelTime &time : form.times)
-        if (time.extents == job.probe.extents)
-          form.any_size = *job.ms / time.ms;
+        if (time.extents ==
+            job.probe.extents) // a kernel that failed has the largest factor, so it is not chosen
+          form.any_size =
+              job.ms ? std::clamp(*job.ms / time.ms, 1 / records::most_any_size, records::most_any_size)
+                     : records::most_any_size;
 }
 
 records::KernelTable TableMaker::table(const TuneMachine &machine) {

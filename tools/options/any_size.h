@@ -1,0 +1,25 @@
+#pragma once
+/// The kernels of a rung for all sizes, as `emit --dispatch` takes them and `tune --table` measures them.
+
+#include "schedules/kernels/kernel_selection.h"
+#include "schedules/rung.h"
+#include "tools/options/chosen_knobs.h"
+
+#include <optional>
+
+namespace nestsmith::cli {
+
+/// The shape with the limits of the kernel. Its extents are those at which it is measured. The rows of A, B and
+/// C are multiples of its width.
+Shape any_size_shape(const records::Extents &extents, int width, bool wide, const Transposed &transposed = {});
+
+/// The knobs of a point that a kernel for all sizes takes. Its blocks are in the plain order, because the
+/// arithmetic for groups of tiles takes registers in each step of k.
+KnobValues any_size_knobs(KnobValues point, std::int64_t tiles_of_part = 0);
+
+/// The schedule of the kernel. None: it is not legal, it needs checks at launch, the rung has another schedule
+/// for these knobs, or its sizes are not known at launch only.
+std::optional<ChosenKnobs> any_size_schedule(const ChosenRung &rung, const KnobValues &knobs,
+                                             const Shape &shape, DType dtype, const Target &target);
+
+} // namespace nestsmith::cli
