@@ -83,8 +83,7 @@ const std::vector<Tutorial> &builtin_tutorials() {
        "a grid of as many blocks as the GPU holds, each of which computes tiles in waves; the last wave is "
        "partial; warps of their own that fill the tiles; matrix units that read their tiles themselves; "
        "one thread that copies whole tiles; results that are written in whole rows, also in 2 bytes; and "
-       "blocks "
-       "that copy tiles for each other",
+       "blocks that copy tiles for each other",
        "fast/best, the same tiles with one block for each"},
   };
   return tutorials;
