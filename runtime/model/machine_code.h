@@ -68,9 +68,9 @@ struct CodeLoop {
 /// The loops, the longest first.
 std::vector<CodeLoop> loops(const std::vector<Instruction> &code);
 
-/// The size of the machine code, and of each loop of 1 KB or more that contains no other such loop, in the order
-/// of the code. Multiprocessors share caches of instructions, so loops of different blocks that execute side by
-/// side compete for them (docs/gpu.md).
+/// The size of the machine code, and of each loop of 1 KB or more that contains no other such loop, in the
+/// order of the code. Multiprocessors share caches of instructions, so loops of different blocks that execute
+/// side by side compete for them (docs/gpu.md).
 struct CodeBytes {
   std::size_t all = 0;
   std::vector<std::size_t> loops;
