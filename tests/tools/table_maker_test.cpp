@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gmock/gmock.h>
+#include <llvm/Support/JSON.h>
 #include <unistd.h>
 
 namespace nestsmith::cli {

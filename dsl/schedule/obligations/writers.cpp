@@ -1,6 +1,7 @@
 #include "dsl/expr/expr_text.h"
 #include "dsl/hardware/bulk_copy.h"
 #include "dsl/ir/dependence.h"
+#include "dsl/ir/intrinsic.h"
 #include "dsl/ir/region.h"
 #include "dsl/schedule/obligations/rules.h"
 
