@@ -110,7 +110,7 @@ TEST(KernelChoice, AKernelOfAGivenWidthServesRowsOfItsMultiples) {
   EXPECT_LT(ms_at(half, whole), ms_at(1, whole));
 }
 
-/// What the kernel for all sizes takes more counts in the choice among such kernels only.
+/// The factor does not change the choice among kernels for one size.
 TEST(KernelChoice, AKernelForAllSizesTakesItsMeasuredFactor) {
   KernelTable table = parse_kernel_table(kernel_tables().front(), "embedded");
   auto ms_of = [&](const Rows &slower) {

@@ -369,14 +369,16 @@ void TableMaker::measure_in_batches(const std::vector<std::size_t> &jobs, TuneMe
 }
 
 void TableMaker::set_any_size(std::size_t point, records::KernelForm &form) const {
-  for (const Job &job : jobs_)
-    if (job.any_size && job.point == point && job.rows == form.rows && form.parts == 1)
-      for (const records::KernelTime &time : form.times)
-        if (time.extents ==
-            job.probe.extents) // a kernel that failed has the largest factor, so it is not chosen
-          form.any_size =
-              job.ms ? std::clamp(*job.ms / time.ms, 1 / records::most_any_size, records::most_any_size)
-                     : records::most_any_size;
+  const auto job = std::ranges::find_if(jobs_, [&](const Job &each) {
+    return each.any_size && each.point == point && each.rows == form.rows && form.parts == 1;
+  });
+  if (job == jobs_.end())
+    return;
+  const auto time = std::ranges::find(form.times, job->probe.extents, &records::KernelTime::extents);
+  internal_check(time != form.times.end(), "a form has the time of the size of its kernel for all sizes");
+  // A kernel that failed has the largest factor, so that it is not chosen.
+  form.any_size = job->ms ? std::clamp(*job->ms / time->ms, 1 / records::most_any_size, records::most_any_size)
+                          : records::most_any_size;
 }
 
 records::KernelTable TableMaker::table(const TuneMachine &machine) {
