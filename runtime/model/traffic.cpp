@@ -226,10 +226,12 @@ const std::vector<Touch> &Walk::touches_of(std::uint32_t number, const sim::Acce
 void Walk::request(std::uint32_t number, const sim::Access &access, const sim::Warp &w, std::uint32_t mask) {
   Followed &sum = all[positions_[number]];
   std::int64_t base = 0;
+  const bool by_unit =
+      access.is_store && kernel::as<kernel::BulkCopy>(decoded_.sites[access.site].stmt) != nullptr;
   for (const Touch &touch : touches_of(number, access, w, mask, base)) {
     auto line = static_cast<std::uint64_t>(base + touch.line + first_line_[access.storage.slot]);
     // A lane stands for the unit that makes a bulk store. It stores element by element, and the unit a line.
-    if (access.is_store && kernel::as<kernel::BulkCopy>(decoded_.sites[access.site].stmt) &&
+    if (by_unit &&
         std::exchange(last_of_unit_[{slot_, w.index}], {line, touch.sectors}) == std::pair(line, touch.sectors))
       continue;
     // This hash differs from the one that chooses the sets of a cache.

@@ -416,28 +416,15 @@ private:
   /// Each lane stores the row that it supplies, as one vector. The lanes that hold its elements store them,
   /// too.
   void store_row(const Held &held, const std::vector<ValueId> &values) {
-    const Buffer &buffer = held.place->buffer;
-    const auto width = static_cast<int>(values.size());
-    if (const Storage &storage = d_.storage_.at(buffer); d_.computes() && storage.shared().of_units)
-      values_.emit({.run = note_tile, .c = storage.slot});
-    for (int n = 0; n < (d_.computes() ? width : 1); ++n) {
-      Access &access = d_.make_store(buffer, element_of(held, n));
-      access.bytes *= n == 0 ? width : 1;
-      if (n == 0)
-        d_.count(access, false);
-      if (!d_.computes())
-        return;
-      access.value = d_.in_register(values_.splat(values[static_cast<std::size_t>(n)]));
-      if (n == 0)
-        d_.first_of_vector(access, width);
-      values_.emit({.run = d_.handlers_.store(access), .access = &access});
+    d_.note_store(held.place->buffer);
+    d_.store_elements(held.place->buffer, held.first, values, [&](const Access &access, std::size_t n) {
       if (!access.checked)
-        continue;
+        return;
       values_.emit({.run = store_rows,
                     .imm = static_cast<std::int64_t>(d_.decoded_.receivers.size()),
                     .access = &access});
-      d_.decoded_.receivers.push_back(holders(n));
-    }
+      d_.decoded_.receivers.push_back(holders(static_cast<std::int64_t>(n)));
+    });
   }
 
   /// For each lane, the lanes that hold the element `number` of the row that it supplies.

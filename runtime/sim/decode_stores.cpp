@@ -14,9 +14,7 @@ void Decoder::store(const kernel::Store &node) {
   internal_check(node.indices.size() == 1, "an access of a kernel has one index, an element offset");
   if (node.async && computes())
     return copy(node);
-  if (const Storage &storage = storage_.at(node.buffer);
-      computes() && node.buffer->scope == Scope::shared && storage.shared().of_units)
-    values_.emit({.run = note_tile, .c = storage.slot});
+  note_store(node.buffer);
   if (node.lanes > 1)
     return store_vector(node);
   ValueId index = value(node.indices[0]);
@@ -55,6 +53,12 @@ void Decoder::store(const kernel::Store &node) {
     values_.emit({.run = handlers_.store(access), .access = &access});
 }
 
+void Decoder::note_store(const Buffer &buffer) {
+  if (const Storage &storage = storage_.at(buffer);
+      computes() && buffer->scope == Scope::shared && storage.shared().of_units)
+    values_.emit({.run = note_tile, .c = storage.slot});
+}
+
 /// An atomic operation counts as a store.
 void Decoder::update(const kernel::Store &node, ValueId index) {
   ValueId term = value(node.value);
@@ -77,20 +81,25 @@ void Decoder::update(const kernel::Store &node, ValueId index) {
 /// Computes all elements of the vector, then stores them one by one.
 void Decoder::store_vector(const kernel::Store &node) {
   ValueId first = value(node.indices[0]);
-  std::vector<ValueId> lanes = vector(node.value);
-  for (std::size_t n = 0; n < (computes() ? lanes.size() : 1); ++n) {
+  store_elements(node.buffer, first, vector(node.value), [](const Access &, std::size_t) {});
+}
+
+void Decoder::store_elements(const Buffer &buffer, ValueId first, const std::vector<ValueId> &values,
+                             FunctionRef<void(const Access &, std::size_t)> stored) {
+  const auto width = static_cast<int>(values.size());
+  for (std::size_t n = 0; n < (computes() ? values.size() : 1); ++n) {
     ValueId step = values_.constant(values_[first].dtype, static_cast<std::int64_t>(n));
-    Access &access = make_store(node.buffer, values_.binary(BinaryOp::add, first, step));
-    access.bytes *= n == 0 ? node.lanes : 1;
+    Access &access = make_store(buffer, values_.binary(BinaryOp::add, first, step));
+    access.bytes *= n == 0 ? width : 1;
     if (n == 0)
       count(access, false);
     if (!computes())
       return;
-    ValueId stored = access.address.has_pattern() ? values_.splat(lanes[n]) : lanes[n];
-    access.value = in_register(stored);
+    access.value = in_register(access.address.has_pattern() ? values_.splat(values[n]) : values[n]);
     if (n == 0)
-      first_of_vector(access, node.lanes);
+      first_of_vector(access, width);
     values_.emit({.run = handlers_.store(access), .access = &access});
+    stored(access, n);
   }
 }
 

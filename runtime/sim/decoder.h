@@ -62,6 +62,11 @@ private:
   void store(const kernel::Store &node);
   void update(const kernel::Store &node, ValueId index);
   void store_vector(const kernel::Store &node);
+  /// Stores consecutive elements, as one access. `stored` is called after each of them.
+  void store_elements(const Buffer &buffer, ValueId first, const std::vector<ValueId> &values,
+                      FunctionRef<void(const Access &, std::size_t)> stored);
+  /// Notes a store to a tile that matrix units or bulk stores read.
+  void note_store(const Buffer &buffer);
   bool accumulate(const kernel::Store &node, std::int64_t element);
   void copy(const kernel::Store &node);
   void bulk_copy(const kernel::BulkCopy &node);

@@ -28,7 +28,7 @@ inline constexpr std::array<Rows, 3> all_rows = {Rows::any, Rows::vectors, Rows:
 /// "any", "vectors" or "lines".
 const char *name(Rows rows);
 
-inline constexpr double most_any_size = 100;
+inline constexpr double most_any_size = 100; ///< of `KernelForm::any_size`
 /// A *form* is a kernel as it is for such rows.
 struct KernelForm {
   Rows rows = Rows::vectors;

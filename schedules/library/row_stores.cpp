@@ -6,6 +6,7 @@
 
 #include "dsl/ir/intrinsic.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace nestsmith::library {
@@ -40,13 +41,10 @@ bool reads_pairs(const Schedule &s, BlockRef result) {
     const Var *last = block.body.indices.back().as<Var>();
     return last && iter.var == *last;
   });
-  bool found = false;
-  if (column != block.iters.end())
-    walk(block.body.value, [&](const Expr &e) {
-      if (const auto *access = e.as<Load>(); access && access->buffer->scope == Scope::global)
-        found |= width_of(access->buffer, access->indices, access->mask, *column, 2, bounds) == 2;
-    });
-  return found;
+  return column != block.iters.end() && std::ranges::any_of(loads_of(block), [&](const Load *access) {
+           return access->buffer->scope == Scope::global &&
+                  width_of(access->buffer, access->indices, access->mask, *column, 2, bounds) == 2;
+         });
 }
 
 /// The nest of a block below `part`, which copies registers to shared memory, as calls of `stmatrix`.
