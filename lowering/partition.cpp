@@ -22,8 +22,9 @@ std::int64_t parts_of_condition(const Expr &condition) {
 /// hold in all of these iterations.
 class PartRewriter {
 public:
-  /// `separate` counts the parts of a mask, otherwise a mask counts once.
-  PartRewriter(Bounds bounds, bool separate) : bounds_(std::move(bounds)), separate_(separate) {}
+  PartRewriter(Bounds bounds, bool separate) : separate(separate), bounds_(std::move(bounds)) {}
+
+  bool separate; ///< counts the parts of a mask; otherwise a mask counts once
 
   /// Conditions on the block that hold in these iterations: results of `conditions_of_blocks`.
   void assume(std::vector<Expr> conditions, std::set<Var> blocks) {
@@ -51,6 +52,32 @@ public:
   Stmt rewrite(const Stmt &stmt) {
     Stmt result = rewrite_parts(stmt);
     return result && (as<Declare>(result) || does_something(result)) ? result : nullptr;
+  }
+
+  /// Below a condition `x < c` or `x / d < c`, where c and d are constants, the range of x is shorter.
+  void assume(const Expr &condition) {
+    const auto *op = condition.as<Binary>();
+    if (op && op->op == BinaryOp::logical_and) {
+      assume(op->a);
+      return assume(op->b);
+    }
+    if (!op || op->op != BinaryOp::lt || op->a.dtype() != DType::i64)
+      return;
+    Linear less = linearize(op->a - op->b, bounds_);
+    if (less.terms.size() != 1 || less.terms.front().coefficient != 1 || less.terms.front().digit.mod != 0)
+      return;
+    const Digit &digit = less.terms.front().digit;
+    const Var *var = digit.base.as<Var>();
+    auto range = var ? bounds_.find(*var) : std::nullopt;
+    if (range && -less.constant * digit.div <= range->high)
+      bounds_.set(*var, {range->low, std::max(range->low, -less.constant * digit.div - 1)});
+  }
+
+  /// A declaration that stays outside of the copy, which uses its variable.
+  void enter(const Declare &declare) {
+    definitions_[declare.var] = expanded(declare.value);
+    if (auto range = range_of(declare.value, bounds_))
+      bounds_.set(declare.var, *range);
   }
 
   /// Rewrites the body of a guard or a loop. Null if only declarations remain.
@@ -134,7 +161,7 @@ private:
   }
 
   void note(const Expr &left) {
-    conditions += separate_ ? parts_of_condition(left) : !is_true(left);
+    conditions += separate ? parts_of_condition(left) : !is_true(left);
     if (!is_true(left))
       left_.push_back(expanded(left));
   }
@@ -204,25 +231,6 @@ private:
     });
   }
 
-  /// Below a condition `x < c` or `x / d < c`, where c and d are constants, the range of x is shorter.
-  void assume(const Expr &condition) {
-    const auto *op = condition.as<Binary>();
-    if (op && op->op == BinaryOp::logical_and) {
-      assume(op->a);
-      return assume(op->b);
-    }
-    if (!op || op->op != BinaryOp::lt || op->a.dtype() != DType::i64)
-      return;
-    Linear less = linearize(op->a - op->b, bounds_);
-    if (less.terms.size() != 1 || less.terms.front().coefficient != 1 || less.terms.front().digit.mod != 0)
-      return;
-    const Digit &digit = less.terms.front().digit;
-    const Var *var = digit.base.as<Var>();
-    auto range = var ? bounds_.find(*var) : std::nullopt;
-    if (range && -less.constant * digit.div <= range->high)
-      bounds_.set(*var, {range->low, std::max(range->low, -less.constant * digit.div - 1)});
-  }
-
   Stmt rewrite_branch(const If &x, const Origin &origin) {
     If copy = x;
     copy.condition = left_of(rewrite(x.condition));
@@ -245,7 +253,6 @@ private:
   }
 
   Bounds bounds_;
-  bool separate_;
   std::map<Var, Expr> values_, definitions_;
   std::vector<Expr> left_; ///< the remaining conditions
   std::vector<Expr> assumed_;
@@ -497,8 +504,85 @@ private:
     Stmt full = fast.rewrite(body), edge = slow.rewrite(body);
     if (fast.conditions == slow.conditions)
       return split_tiles(body, slow, edge, loops);
-    return make(If{condition, full, edge, {tiles ? Purpose::Kind::full_tiles : Purpose::Kind::no_edge}},
-                joined(loops));
+    const If branch{condition, full, edge, {tiles ? Purpose::Kind::full_tiles : Purpose::Kind::no_edge}};
+    return in_roles(body, branch, joined(loops), inside(axes), {bounds_, masks_});
+  }
+
+  /// In a kernel with roles, `branch` stands inside of each role, around the statements that differ: the loop
+  /// of a role that has no conditions would otherwise stand in both versions, and two such loops that blocks
+  /// execute at the same time evict each other from the cache of instructions. `branch` itself without roles.
+  Stmt in_roles(const Stmt &stmt, const If &branch, const Origin &origin, PartRewriter fast,
+                PartRewriter slow) const {
+    if (kernel_.roles.empty())
+      return make(branch, origin);
+    if (const auto *role = as<If>(stmt); role && role->purpose.kind == Purpose::Kind::role) {
+      If copy = *role;
+      if (role->otherwise)
+        copy.otherwise = in_roles(role->otherwise, branch, origin, fast, slow);
+      fast.assume(role->condition);
+      slow.assume(role->condition);
+      copy.body = in_roles(role->body, branch, origin, std::move(fast), std::move(slow));
+      return make(std::move(copy), stmt->origin);
+    }
+    const auto *seq = as<Seq>(stmt);
+    std::vector<Stmt> out, versions, same; // `same`: those since the last one of `versions`
+    auto end_versions = [&] {
+      if (!versions.empty()) {
+        If copy = branch;
+        copy.body = fast.rewrite_body(make_seq(versions));
+        copy.otherwise = slow.rewrite_body(make_seq(std::move(versions)));
+        if (!copy.body) {
+          copy.condition = logical_not(copy.condition);
+          std::swap(copy.body, copy.otherwise);
+        }
+        if (copy.body)
+          out.push_back(make(std::move(copy), origin));
+      }
+      out.insert(out.end(), same.begin(), same.end());
+      versions.clear();
+      same.clear();
+    };
+    for (const Stmt &child : seq ? seq->stmts : std::vector{stmt}) {
+      const auto *declare = as<Declare>(child);
+      const auto *role = as<If>(child);
+      const bool holds_roles = role && role->purpose.kind == Purpose::Kind::role;
+      if (!declare && !holds_roles && differs(child, fast, slow)) {
+        std::vector<Stmt> &before = versions.empty() ? out : versions;
+        before.insert(before.end(), same.begin(), same.end());
+        versions.push_back(child);
+        same.clear();
+        continue;
+      }
+      same.push_back(holds_roles ? in_roles(child, branch, origin, fast, slow) : child);
+      if (declare || holds_roles || has_loop(child))
+        end_versions();
+      if (declare) {
+        fast.enter(*declare);
+        slow.enter(*declare);
+      }
+    }
+    end_versions();
+    return make_seq(std::move(out));
+  }
+
+  /// Whether the versions of a statement have other numbers of conditions.
+  static bool differs(const Stmt &stmt, PartRewriter fast, PartRewriter slow) {
+    for (PartRewriter *version : {&fast, &slow}) {
+      version->conditions = 0;
+      version->separate = true;
+      version->rewrite(stmt);
+    }
+    return fast.conditions != slow.conditions;
+  }
+
+  /// Whether the statement has a loop that is not unrolled.
+  static bool has_loop(const Stmt &stmt) {
+    bool found = false;
+    walk(stmt, [&](const Stmt &child) {
+      const auto *loop = as<Loop>(child);
+      found = found || (loop && std::holds_alternative<Serial>(loop->form));
+    });
+    return found;
   }
 
   /// The same if the last block is not the only one with a partial tile, because the index of the block counts
@@ -520,7 +604,10 @@ private:
     Expr condition = inside.front();
     for (std::size_t n = 1; n < inside.size(); ++n)
       condition = condition && inside[n];
-    return make(If{condition, full, edge, {Purpose::Kind::full_tiles}}, joined(loops));
+    PartRewriter assuming(bounds_, masks_);
+    assuming.assume(inside, blocks);
+    return in_roles(body, {condition, full, edge, {Purpose::Kind::full_tiles}}, joined(loops), assuming,
+                    {bounds_, masks_});
   }
 
   Kernel &kernel_;
