@@ -170,29 +170,15 @@ bool covers_result(const Block &block) {
   return !same(block.body.indices[0], block.body.indices[1]);
 }
 
-} // namespace
-
-std::optional<Gemm> as_gemm(const Program &program) {
-  std::vector<const Block *> blocks = blocks_of(program.body);
-  if (blocks.empty() || blocks.size() > 2)
-    return std::nullopt;
-  auto product = as_contraction(*blocks[0]);
-  if (!product || product->batch != 1)
-    return std::nullopt;
-  Gemm gemm{*product, product->result, nullptr, nullptr, false};
-  if (blocks.size() == 1)
-    return gemm;
-
-  const Block &epilogue = *blocks[1];
-  if (!covers_result(epilogue))
-    return std::nullopt;
-  gemm.c = epilogue.body.buffer;
+/// alpha * AB, or its sum with C or beta * C, as the value that `epilogue` stores, or a part of it.
+std::optional<Gemm> match_sum(const Contraction &product, const Block &epilogue, const Expr &value) {
+  Gemm gemm{product, epilogue.body.buffer, nullptr, nullptr, false};
   auto reads_product = [&](const ScaledRead &s) {
-    return s.read && s.read->buffer == product->result && is_true(s.read->mask) &&
+    return s.read && s.read->buffer == product.result && is_true(s.read->mask) &&
            std::ranges::equal(s.read->indices, epilogue.body.indices, same);
   };
   ScaledRead first, second;
-  if (const auto *sum = epilogue.body.value.as<Binary>(); sum && sum->op == BinaryOp::add) {
+  if (const auto *sum = value.as<Binary>(); sum && sum->op == BinaryOp::add) {
     first = match_scaled_read(sum->a);
     second = match_scaled_read(sum->b);
     if (!reads_product(first))
@@ -204,13 +190,76 @@ std::optional<Gemm> as_gemm(const Program &program) {
       return std::nullopt;
     gemm.reads_c = true;
   } else {
-    first = match_scaled_read(epilogue.body.value);
+    first = match_scaled_read(value);
   }
   if (!reads_product(first))
     return std::nullopt;
   gemm.alpha = first.scalar;
   gemm.beta = second.scalar;
   return gemm;
+}
+
+/// A read of one element for each column, maybe converted to the type of the sum. Null if `e` is something
+/// else.
+const Load *match_bias(const Expr &e, const Block &epilogue) {
+  const auto *widened = e.as<Cast>();
+  const auto *read = (widened ? widened->a : e).as<Load>();
+  return read && read->indices.size() == 1 && is_true(read->mask) && read->buffer->role == Role::input &&
+                 same(read->indices[0], epilogue.body.indices[1])
+             ? read
+             : nullptr;
+}
+
+struct Parts {
+  Contraction product;
+  const Block *epilogue = nullptr; ///< null: the product is stored
+};
+std::optional<Parts> match_parts(const Program &program) {
+  std::vector<const Block *> blocks = blocks_of(program.body);
+  if (blocks.empty() || blocks.size() > 2)
+    return std::nullopt;
+  auto product = as_contraction(*blocks[0]);
+  if (!product || product->batch != 1 || (blocks.size() == 2 && !covers_result(*blocks[1])))
+    return std::nullopt;
+  return Parts{*product, blocks.size() == 2 ? blocks[1] : nullptr};
+}
+
+} // namespace
+
+std::optional<Gemm> as_gemm(const Program &program) {
+  auto parts = match_parts(program);
+  if (!parts)
+    return std::nullopt;
+  if (!parts->epilogue)
+    return Gemm{parts->product, parts->product.result, nullptr, nullptr, false};
+  return match_sum(parts->product, *parts->epilogue, parts->epilogue->body.value);
+}
+
+std::optional<GemmWithEpilogue> as_gemm_with_epilogue(const Program &program) {
+  if (auto gemm = as_gemm(program))
+    return GemmWithEpilogue{*gemm, nullptr, false};
+  auto parts = match_parts(program);
+  if (!parts || !parts->epilogue)
+    return std::nullopt;
+  const Block &epilogue = *parts->epilogue;
+  Expr value = epilogue.body.value;
+  if (const auto *narrowed = value.as<Cast>(); narrowed && is_float(narrowed->dtype))
+    value = narrowed->a;
+  const auto *op = value.as<Binary>();
+  const bool relu = op && op->op == BinaryOp::max && is_zero(op->b);
+  if (relu)
+    value = op->a;
+  Buffer bias;
+  if (const auto *sum = value.as<Binary>(); sum && sum->op == BinaryOp::add)
+    for (auto [one, other] : {std::pair(sum->a, sum->b), std::pair(sum->b, sum->a)})
+      if (const Load *read = match_bias(one, epilogue); read && !bias) {
+        bias = read->buffer;
+        value = other;
+      }
+  auto gemm = match_sum(parts->product, epilogue, value);
+  if (!gemm)
+    return std::nullopt;
+  return GemmWithEpilogue{*gemm, bias, relu};
 }
 
 bool is_given(const Expr &e) {

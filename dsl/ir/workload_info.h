@@ -32,6 +32,15 @@ struct Gemm {
 };
 std::optional<Gemm> as_gemm(const Program &program);
 
+/// D = f(alpha * A * B + beta * C + bias): a GEMM with what libraries compute of its results before they store
+/// them. Each part may be absent.
+struct GemmWithEpilogue : Gemm {
+  Buffer bias;       ///< one element for each column; null: none
+  bool relu = false; ///< f is max(x, 0) instead of x
+};
+/// The results may be stored in a narrower type of floats. Every Gemm is one, without bias and f.
+std::optional<GemmWithEpilogue> as_gemm_with_epilogue(const Program &program);
+
 /// Whether the value of a floating-point expression is an input without arithmetic: an element of an input, a
 /// scalar, a constant, or a conversion of one of these.
 bool is_given(const Expr &e);

@@ -17,6 +17,8 @@ namespace {
 using Handle = void *;
 
 constexpr int desc_transpose_a = 3, desc_transpose_b = 4; // CUBLASLT_MATMUL_DESC_TRANSA, TRANSB
+constexpr int desc_epilogue = 7, desc_bias_pointer = 8;   // CUBLASLT_MATMUL_DESC_EPILOGUE, BIAS_POINTER
+constexpr int epilogue_relu = 2, epilogue_bias = 4;       // CUBLASLT_EPILOGUE_RELU, BIAS
 constexpr int preference_workspace = 1;                   // CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES
 
 } // namespace
@@ -116,9 +118,10 @@ void CublasLt::check(int status, const char *call) const {
                                                    status_name ? status_name : "unknown status"));
 }
 
-CublasLt::Product::Product(const CublasLt &library, GemmShape shape, DType operands)
-    : library_(library), handles_(std::make_unique<Handles>(*library.functions_)) {
-  describe(shape, operands);
+CublasLt::Product::Product(const CublasLt &library, GemmShape shape, DType operands,
+                           const GemmEpilogue &epilogue)
+    : library_(library), handles_(std::make_unique<Handles>(*library.functions_)), has_bias_(epilogue.bias) {
+  describe(shape, operands, epilogue);
   propose();
 }
 
@@ -126,7 +129,7 @@ CublasLt::Product::~Product() = default;
 
 /// Row-major X is column-major X transposed, so the library computes the column-major B^T * A^T = (A * B)^T, as
 /// in `Cublas::gemm`.
-void CublasLt::Product::describe(GemmShape shape, DType operands) {
+void CublasLt::Product::describe(GemmShape shape, DType operands, const GemmEpilogue &epilogue) {
   const Functions &functions = *library_.functions_;
   auto [data, compute] = blas_type(operands);
   library_.check(functions.desc_create(&handles_->desc, compute, real_32f), "cublasLtMatmulDescCreate");
@@ -136,6 +139,11 @@ void CublasLt::Product::describe(GemmShape shape, DType operands) {
   };
   transpose(desc_transpose_a, shape.b_transposed);
   transpose(desc_transpose_b, shape.a_transposed);
+  // The columns of C are the rows of the column-major result, for which the library has a bias.
+  const std::int32_t parts = (epilogue.bias ? epilogue_bias : 0) | (epilogue.relu ? epilogue_relu : 0);
+  if (parts != 0)
+    library_.check(functions.desc_set(handles_->desc, desc_epilogue, &parts, sizeof parts),
+                   "cublasLtMatmulDescSetAttribute");
   // Rows and columns as they are stored in column-major order. The rows have no gaps.
   auto layout = [&](Handle &handle, int type, std::int64_t rows, std::int64_t columns, bool transposed) {
     if (transposed)
@@ -146,7 +154,7 @@ void CublasLt::Product::describe(GemmShape shape, DType operands) {
   };
   layout(handles_->left, data, shape.n, shape.k, shape.b_transposed);
   layout(handles_->right, data, shape.k, shape.m, shape.a_transposed);
-  layout(handles_->result, real_32f, shape.n, shape.m, false);
+  layout(handles_->result, blas_type(epilogue.result).data, shape.n, shape.m, false);
 }
 
 void CublasLt::Product::propose() {
@@ -168,9 +176,12 @@ void CublasLt::Product::propose() {
 
 std::size_t CublasLt::Product::algorithms() const { return handles_->found; }
 
-void CublasLt::Product::enqueue(std::size_t algorithm, float alpha, Address a, Address b, float beta,
-                                Address c) const {
+void CublasLt::Product::enqueue(std::size_t algorithm, float alpha, Address a, Address b, float beta, Address c,
+                                Address bias) const {
   auto pointer = [](Address address) { return reinterpret_cast<void *>(address); };
+  if (has_bias_)
+    library_.check(library_.functions_->desc_set(handles_->desc, desc_bias_pointer, &bias, sizeof bias),
+                   "cublasLtMatmulDescSetAttribute");
   library_.check(library_.functions_->matmul(
                      library_.handle_, handles_->desc, &alpha, pointer(b), handles_->left, pointer(a),
                      handles_->right, &beta, pointer(c), handles_->result, pointer(c), handles_->result,

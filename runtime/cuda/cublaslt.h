@@ -10,6 +10,13 @@
 
 namespace nestsmith::cuda {
 
+/// What the library computes of the results of a product before it stores them.
+struct GemmEpilogue {
+  DType result = DType::f32; ///< the type of C and of the bias: f32, or that of the operands
+  bool bias = false;         ///< adds one element for each column
+  bool relu = false;         ///< stores max(x, 0)
+};
+
 class CublasLt {
 public:
   /// Opens cuBLASLt as `Cublas::open` opens cuBLAS.
@@ -29,22 +36,24 @@ public:
   /// library must outlive it.
   class Product {
   public:
-    Product(const CublasLt &library, GemmShape shape, DType operands);
+    Product(const CublasLt &library, GemmShape shape, DType operands, const GemmEpilogue &epilogue = {});
     ~Product();
     Product(const Product &) = delete;
     Product &operator=(const Product &) = delete;
 
     /// The number of proposed algorithms, up to `most_algorithms`. The library's favourite is the first.
     std::size_t algorithms() const;
-    /// Enqueues the product on the stream of the device.
-    void enqueue(std::size_t algorithm, float alpha, Address a, Address b, float beta, Address c) const;
+    /// Enqueues the product on the stream of the device. `bias` is not read if the epilogue has none.
+    void enqueue(std::size_t algorithm, float alpha, Address a, Address b, float beta, Address c,
+                 Address bias = 0) const;
 
   private:
     struct Handles;
-    void describe(GemmShape shape, DType operands);
+    void describe(GemmShape shape, DType operands, const GemmEpilogue &epilogue);
     void propose();
     const CublasLt &library_;
     std::unique_ptr<Handles> handles_;
+    bool has_bias_;
   };
 
 private:

@@ -116,6 +116,52 @@ TEST(Types, ProductsOfNarrowOperandsAreRecognized) {
   EXPECT_FALSE(as_gemm(batched_gemm({2, 3, 4, 5}, DType::f32)).has_value());
 }
 
+TEST(Types, ProductsWithTheEpilogueOfALibraryAreRecognized) {
+  auto plain = as_gemm_with_epilogue(gemm({3, 4, 5}, DType::f32));
+  ASSERT_TRUE(plain.has_value());
+  EXPECT_TRUE(plain->bias == nullptr && !plain->relu && plain->reads_c);
+  for (DType dtype : {DType::f32, DType::f16, DType::bf16, DType::tf32}) {
+    auto scaled = as_gemm_with_epilogue(gemm_bias_relu({3, 4, 5}, dtype));
+    ASSERT_TRUE(scaled.has_value()) << name(dtype);
+    EXPECT_EQ(scaled->alpha->name, "alpha");
+    EXPECT_EQ(scaled->bias->name, "bias");
+    EXPECT_TRUE(scaled->relu && !scaled->reads_c);
+    EXPECT_EQ(scaled->c->dtype, DType::f32);
+    auto narrow = as_gemm_with_epilogue(linear({3, 4, 5}, dtype));
+    ASSERT_TRUE(narrow.has_value()) << name(dtype);
+    EXPECT_EQ(narrow->product.x_type, dtype);
+    EXPECT_TRUE(narrow->bias != nullptr && narrow->relu && narrow->product.y_transposed);
+    EXPECT_EQ(narrow->c->dtype, dtype == DType::tf32 ? DType::f32 : dtype);
+  }
+  EXPECT_FALSE(as_gemm_with_epilogue(batched_gemm({2, 3, 4, 5}, DType::f32)).has_value());
+}
+
+/// A bias of each row, a maximum with another number, and a product of the bias are other computations.
+TEST(Types, OtherEpiloguesAreNotThoseOfALibrary) {
+  using Value = std::function<Expr(const Tensor &ab, const Tensor &bias, const Expr &i, const Expr &j)>;
+  auto recognized = [](const Value &value) {
+    Workload w("epilogue");
+    Tensor a = w.placeholder("A", {4, 5}, DType::f32), b = w.placeholder("B", {5, 4}, DType::f32);
+    Tensor bias = w.placeholder("bias", {4}, DType::f32);
+    Reduce k = reduce_axis("k", 5);
+    Tensor ab = w.compute("AB", {4, 4}, {"i", "j"},
+                          [&](const Expr &i, const Expr &j) { return sum(a(i, k) * b(k, j), k); });
+    Tensor d =
+        w.compute("D", {4, 4}, {"i", "j"}, [&](const Expr &i, const Expr &j) { return value(ab, bias, i, j); });
+    return as_gemm_with_epilogue(w.output({d})).has_value();
+  };
+#define VALUE(...)                                                                                             \
+  [](const Tensor &ab, const Tensor &bias, const Expr &i, const Expr &j) -> Expr { return __VA_ARGS__; }
+  EXPECT_TRUE(recognized(VALUE(ab(i, j) + bias(j))));
+  EXPECT_TRUE(recognized(VALUE(relu(bias(j) + ab(i, j)))));
+  EXPECT_FALSE(recognized(VALUE(ab(i, j) + bias(i))));
+  EXPECT_FALSE(recognized(VALUE(ab(i, j) * bias(j))));
+  EXPECT_FALSE(recognized(VALUE(relu(ab(i, j)) + bias(j))));
+  EXPECT_FALSE(recognized(VALUE(ab(i, j) + bias(j) + bias(j))));
+  EXPECT_FALSE(recognized(VALUE(maximum(ab(i, j) + bias(j), constant(DType::f32, 1)))));
+#undef VALUE
+}
+
 /// Compares the product path of the reference with the elementwise path, which an added zero selects.
 TEST(Types, BothPathsOfTheReferenceRoundAlike) {
   for (DType dtype : {DType::f16, DType::bf16, DType::tf32}) {

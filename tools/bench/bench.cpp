@@ -81,7 +81,7 @@ private:
         own.push_back(&*rung.scheduled);
         add_row(rung.choice.name, false);
       }
-    if (computation.gemm && libraries_.cublas)
+    if (is_of_cublas(computation) && libraries_.cublas)
       add_peer("cuBLAS " + libraries_.cublas->version(), computation,
                [&] { return forms_of(*libraries_.cublas, computation); });
     if (computation.gemm && libraries_.cublaslt)
@@ -89,6 +89,9 @@ private:
                [&] { return forms_of(*libraries_.cublaslt, computation); });
     if (!computation.gemm && (libraries_.cublas || libraries_.cublaslt))
       result_.notes.push_back(fmt::format("no peer for {}: the libraries do not compute it", source.name));
+    else if (!is_of_cublas(computation) && libraries_.cublas && !libraries_.cublaslt)
+      result_.notes.push_back(
+          fmt::format("no peer for {}: cuBLASLt computes it, cuBLAS does not", source.name));
     for (std::size_t n = 0; n < own.size(); ++n)
       check_rung(*own[n], computation, first + n);
   }

@@ -11,15 +11,20 @@ namespace nestsmith::cli {
 
 namespace {
 
-std::optional<Gemm> library_product(const Program &source) {
-  std::optional<Gemm> gemm = as_gemm(source);
-  bool known = gemm && gemm->product.x_type == gemm->product.y_type && gemm->c->dtype == DType::f32;
+std::optional<GemmWithEpilogue> library_product(const Program &source) {
+  std::optional<GemmWithEpilogue> gemm = as_gemm_with_epilogue(source);
+  if (!gemm || gemm->product.x_type != gemm->product.y_type)
+    return std::nullopt;
+  const DType operands = gemm->product.x_type, result = gemm->c->dtype;
+  const bool narrow = result == operands && (result == DType::f16 || result == DType::bf16);
+  const bool known = gemm->product.result->dtype == DType::f32 && (result == DType::f32 || narrow) &&
+                     (!gemm->bias || gemm->bias->dtype == result);
   return known ? gemm : std::nullopt;
 }
 
 /// The largest value of the integers. In a product, alpha times a sum of k terms, and beta times an element,
 /// must be exact.
-int largest_integer(const std::optional<Gemm> &gemm) {
+int largest_integer(const std::optional<GemmWithEpilogue> &gemm) {
   if (!gemm)
     return 8;
   for (int largest = 8; largest > 1; largest /= 2)
@@ -46,11 +51,12 @@ struct ProductArguments {
   cuda::GemmShape shape;
   DType type;
   std::size_t a, b, c;
+  std::optional<std::size_t> bias;
   std::function<float(Scalars)> alpha, beta;
 };
 
 ProductArguments arguments_of(const Computation &computation) {
-  const Gemm &gemm = *computation.gemm;
+  const GemmWithEpilogue &gemm = *computation.gemm;
   const Contraction &p = gemm.product;
   auto scalar = [&](const Var &var, float absent) -> std::function<float(Scalars)> {
     if (!var)
@@ -64,6 +70,7 @@ ProductArguments arguments_of(const Computation &computation) {
           place_of(computation, p.x),
           place_of(computation, p.y),
           place_of(computation, gemm.c),
+          gemm.bias ? std::optional(place_of(computation, gemm.bias)) : std::nullopt,
           scalar(gemm.alpha, 1),
           scalar(gemm.beta, gemm.reads_c ? 1 : 0)};
 }
@@ -179,6 +186,11 @@ std::string Computation::compare(std::vector<Array> got, const std::string &row)
   return "";
 }
 
+bool is_of_cublas(const Computation &computation) {
+  const auto &gemm = computation.gemm;
+  return gemm && gemm->c->dtype == DType::f32 && !gemm->bias && !gemm->relu;
+}
+
 std::vector<Form> forms_of(const cuda::Cublas &library, const Computation &computation) {
   ProductArguments p = arguments_of(computation);
   std::vector<cuda::Cublas::Mode> modes = {cuda::Cublas::Mode::standard};
@@ -195,12 +207,15 @@ std::vector<Form> forms_of(const cuda::Cublas &library, const Computation &compu
 
 std::vector<Form> forms_of(const cuda::CublasLt &library, const Computation &computation) {
   ProductArguments p = arguments_of(computation);
-  auto product = std::make_shared<cuda::CublasLt::Product>(library, p.shape, p.type);
+  const GemmWithEpilogue &gemm = *computation.gemm;
+  auto product = std::make_shared<cuda::CublasLt::Product>(
+      library, p.shape, p.type, cuda::GemmEpilogue{gemm.c->dtype, gemm.bias != nullptr, gemm.relu});
   std::vector<Form> forms;
   for (std::size_t n = 0; n < product->algorithms(); ++n)
     forms.push_back({fmt::format("heuristic {} of {}", n + 1, product->algorithms()),
                      [product, p, n](Addresses at, Scalars scalars) {
-                       product->enqueue(n, p.alpha(scalars), at[p.a], at[p.b], p.beta(scalars), at[p.c]);
+                       product->enqueue(n, p.alpha(scalars), at[p.a], at[p.b], p.beta(scalars), at[p.c],
+                                        p.bias ? at[*p.bias] : 0);
                      }});
   return forms;
 }

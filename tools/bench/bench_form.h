@@ -21,8 +21,8 @@ struct Computation {
   explicit Computation(const Program &program);
 
   Program source;
-  std::string text;         ///< of `source`; equal texts are the same computation
-  std::optional<Gemm> gemm; ///< a product that the libraries compute, too
+  std::string text;                     ///< of `source`; equal texts are the same computation
+  std::optional<GemmWithEpilogue> gemm; ///< a product that cuBLASLt computes, too
   /// Every sum of the integers is exact in f32, so that all correct results are equal.
   Inputs integers, random;
 
@@ -42,7 +42,11 @@ struct Form {
   std::vector<cuda::Memory> workspaces = {};
 };
 
-/// The forms of a product. `computation` must have a `gemm`. `library` must outlive the forms.
+/// Whether cuBLAS computes it: a product in f32 without a bias and a ReLU.
+bool is_of_cublas(const Computation &computation);
+
+/// The forms of a product. `computation` must have a `gemm`, for cuBLAS one of its own. `library` must outlive
+/// the forms.
 std::vector<Form> forms_of(const cuda::Cublas &library, const Computation &computation);
 std::vector<Form> forms_of(const cuda::CublasLt &library, const Computation &computation);
 

@@ -5,7 +5,9 @@
 #include "tests/runtime/cuda/fake_cuda.h"
 #include "tests/runtime/environment.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
+#include <set>
 
 namespace nestsmith::cuda {
 namespace {
@@ -54,6 +56,33 @@ TEST_F(CublasLtTest, ComputesWhatCublasComputesWithEveryAlgorithm) {
           EXPECT_EQ(content(c), content(expected)) << name(type) << ta << tb << n;
         }
       }
+}
+
+/// D = max(A * B + bias, 0) of 3 x 5 elements with 7 terms, in f32 and in the type of the operands.
+TEST_F(CublasLtTest, TheEpilogueAddsABiasForEachColumnAndStoresTheMaximumWithZero) {
+  auto lt = CublasLt::open(*device, test::fake_cublaslt());
+  GemmShape shape{3, 5, 7, false, true};
+  for (DType type : {DType::f32, DType::f16, DType::bf16})
+    for (DType result : std::set{DType::f32, type}) {
+      Memory a = matrix(21, type, 1), b = matrix(35, type, 2), bias = matrix(5, result, 4);
+      Memory plain = matrix(15, DType::f32, 0);
+      CublasLt::Product(*lt, shape, type).enqueue(0, 1, a.address(), b.address(), 0, plain.address());
+      const std::vector<float> sums = content(plain);
+      CublasLt::Product product(*lt, shape, type, {result, true, true});
+      ASSERT_EQ(product.algorithms(), 2U);
+      Memory got = matrix(15, result, 0);
+      product.enqueue(1, 1, a.address(), b.address(), 0, got.address(), bias.address());
+      Array stored(result, {15}), added(result, {5});
+      got.read(0, stored.data(), stored.bytes());
+      bias.read(0, added.data(), added.bytes());
+      std::size_t zeros = 0;
+      for (std::int64_t n = 0; n < 15; ++n) {
+        double expected = std::max(0.0, sums[static_cast<std::size_t>(n)] + added.at(n % 5).to_double());
+        EXPECT_EQ(stored.at(n).to_double(), expected) << name(type) << " " << name(result) << " " << n;
+        zeros += expected == 0 ? 1 : 0;
+      }
+      EXPECT_TRUE(zeros > 0 && zeros < 15) << zeros;
+    }
 }
 
 TEST_F(CublasLtTest, AFailureNamesTheStatusAndLeaksNothing) {
