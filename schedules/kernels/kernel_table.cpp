@@ -36,8 +36,8 @@ json::Value json_of(const KernelForm &form) {
                       {"with", form.with},
                       {"resident", form.resident},
                       {"times", std::move(times)}};
-  if (form.any_size != 1)
-    object["any_size"] = std::round(form.any_size * 1e3) / 1e3;
+  if (const double any_size = std::round(form.any_size * 1e3) / 1e3; any_size != 1)
+    object["any_size"] = any_size;
   return object;
 }
 

@@ -101,6 +101,8 @@ TEST(KernelTable, HasTheFactorOfTheKernelForAllSizes) {
   EXPECT_EQ(read.points[0].forms[0].any_size, 1.25);
   EXPECT_EQ(read.points[0].forms[1].any_size, 1);
   EXPECT_EQ(to_text(small_table()).find("any_size"), std::string::npos);
+  table.points[0].forms[0].any_size = 1.0004; // the text has three digits
+  EXPECT_EQ(to_text(table).find("any_size"), std::string::npos);
   for (const char *wrong : {R"("any_size":0)", R"("any_size":"2")", R"("any_size":1e9)"})
     expect_table_refused(changed(R"("any_size":1.25)", wrong, text),
                          "point 1: 'any_size' is missing or malformed, expected a number from 0.01 to 100");
