@@ -19,7 +19,7 @@ std::string kernel_choice_data(const std::vector<choice::Kernel> &kernels, const
   for (const choice::Kernel &kernel : kernels)
     text +=
         fmt::format("  {{{{{}}}, {}, {}, {},\n   {{{},\n    {},\n    {}}}}},\n", fmt::join(kernel.tile, ", "),
-                    kernel.depth, kernel.width, kernel.in_bulk, text_of(kernel.form[choice::rows_anywhere]),
+                    kernel.parts, kernel.width, kernel.in_bulk, text_of(kernel.form[choice::rows_anywhere]),
                     text_of(kernel.form[choice::rows_at_vectors]), text_of(kernel.form[choice::rows_at_lines]));
   return text + fmt::format("}};\n\nstatic const struct Machine machine = {{{}, {}, {}, {}}};\n", machine.sms,
                             machine.elements, machine.l2_bytes, machine.bytes_per_ms);

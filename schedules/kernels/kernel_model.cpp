@@ -122,7 +122,7 @@ double KernelModel::any_size(std::size_t point, Rows rows) const {
   const Rows measured = rows == Rows::lines ? Rows::vectors : rows;
   for (const KernelForm &form : table_.points[point].forms)
     if (form.rows == measured && form.parts == 1)
-      return form.any_size;
+      return std::max(1.0, form.any_size);
   return 1;
 }
 

@@ -62,7 +62,8 @@ public:
   std::vector<KernelChoice> rank(const Extents &extents, std::int64_t sms) const;
   /// The same for a batch of products, whose tiles are those of all products.
   std::vector<KernelChoice> rank_products(const ProductSize &product, std::int64_t sms) const;
-  /// `KernelForm::any_size` of a point. At lines, the kernel is that for rows at vectors.
+  /// `KernelForm::any_size` of a point, at least 1: the kernel for one size has all that the other one has, so
+  /// a smaller factor is that of one size only. At lines, the kernel is that for rows at vectors.
   double any_size(std::size_t point, Rows rows) const;
   /// The relative errors of the model at the measured times of a point.
   std::vector<double> errors(std::size_t point) const;

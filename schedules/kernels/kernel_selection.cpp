@@ -70,12 +70,12 @@ choice::Kernel kernel_for_choice(const KernelModel &model, const AnySizeKernel &
     result.form[choice::rows_at_vectors] = {};
   if (kernel.width < model.machine(1).elements)
     result.form[choice::rows_at_lines] = {};
-  result.depth = kernel.tiles_of_part > 0 ? kernel.tiles_of_part : -1;
+  result.parts = kernel.parts;
   return result;
 }
 
 KernelSelection select_kernels(const KernelModel &model, std::int64_t sms, std::size_t most,
-                               const std::vector<std::int64_t> &tiles_of_parts,
+                               const std::vector<std::int64_t> &numbers_of_parts,
                                const std::function<bool(const AnySizeKernel &)> &legal) {
   struct Option {
     AnySizeKernel kernel;
@@ -86,14 +86,14 @@ KernelSelection select_kernels(const KernelModel &model, std::int64_t sms, std::
   std::vector<Option> options;
   for (std::size_t point = 0; point < model.kernels().size(); ++point)
     for (int width : {machine.elements, machine.elements / 2, 1})
-      for (std::int64_t tiles : tiles_of_parts) {
-        const AnySizeKernel kernel{point, width, tiles, false};
+      for (std::int64_t parts : numbers_of_parts) {
+        const AnySizeKernel kernel{point, width, parts, false};
         const choice::Kernel of_choice = kernel_for_choice(model, kernel);
         const choice::Form &form = of_choice.form[width > 1 ? choice::rows_at_vectors : choice::rows_anywhere];
         const bool halves = width > 1 && width < machine.elements; // between the times of both forms
         // The sum of parts by the last block is the first of the ways.
         if (!form.known || (halves && !of_choice.form[choice::rows_anywhere].known) ||
-            (tiles > 0 && (!form.way[0].known || form.way[0].of_all_tiles)))
+            (parts > 1 && (!form.way[0].known || form.way[0].of_all_tiles)))
           continue;
         Option option{kernel, {}};
         for (const Extents &extents : sizes)
@@ -119,7 +119,7 @@ KernelSelection select_kernels(const KernelModel &model, std::int64_t sms, std::
     std::vector<std::pair<double, std::size_t>> order;
     for (std::size_t n = 0; n < options.size(); ++n)
       if (const AnySizeKernel &kernel = options[n].kernel;
-          !wide || (kernel.width == width && kernel.tiles_of_part == 0))
+          !wide || (kernel.width == width && kernel.parts == 1))
         order.emplace_back(sum_with(options[n]), n);
     std::ranges::sort(order);
     auto taken = std::ranges::find_if(order, [&](const auto &entry) {

@@ -14,8 +14,8 @@ namespace nestsmith::records {
 struct AnySizeKernel {
   std::size_t point = 0; ///< of the table
   int width = 1; ///< elements of the widest access: all rows are multiples of it, such as those of N and K
-  std::int64_t tiles_of_part = 0; ///< of k, for each of the blocks that share a tile; 0: none share one
-  bool wide = false;              ///< for extents of which 32 bits do not hold the products
+  std::int64_t parts = 1; ///< blocks that share a tile of the result, by turns along k
+  bool wide = false;      ///< for extents of which 32 bits do not hold the products
 };
 
 /// The greatest extent, and leading dimension, of a kernel that is not `wide`: offsets in an array have 32
@@ -40,7 +40,7 @@ std::vector<Extents> sample_of_sizes();
 /// sizes that no other serves. `legal` says whether a kernel exists; it is asked for selected ones only. Empty
 /// if no kernel without vectors, or one with them, is legal.
 KernelSelection select_kernels(const KernelModel &model, std::int64_t sms, std::size_t most,
-                               const std::vector<std::int64_t> &tiles_of_parts,
+                               const std::vector<std::int64_t> &numbers_of_parts,
                                const std::function<bool(const AnySizeKernel &)> &legal);
 
 /// The kernel for the formula of the choice.

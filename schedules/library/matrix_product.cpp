@@ -218,8 +218,8 @@ bool has_stmatrix(const Schedule &s, DType dtype) {
 }
 
 Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
-  check_parts(sum, tiles.split_k, tiles.tiles_of_part);
-  const bool split = tiles.split_k > 1 || tiles.tiles_of_part > 0;
+  check_parts(sum, tiles.split_k);
+  const bool split = tiles.split_k > 1;
   Contraction c = contraction(s, sum, split ? Scope::local : Scope::warp, tiles.apart);
   Instruction instruction = instruction_for(multiplied(s, c));
   check_tiles(sum, tiles, c, instruction.k());
@@ -243,12 +243,12 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
   auto [j_block, j_warp, j_tile, j_inside] =
       s.split(c.j, {infer, tiles.warps[1], tiles.results[1] / columns_of_call, columns_of_call});
   std::vector<std::int64_t> depths = {infer, tiles.steps, instruction.k()};
-  if (tiles.tiles_of_part > 0)
-    depths.insert(depths.begin() + 1, tiles.tiles_of_part);
-  else if (split)
-    depths.insert(depths.begin(), tiles.split_k);
+  const bool turns = by_turns(s, c.k, tiles.split_k);
+  if (split)
+    depths.insert(depths.begin() + (turns ? 1 : 0), tiles.split_k);
   std::vector<Loop> of_k = s.split(c.k, depths);
-  Loop part = of_k.front(), k_outer = *(of_k.end() - 3), k_step = *(of_k.end() - 2), k_inside = of_k.back();
+  Loop part = of_k[turns ? 1 : 0], k_outer = turns ? of_k.front() : *(of_k.end() - 3),
+       k_step = *(of_k.end() - 2), k_inside = of_k.back();
   // The four warps of a call have consecutive rows.
   const auto [outer_warp, inner_warp] = by_tiles ? std::pair(j_warp, i_warp) : std::pair(i_warp, j_warp);
   std::vector<Loop> order = {i_block, j_block, outer_warp, inner_warp, k_outer, k_step,

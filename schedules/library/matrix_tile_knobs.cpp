@@ -31,10 +31,11 @@ std::optional<Variant> matrix_variant(const Shape &shape, DType dtype) {
 }
 
 std::vector<std::int64_t> parts_of_k(const Shape &shape, std::int64_t depth) {
+  if (shape.stated) // by turns, so that all blocks have as many tiles
+    return {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 64};
   std::vector<std::int64_t> candidates = {1, 2, 4, 8, 16, 32, 64};
-  std::erase_if(candidates, [&](std::int64_t n) {
-    return n > 1 && (shape.stated || shape.size() != 3 || 2 * n * depth > shape[2]);
-  });
+  std::erase_if(candidates,
+                [&](std::int64_t n) { return n > 1 && (shape.size() != 3 || 2 * n * depth > shape[2]); });
   return candidates;
 }
 
@@ -121,9 +122,13 @@ MatrixTiles choose_tiles_of_units(const Shape &shape, DType dtype, const Target 
   tiles.warps = choose_grid(knobs, "warps",
                             small ? Words{"4x1", "8x1", "4x2", "8x2", "16x1", "12x1"}
                                   : Words{"8x1", "4x1", "4x2", "8x2", "16x1", "12x1"});
+  // Tiles of 64x128 are faster than those of 64x64 if they still occupy most multiprocessors.
+  const bool fills = small && !shape.stated && shape.size() == 3 &&
+                     2 * ((shape[0] + 63) / 64) * ((shape[1] + 127) / 128) > multiprocessors(target);
   tiles.results = choose_grid(knobs, "results",
-                              small ? Words{"16x64", "16x128", "16x192", "16x256"}
-                                    : Words{"16x256", "16x128", "16x192", "16x64"});
+                              fills   ? Words{"16x128", "16x64", "16x192", "16x256"}
+                              : small ? Words{"16x64", "16x128", "16x192", "16x256"}
+                                      : Words{"16x256", "16x128", "16x192", "16x64"});
   // A slot is held for one or two steps. Small tiles are used faster than memory answers, so they need more
   // slots.
   tiles.stages = knobs.choose("stages", stages_that_fit(tiles, dtype, target, {4, 3, 2, 5, 1, 6, 8}));
@@ -168,7 +173,9 @@ MatrixTiles choose_matrix_tiles(const Shape &shape, DType dtype, const Target &t
   const bool of_units = steps.of_units || (has_wgmma(dtype, target) && knobs.flag("wgmma"));
   MatrixTiles tiles = of_units ? choose_tiles_of_units(shape, dtype, target, knobs)
                                : choose_tiles_of_warps(shape, dtype, target, knobs);
-  tiles.group = rows_of_tiles(shape, tiles, knobs.choose("group", {8, 1, 4, 16}));
+  tiles.group = rows_of_tiles(shape, tiles,
+                              steps.bulk_stores ? knobs.choose("group", {16, 8, 1, 4})
+                                                : knobs.choose("group", {8, 1, 4, 16}));
   if (shape.size() == 3) // without an effect if all tiles are whole
     tiles.edges = knobs.flag("edges", narrow);
   if (of_units && !steps.of_units && target.arch.has(Feature::setmaxnreg) && knobs.flag("roles"))
@@ -195,9 +202,7 @@ MatrixTiles choose_matrix_tiles(const Shape &shape, DType dtype, const Target &t
   if (std::vector<std::int64_t> parts = parts_of_k(shape, tiles.steps * instruction_for(dtype).k());
       parts.size() > 1)
     tiles.split_k = knobs.choose("split_k", parts);
-  if (shape.stated)
-    tiles.tiles_of_part = knobs.choose("tiles_of_part", tiles_of_parts);
-  if (tiles.split_k > 1 || tiles.tiles_of_part > 0)
+  if (tiles.split_k > 1)
     tiles.two_kernels = knobs.flag("two_kernels");
   if (!steps.persistent && !shape.stated && shape.size() == 3 && tiles.split_k == 1 && !tiles.bulk_stores) {
     const Extents extents = {shape[0], shape[1], shape[2]},

@@ -56,10 +56,9 @@ struct RegisterTiles {
   std::int64_t k = 16;     ///< extent of the tiles along k
   std::int64_t group = 1;  ///< consecutive blocks compute a column of this many tiles
   std::int64_t stages = 3; ///< tiles in flight, with `async`
-  std::int64_t split_k = 1; ///< blocks that share a tile, each with a part of k
-  /// Instead of `split_k`: each part has this number of tiles of k, so that the extent of k, which may be known
-  /// only at launch, sets the number of blocks that share a tile. 0: none.
-  std::int64_t tiles_of_part = 0;
+  /// Blocks that share a tile, each with a part of k. If the extent of k is not a constant, they take its tiles
+  /// in turns.
+  std::int64_t split_k = 1;
   bool two_kernels = false; ///< with parts: another kernel adds them, by many blocks, not the last block
   /// With `split_k`: the parts are in this number of groups. The last block of each group adds its parts, and
   /// the last one of these blocks adds the sums of the groups. 1: one block adds all parts.
@@ -118,8 +117,7 @@ struct MatrixTiles {
   bool snake = false;     ///< every second row of instructions in reverse: it starts with the last operand of B
   bool edges = false;     ///< tiles at the edges of the result get code of their own: the others have no guards
   std::int64_t group = 1; ///< consecutive blocks compute a column of this many tiles
-  std::int64_t split_k = 1;       ///< blocks that share a tile, each with a part of k
-  std::int64_t tiles_of_part = 0; ///< as in `RegisterTiles`
+  std::int64_t split_k = 1;       ///< as in `RegisterTiles`
   bool two_kernels = false;       ///< with parts: another kernel adds them, by many blocks, not the last block
   std::int64_t blocks = 0;        ///< resident blocks on a multiprocessor; 0: not stated
   std::int64_t width = 16;        ///< elements of one access, at most; 1: scalars

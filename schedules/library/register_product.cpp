@@ -26,7 +26,7 @@ void check(BlockRef sum, const RegisterTiles &tiles) {
     if (tiles.results[side] < 1 || tiles.results[side] % elements != 0)
       refuse(fmt::format("got {}x{} results of a thread, expected multiples of {}", tiles.results[0],
                          tiles.results[1], elements));
-  check_parts(sum, tiles.split_k, tiles.tiles_of_part);
+  check_parts(sum, tiles.split_k);
   if (std::int64_t groups = tiles.groups_of_parts;
       groups < 1 || tiles.split_k % groups != 0 || (groups > 1 && tiles.two_kernels))
     refuse(fmt::format("got groups_of_parts = {}, split_k = {} and two_kernels = {}, expected a divisor of "
@@ -80,9 +80,9 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
   Contraction c = contraction(s, sum, Scope::local, tiles.apart);
   check(sum, tiles);
   const auto &[warps, lanes, results, zigzag, async_wanted, prefetch, fragments, joined, spread, columns, snake,
-               last_k, bk, most_group, stages, split_k, tiles_of_part, two_kernels, groups_of_parts, blocks,
-               width, persistent, even_places, helped_places, load, early, apart] = tiles;
-  const bool split = split_k > 1 || tiles_of_part > 0, in_groups = groups_of_parts > 1;
+               last_k, bk, most_group, stages, split_k, two_kernels, groups_of_parts, blocks, width, persistent,
+               even_places, helped_places, load, early, apart] = tiles;
+  const bool split = split_k > 1, in_groups = groups_of_parts > 1;
   // Vectors need whole tiles, and tiles with guards are not loaded ahead.
   auto is_vector_of = [&](DType dtype) { return !guarded && byte_size(dtype) * elements <= 16; };
   const DType dtype = block_of(s, sum).body.buffer->dtype;
@@ -109,15 +109,18 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
   auto [j_block, j_group, j_warp, j_high, j_low, j_elem] =
       s.split(c.j, {infer, results[1] / elements, warps[1], lanes[1] / low, low, elements});
   std::vector<std::int64_t> depths = {infer, bk};
-  if (tiles_of_part > 0)
-    depths.insert(depths.begin() + 1, tiles_of_part);
-  else if (split)
-    depths.insert(depths.begin(), split_k / groups_of_parts);
+  const bool turns = by_turns(s, c.k, split_k);
+  if (split)
+    depths.insert(depths.begin() + (turns ? 1 : 0), split_k / groups_of_parts);
   if (in_groups)
-    depths.insert(depths.begin(), groups_of_parts);
+    depths.insert(depths.begin() + (turns ? 1 : 0), groups_of_parts);
   std::vector<Loop> of_k = s.split(c.k, depths);
-  Loop parts_group = of_k.front(), part = of_k[in_groups ? 1 : 0], k_outer = *(of_k.end() - 2),
-       k_inner = of_k.back();
+  Loop k_inner = of_k.back();
+  of_k.pop_back();
+  Loop k_outer = turns ? of_k.front() : of_k.back();
+  if (turns)
+    of_k.erase(of_k.begin());
+  Loop parts_group = of_k.front(), part = of_k[in_groups ? 1 : 0];
   BlockRef product = c.sum;                  // what the threads multiply,
   std::vector<BlockRef> written = c.results; // and what they write
   std::vector<Loop> order = {i_block, j_block, i_warp,  j_warp,  i_high, j_high,  i_low,

@@ -6,6 +6,7 @@
 #include "schedules/variant.h"
 
 #include <algorithm>
+#include <bit>
 #include <fmt/format.h>
 #include <string>
 
@@ -89,11 +90,11 @@ RegisterTiles choose_register_tiles(const Shape &shape, DType dtype, const Targe
   tiles.stages = tiles.async ? knobs.choose("stages", {3, 2, 4}) : tiles.prefetch ? 2 : 1;
   if (std::vector<std::int64_t> parts = parts_of_k(shape, tiles.k); parts.size() > 1)
     tiles.split_k = knobs.choose("split_k", parts);
-  if (shape.stated)
-    tiles.tiles_of_part = knobs.choose("tiles_of_part", tiles_of_parts);
-  if (tiles.split_k > 1 || tiles.tiles_of_part > 0)
+  if (tiles.split_k > 1)
     tiles.two_kernels = knobs.flag("two_kernels");
-  if (tiles.split_k >= 8 && !tiles.two_kernels) // as powers of 2, all of these divide it
+  // As powers of 2, all of these divide it.
+  if (tiles.split_k >= 8 && !tiles.two_kernels &&
+      std::has_single_bit(static_cast<std::uint64_t>(tiles.split_k)))
     tiles.groups_of_parts =
         knobs.choose("groups_of_parts", first<std::int64_t>(usual_groups(tiles.split_k), {1, 2, 4, 8}));
   tiles.joined = tiles.async && tiles.fragments && knobs.flag("joined");
@@ -152,8 +153,6 @@ RegisterTiles choose_register_tiles_with_roles(const std::string &rung, const Sh
     tiles.persistent = multiprocessors(target);
   if (std::vector<std::int64_t> parts = parts_of_k(shape, tiles.k); parts.size() > 1)
     tiles.split_k = knobs.choose("split_k", parts);
-  if (shape.stated)
-    tiles.tiles_of_part = knobs.choose("tiles_of_part", tiles_of_parts);
   const std::int64_t sms = multiprocessors(target); // each has one block
   if (!shape.stated && tiles.split_k == 1) {
     const Extents extents = {shape[0], shape[1], shape[2]}, tile = {tiles.tile(0), tiles.tile(1), tiles.k};

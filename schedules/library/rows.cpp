@@ -71,9 +71,7 @@ template <class Tiles> static Tiles tiles_of_rows(Tiles tiles, std::int64_t plac
 }
 
 /// Whether each tile has one block.
-template <class Tiles> static bool has_whole_sums(const Tiles &tiles) {
-  return tiles.split_k == 1 && tiles.tiles_of_part == 0;
-}
+template <class Tiles> static bool has_whole_sums(const Tiles &tiles) { return tiles.split_k == 1; }
 
 struct Sizes {
   Extents extents, tile;

@@ -9,18 +9,16 @@
 
 namespace nestsmith::library {
 
-void check_parts(BlockRef sum, std::int64_t parts, std::int64_t tiles_of_part) {
+void check_parts(BlockRef sum, std::int64_t parts) {
   constexpr std::int64_t most = 65535; // of blockIdx.z
   if (parts < 1 || parts > most)
     throw UserError(ExitCode::illegal_schedule,
                     fmt::format("library::product: block {}: got split_k = {}, expected 1 to {} parts of a sum",
                                 Schedule::name(sum), parts, most));
-  if (tiles_of_part < 0 || (tiles_of_part > 0 && parts > 1))
-    throw UserError(
-        ExitCode::illegal_schedule,
-        fmt::format("library::product: block {}: got tiles_of_part = {} and split_k = {}, expected 0 "
-                    "or more tiles, and one of the two",
-                    Schedule::name(sum), tiles_of_part, parts));
+}
+
+bool by_turns(const Schedule &s, Loop k, std::int64_t parts) {
+  return parts > 1 && !as_int(find_loop(s.program().body, k.var)->extent);
 }
 
 std::int64_t width_of_rows(const Schedule &s, BlockRef block) {

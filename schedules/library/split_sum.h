@@ -6,9 +6,13 @@
 
 namespace nestsmith::library {
 
-/// Throws UserError (illegal_schedule) if a sum cannot have this number of parts, or parts of this number of
-/// tiles of k.
-void check_parts(BlockRef sum, std::int64_t parts, std::int64_t tiles_of_part);
+/// Whether `parts` blocks that share a tile take the tiles of k in turns: block p has those of the numbers p, p
+/// + parts, p + 2 * parts and so on. So all of them have as many, however long the loop is. If its extent is a
+/// constant, each block has tiles that follow each other.
+bool by_turns(const Schedule &s, Loop k, std::int64_t parts);
+
+/// Throws UserError (illegal_schedule) if a sum cannot have this number of parts.
+void check_parts(BlockRef sum, std::int64_t parts);
 
 /// The number of elements of a row that the block can access at once in each of its accesses to global memory.
 std::int64_t width_of_rows(const Schedule &s, BlockRef block);

@@ -47,11 +47,7 @@ bool is_small(const Shape &shape);
 std::int64_t rows_of_tiles(const Shape &shape, const MatrixTiles &tiles, std::int64_t most);
 
 /// Candidates for the number of blocks that share a tile of a product: each block has two tiles of `depth`
-/// along k or more. Only 1 if K is known only at launch.
+/// along k or more, or any number if K is known only at launch.
 std::vector<std::int64_t> parts_of_k(const Shape &shape, std::int64_t depth);
-
-/// Candidates for the tiles along k of each of the blocks that share a tile of the result, if K is known only
-/// at launch. 0: no blocks share a tile.
-inline const std::vector<std::int64_t> tiles_of_parts = {0, 4, 8, 16, 32, 64, 128};
 
 } // namespace nestsmith::library

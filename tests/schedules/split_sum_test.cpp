@@ -218,19 +218,23 @@ TEST(SplitSumsRefuse, NumbersOfPartsThatNoGridHas) {
   }
 }
 
-/// K is known only at launch, and sets the number of parts.
-TEST(PartsOfTiles, AreRightForSizesThatAreKnownAtLaunch) {
+/// K is known only at launch, so the parts have its tiles in turns.
+TEST(PartsInTurns, AreRightForSizesThatAreKnownAtLaunch) {
   Shape any = {1, 1, 1};
   any.stated = Size{};
   MatrixTiles units = small;
-  units.tiles_of_part = 2;
-  Schedule registers(nestsmith::gemm(any, DType::u32));
-  library::product(registers, registers.block("AB"),
-                   RegisterTiles{.warps = {1, 1}, .results = {4, 4}, .k = 8, .tiles_of_part = 2});
-  for (const Schedule &s : {tensor::product(any, DType::f16, {}, units), registers}) {
+  units.split_k = 3;
+  auto by_registers = [&](RegisterTiles tiles) {
+    tiles.warps = {1, 1}, tiles.results = {4, 4}, tiles.k = 8;
+    Schedule s(nestsmith::gemm(any, DType::u32));
+    library::product(s, s.block("AB"), tiles);
+    return s;
+  };
+  for (const Schedule &s : {tensor::product(any, DType::f16, {}, units), by_registers({.split_k = 3}),
+                            by_registers({.split_k = 2, .two_kernels = true}),
+                            by_registers({.split_k = 8, .groups_of_parts = 4})}) {
     ASSERT_TRUE(s.obligations().empty()) << s.obligations().front().message;
     kernel::Plan plan = lower(s);
-    EXPECT_EQ(plan.kernels.size(), 1U);
     for (const Shape &shape : {Shape{1, 1, 1}, Shape{17, 33, 70}, Shape{20, 5, 64}, Shape{3, 40, 33}})
       for (std::uint64_t order : {0, 1}) {
         SimExecutor simulator({.order = order});
@@ -238,21 +242,6 @@ TEST(PartsOfTiles, AreRightForSizesThatAreKnownAtLaunch) {
         EXPECT_TRUE(result.passed) << to_string(shape) << "\n"
                                    << (result.passed ? "" : result.messages().front());
       }
-  }
-}
-
-TEST(PartsOfTiles, AreOneOfTwoWaysToSplitASum) {
-  for (auto [tiles_of_part, split_k] : {std::pair{-1, 1}, {2, 2}}) {
-    MatrixTiles tiles = small;
-    tiles.tiles_of_part = tiles_of_part, tiles.split_k = split_k;
-    test::expect_user_error(
-        [&] {
-          tensor::product({32, 32, 64}, DType::f16, {}, tiles);
-        },
-        ExitCode::illegal_schedule,
-        fmt::format("library::product: block AB: got tiles_of_part = {} and split_k = {}, expected 0 or more "
-                    "tiles, and one of the two",
-                    tiles_of_part, split_k));
   }
 }
 

@@ -139,11 +139,11 @@ TEST(KernelChoice, AKernelForAllSizesTakesItsMeasuredFactor) {
   EXPECT_NEAR(any[1] / same[1], 2, 0.01);
 }
 
-TEST(KernelChoice, AKernelOfAGivenDepthHasThePartsOfIt) {
+TEST(KernelChoice, AKernelOfAGivenNumberOfPartsHasNoOther) {
   const KernelModel model(parse_kernel_table(kernel_tables().front(), "embedded"), "embedded");
   choice::Kernel kernel = model.kernels().front(), alone = kernel;
   const choice::Machine machine = model.machine(model.table().sms);
-  kernel.depth = 4, alone.depth = -1;
+  kernel.parts = 3, alone.parts = 1;
   const choice::Kernel both[] = {kernel, alone};
   choice::Candidate list[2 * choice::most_candidates_of_kernel];
   auto parts_at = [&](std::int64_t tiles) {
@@ -154,9 +154,9 @@ TEST(KernelChoice, AKernelOfAGivenDepthHasThePartsOfIt) {
     return found;
   };
   using Found = std::vector<std::pair<int, std::int64_t>>;
-  EXPECT_EQ(parts_at(4), (Found{{1, 1}}));
-  EXPECT_EQ(parts_at(6), (Found{{0, 2}, {1, 1}}));
-  EXPECT_EQ(parts_at(400), (Found{{0, 100}, {1, 1}}));
+  EXPECT_EQ(parts_at(5), (Found{{1, 1}})) << "each part has two tiles or more";
+  EXPECT_EQ(parts_at(6), (Found{{0, 3}, {1, 1}}));
+  EXPECT_EQ(parts_at(400), (Found{{0, 3}, {1, 1}}));
   // A kernel that may not be taken has no candidate.
   const int serves[] = {0, 1};
   const choice::Size size = model.size({64, 64, 4096});

@@ -16,8 +16,8 @@ namespace nestsmith::cli {
 namespace {
 
 constexpr std::size_t most_kernels = 12;
-/// Tiles of k of a block, if several share a tile of the result. 0: none do.
-const std::vector<std::int64_t> tiles_of_parts = {0, 8, 16, 32, 64};
+/// Blocks that share a tile of the result.
+const std::vector<std::int64_t> numbers_of_parts = {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 64};
 
 [[noreturn]] void refuse_dispatch(const std::string &message) { throw UserError(ExitCode::usage, message); }
 
@@ -67,7 +67,8 @@ Shape shape_of(const records::AnySizeKernel &kernel, const Transposed &transpose
 std::optional<ChosenKnobs> schedule_for(const ChosenRung &rung, const records::KernelTable &table,
                                         const records::AnySizeKernel &kernel, const Transposed &transposed,
                                         DType dtype, const Target &target) {
-  return any_size_schedule(rung, any_size_knobs(table.points[kernel.point].knobs, kernel.tiles_of_part),
+  return any_size_schedule(rung,
+                           any_size_knobs(table.points[kernel.point].knobs, table.parts_knob, kernel.parts),
                            shape_of(kernel, transposed), dtype, target);
 }
 
@@ -75,7 +76,7 @@ std::string label_of(const records::KernelTable &table, const records::AnySizeKe
                      std::size_t number) {
   const records::Extents &tile = table.points[kernel.point].tile;
   return fmt::format("{}_{}x{}x{}{}{}{}", number, tile[0], tile[1], tile[2],
-                     kernel.tiles_of_part > 0 ? fmt::format("_by_{}", kernel.tiles_of_part) : "",
+                     kernel.parts > 1 ? fmt::format("_in_{}", kernel.parts) : "",
                      kernel.width == 1               ? "_scalars"
                      : kernel.width < table.elements ? "_half"
                                                      : "",
@@ -108,7 +109,7 @@ EmittedDispatch emitted_dispatch(const Context &context, const ChosenRung &choic
   const Gpu *gpu = known_gpu(target.gpu);
   const std::int64_t sms = gpu ? gpu->sms : table.sms;
   auto key = [](const records::AnySizeKernel &kernel) {
-    return std::tuple(kernel.point, kernel.width, kernel.tiles_of_part, kernel.wide);
+    return std::tuple(kernel.point, kernel.width, kernel.parts, kernel.wide);
   };
   std::map<decltype(key({})), std::optional<ChosenKnobs>> schedules;
   auto schedule = [&](const records::AnySizeKernel &kernel) -> std::optional<ChosenKnobs> & {
@@ -125,7 +126,7 @@ EmittedDispatch emitted_dispatch(const Context &context, const ChosenRung &choic
   EmittedDispatch result;
   result.gpu = table.gpu;
   result.transposed = transposed;
-  result.selection = records::select_kernels(*model, sms, most_kernels, tiles_of_parts,
+  result.selection = records::select_kernels(*model, sms, most_kernels, numbers_of_parts,
                                              [&](const auto &kernel) { return schedule(kernel).has_value(); });
   if (result.selection.kernels.empty())
     refuse_dispatch(fmt::format(

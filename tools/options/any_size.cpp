@@ -18,10 +18,10 @@ Shape any_size_shape(const records::Extents &extents, int width, bool wide, cons
   return shape;
 }
 
-KnobValues any_size_knobs(KnobValues point, std::int64_t tiles_of_part) {
+KnobValues any_size_knobs(KnobValues point, const std::string &parts_knob, std::int64_t parts) {
   point["group"] = "1";
-  if (tiles_of_part > 0)
-    point["tiles_of_part"] = std::to_string(tiles_of_part);
+  if (parts > 1)
+    point[parts_knob] = std::to_string(parts);
   return point;
 }
 

@@ -14,8 +14,9 @@ namespace nestsmith::cli {
 Shape any_size_shape(const records::Extents &extents, int width, bool wide, const Transposed &transposed = {});
 
 /// The knobs of a point that a kernel for all sizes takes. Its blocks are in the plain order, because the
-/// arithmetic for groups of tiles takes registers in each step of k.
-KnobValues any_size_knobs(KnobValues point, std::int64_t tiles_of_part = 0);
+/// arithmetic for groups of tiles takes registers in each step of k. `parts_knob` has the number of blocks that
+/// share a tile; empty: the rung has no such knob.
+KnobValues any_size_knobs(KnobValues point, const std::string &parts_knob = "", std::int64_t parts = 1);
 
 /// The schedule of the kernel. None: it is not legal, it needs checks at launch, the rung has another schedule
 /// for these knobs, or its sizes are not known at launch only.
