@@ -2,7 +2,7 @@
 """The file of `emit --dispatch` at random shapes: every element compared with cuBLAS, and the times beside it.
 
     python3 bench/dispatch.py [--rung fast/best] [--dtype f32] [--gpu H100] [--transposed ab] [--shapes 200]
-                              [--seed 2026] [--rows FILE] [--nestsmith FILE] [--build-only]
+                              [--seed 2026] [--table FILE] [--rows FILE] [--nestsmith FILE] [--build-only]
 
 Draws the shapes of any_shape.py. NVRTC compiles the kernels, and g++ the host functions, with the CUDA driver below
 them, so nvcc is not needed. The products are integers that each type holds exactly, with rows without gaps, and for each
@@ -111,6 +111,8 @@ def built(options, folder):
                "--name", "product", "--json"]
     if options.transposed:
         command += ["--transposed", options.transposed]
+    if options.table:
+        command += ["--table", options.table]
     emitted = json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)
     print(f"{len(emitted['choices'])} kernels, predicted {emitted['predicted_loss_mean']:.3f} of the time of the best "
           f"points in the mean, {emitted['predicted_loss_worst']:.3f} at worst", flush=True)
@@ -129,7 +131,10 @@ class Product:
             self.host.set_kernel(name.encode(), function)
         self.host.product_workspace_bytes.restype = ctypes.c_size_t
         self.host.product_requirement.restype = ctypes.c_char_p
-        self.has_workspace = any("_by_" in choice["name"] for choice in emitted["choices"])
+        self.has_workspace = any("_in_" in choice["name"] for choice in emitted["choices"])
+        # One workspace for all shapes. Only its counters have to be zero.
+        self.memory = torch.full((64 << 20,), 90, dtype=torch.uint8, device="cuda")
+        self.memory[:32768] = 0
 
     @staticmethod
     def check(error):
@@ -143,9 +148,9 @@ class Product:
         room = []
         if self.has_workspace:
             bytes_needed = self.host.product_workspace_bytes(*sizes)
-            memory = self.torch.full((max(256, bytes_needed),), 90, dtype=self.torch.uint8, device="cuda")
-            room = [ctypes.c_void_p(memory.data_ptr()), ctypes.c_size_t(bytes_needed)]
-            self.memory = memory
+            if bytes_needed > self.memory.numel():
+                raise SystemExit(f"{m}x{n}x{k}: {bytes_needed} bytes of workspace")
+            room = [ctypes.c_void_p(self.memory.data_ptr()), ctypes.c_size_t(bytes_needed)]
         if why := self.host.product_requirement(*pointers, *sizes, *room):
             raise SystemExit(f"{m}x{n}x{k}: {why.decode()}")
         scalars = [ctypes.c_float(1), ctypes.c_float(0)]
@@ -181,6 +186,7 @@ def main():
     parser.add_argument("--transposed", default="", choices=("", "a", "b", "ab"))
     parser.add_argument("--shapes", type=int, default=200)
     parser.add_argument("--seed", type=int, default=2026)
+    parser.add_argument("--table", help="a kernel table that replaces the one of the program")
     parser.add_argument("--rows", help="the rows that any_shape.py --rows wrote for the rung on this machine")
     parser.add_argument("--nestsmith", default="build/bin/nestsmith")
     parser.add_argument("--build-only", action="store_true")

@@ -69,9 +69,12 @@ private:
       std::erase_if(conditions,
                     [&](const std::string &condition) { return count[condition] == file_.plans.size(); });
     for (std::size_t n = 0; n < file_.plans.size(); ++n) // last: the sizes are in their ranges
-      if (const kernel::Plan &plan = file_.plans[n].plan; !plan.workspaces.empty())
-        all[n].push_back(fmt::format("{} < {}", file_.most_workspace,
-                                     Launcher(file_.plans[n].info, plan).spell(plan.workspace_bytes)));
+      if (const kernel::Plan &plan = file_.plans[n].plan; !plan.workspaces.empty()) {
+        const Launcher launcher(file_.plans[n].info, plan);
+        if (plan.has_counters())
+          all[n].push_back(fmt::format("{} < {}", file_.counter_bytes, launcher.spell(plan.counter_bytes())));
+        all[n].push_back(fmt::format("{} < {}", file_.most_workspace, launcher.spell(plan.workspace_bytes)));
+      }
     return all;
   }
 
@@ -214,6 +217,10 @@ private:
                          "them. If a requirement is violated (see {}), it launches nothing and returns "
                          "cudaErrorInvalidValue.",
                          requirement_name(plan_)));
+    if (!plan_.workspaces.empty())
+      out_.doc("", fmt::format("`{}` holds intermediate results: at least {} bytes, aligned to {}. {}",
+                               launcher_.workspace.name, launcher_.workspace_call(),
+                               kernel::workspace_alignment, counters_text(plan_)));
     out_.call(fmt::format("extern \"C\" cudaError_t {}", launcher_name(plan_)), launcher_.parameters(), " {");
     select([&](const ChoicePlan &part) {
       return fmt::format("{}({})", launcher_name(part.plan), arguments_for(launcher_, part.plan, true));
@@ -245,7 +252,8 @@ ChoiceFile named(ChoiceFile file) {
   const std::string workspace_function = workspace_bytes_name(interface(file));
   for (ChoicePlan &part : file.plans) {
     part.info.workspace_function = workspace_function;
-    part.info.clears_counters = true;
+    if (!part.plan.workspaces.empty())
+      part.plan.reserve_counters(file.counter_bytes);
   }
   return file;
 }
@@ -256,8 +264,10 @@ kernel::Plan interface(const ChoiceFile &file) {
   plan.kernels.clear();
   for (const ChoicePlan &part : file.plans) {
     plan.kernels.insert(plan.kernels.end(), part.plan.kernels.begin(), part.plan.kernels.end());
-    if (plan.workspaces.empty())
+    if (plan.workspaces.empty() || (!plan.has_counters() && part.plan.has_counters())) {
       plan.workspaces = part.plan.workspaces;
+      plan.reserved_counter_bytes = part.plan.reserved_counter_bytes;
+    }
   }
   return plan;
 }
@@ -283,10 +293,10 @@ std::string emit(const ChoiceFile &file) {
 std::string emit_header(const ChoiceFile &file) {
   kernel::Plan plan = file.plans.back().plan; // its requirements are those of every launch
   plan.name = file.name;
-  plan.workspaces = interface(file).workspaces;
-  EmitInfo info = file.info;
-  info.clears_counters = true;
-  return emit_header(info, plan);
+  const kernel::Plan all = interface(file);
+  plan.workspaces = all.workspaces;
+  plan.reserved_counter_bytes = all.reserved_counter_bytes;
+  return emit_header(file.info, plan);
 }
 
 } // namespace nestsmith

@@ -26,7 +26,8 @@ struct ChoicePlan {
 ///   them if they meet its requirements that other plans do not have, such as multiples and alignments. If none
 ///   serves, the last plan says which requirement is not met. Plans marked `last` are taken if no other serves.
 /// - NAME_workspace_bytes takes all sizes, and returns enough for every alignment of the arrays.
-/// - The launcher sets counters of arrivals to zero, on the stream.
+/// - The counters of arrivals have room at the start of the workspace for all sizes. The caller sets it to zero
+///   once, and each launch leaves it zero.
 ///
 /// The host functions are left out if NVRTC compiles the file.
 struct ChoiceFile {
@@ -37,6 +38,7 @@ struct ChoiceFile {
   /// one.
   std::vector<ChoicePlan> plans;
   std::int64_t most_workspace = 0; ///< bytes; a plan that needs more for the sizes does not serve them
+  std::int64_t counter_bytes = 1 << 15; ///< at the start of a workspace; the same for counters
   std::string formula;             ///< kernel_choice.inc
   std::string data;                ///< `kernels`, in the order of the plans, and `machine`
 };

@@ -144,8 +144,7 @@ class LauncherWriter {
 public:
   LauncherWriter(const EmitInfo &info, const kernel::Plan &plan)
       : plan_(plan), launcher_(info, plan), requirements_(requirements_of(launcher_)),
-        dispatched_(!info.workspace_function.empty()), clears_counters_(info.clears_counters),
-        linkage_(dispatched_ ? "static" : "extern \"C\"") {}
+        dispatched_(!info.workspace_function.empty()), linkage_(dispatched_ ? "static" : "extern \"C\"") {}
 
   std::string write() {
     if (requirements_.check_overlaps() && !dispatched_)
@@ -168,8 +167,6 @@ public:
       out_.close();
     }
     workspaces();
-    if (as_int(plan_.counter_bytes()) != 0 && clears_counters_)
-      clear_counters();
     for (const kernel::Kernel &kernel : plan_.kernels)
       launch(kernel);
     out_.line("return cudaGetLastError();");
@@ -240,15 +237,6 @@ private:
     }
   }
 
-  void clear_counters() {
-    std::string cleared = linked_identifier(plan_.name) + "_cleared";
-    out_.call(fmt::format("cudaError_t {} = cudaMemsetAsync", cleared),
-              {launcher_.workspace.name, "0", launcher_.spell(plan_.counter_bytes()), "stream"}, ";");
-    out_.open(fmt::format("if ({} != cudaSuccess)", cleared));
-    out_.line(fmt::format("return {};", cleared));
-    out_.close();
-  }
-
   void launch(const kernel::Kernel &kernel) {
     if (std::int64_t bytes = kernel.dynamic_shared_bytes()) {
       out_.line("// A kernel must opt in to more than 48 KB of shared memory.");
@@ -278,7 +266,6 @@ private:
   Launcher launcher_;
   Requirements requirements_;
   bool dispatched_; ///< the plan is one of a `ChoiceFile`, which calls this launcher
-  bool clears_counters_;
   std::string linkage_;
   TextWriter out_;
 };

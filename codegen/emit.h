@@ -30,7 +30,6 @@ struct EmitInfo {
   /// For one plan of a `ChoiceFile` (codegen/choice_file.h): the name of the function that returns the size of
   /// the workspace for all size parameters. The host functions of such a plan are `static`. Otherwise empty.
   std::string workspace_function;
-  bool clears_counters = false; ///< the launcher sets the counters of thread blocks to zero, on the stream
 };
 
 /// The size parameters of the launcher, all of type `long long`: the sizes of the plan if it has any, otherwise

@@ -163,14 +163,17 @@ std::string Launcher::arguments(const kernel::Kernel &kernel) const {
 }
 
 std::string counters_text(const kernel::Plan &plan) {
-  bool counts = std::ranges::any_of(
-      plan.kernels, [](const kernel::Kernel &kernel) { return !kernel::counters_of(kernel).empty(); });
-  return counts ? "The workspace begins with counters of thread blocks. Set it to zero before the first "
-                  "launch, and "
-                  "after any other use, such as a launch of other sizes. Each launch leaves the counters zero. "
-                  "Two "
-                  "launches that may run at the same time need two workspaces."
-                : "";
+  if (!plan.has_counters())
+    return "";
+  const std::string first =
+      plan.reserved_counter_bytes > 0
+          ? fmt::format("The first {} bytes of the workspace are counters of thread blocks. Set them to zero "
+                        "before the first launch, and after any use by others. Each launch leaves them zero, "
+                        "and launches of other sizes may follow.",
+                        plan.reserved_counter_bytes)
+          : "The workspace begins with counters of thread blocks. Set it to zero before the first launch, and "
+            "after any other use, such as a launch of other sizes. Each launch leaves the counters zero.";
+  return first + " Two launches that may run at the same time need two workspaces.";
 }
 
 std::map<Buffer, std::int64_t> alignments(const kernel::Plan &plan) {

@@ -160,7 +160,8 @@ const std::set<std::string> &reserved_words() {
                                               "atomicAdd",
                                               "atomicMax",
                                               "atomicMin",
-                                              "atomicInc"};
+                                              "atomicInc",
+                                              "__trap"};
   return words;
 }
 

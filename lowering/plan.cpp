@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <utility>
 
 namespace nestsmith::kernel {
 
@@ -31,6 +32,19 @@ void Plan::add_workspace(const Buffer &buffer, bool counters) {
   Expr start = simplify(ceildiv(workspace_bytes, Expr(workspace_alignment)) * Expr(workspace_alignment));
   workspaces.push_back({buffer, start, counters});
   workspace_bytes = simplify(start + span_of(*buffer) * Expr(byte_size(buffer->dtype)));
+}
+
+void Plan::reserve_counters(std::int64_t bytes) {
+  const std::vector<Workspace> before = std::exchange(workspaces, {});
+  workspace_bytes = 0;
+  reserved_counter_bytes = bytes;
+  for (const bool counters : {true, false}) {
+    for (const Workspace &workspace : before)
+      if (workspace.counters == counters)
+        add_workspace(workspace.buffer, counters);
+    if (counters)
+      workspace_bytes = bytes;
+  }
 }
 
 Expr Plan::counter_bytes() const {

@@ -4,6 +4,7 @@
 
 #include "lowering/kernel.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -34,7 +35,10 @@ struct Plan {
   std::vector<std::int64_t> values;
   std::vector<Var> scalars;
   std::vector<Workspace> workspaces;
-  Expr workspace_bytes = 0;    ///< bytes of all workspaces; a constant or an expression of sizes
+  Expr workspace_bytes = 0; ///< bytes of all workspaces; a constant or an expression of sizes
+  /// Bytes at the start of the workspace that are left to counters (`reserve_counters`); 0: those that they
+  /// need.
+  std::int64_t reserved_counter_bytes = 0;
   std::vector<Kernel> kernels; ///< each takes a subset of the parameters, workspaces and scalars
 
   Plan() = default;
@@ -43,6 +47,10 @@ struct Plan {
   const Kernel &only() const;        ///< the only kernel; there must be exactly one
   std::int64_t shared_bytes() const; ///< shared memory per block in bytes: the maximum over the kernels
   void add_workspace(const Buffer &buffer, bool counters = false);
+  bool has_counters() const { return std::ranges::any_of(workspaces, &Workspace::counters); }
+  /// Leaves this number of bytes at the start of the workspace to the counters, so that launches of other
+  /// sizes, and of other plans that leave as many, do not write there. The caller checks that the counters fit.
+  void reserve_counters(std::int64_t bytes);
   /// Bytes at the start of the workspace that must be zero before a launch. Each launch leaves them zero.
   Expr counter_bytes() const;
   /// The assumptions of all kernels, without duplicates.

@@ -21,7 +21,10 @@ static __device__ __forceinline__ bool arrives_last(unsigned int *counter, unsig
   bool last = false;
   if (threadIdx.x == 0 && threadIdx.y == 0 && threadIdx.z == 0) {
     __threadfence();  // other blocks see these results before the arrival
-    last = atomicInc(counter, blocks - 1) == blocks - 1;
+    const unsigned int before = atomicInc(counter, blocks - 1);
+    if (before >= blocks)
+      __trap();  // the counter was not zero before the launch
+    last = before == blocks - 1;
     __threadfence();  // this block sees the results of the others after its arrival
   }
   return __syncthreads_or(last);

@@ -16,7 +16,7 @@
 #include "tests/golden.h"
 #include "tests/schedules/host_compare.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 namespace nestsmith {
 namespace {
@@ -231,6 +231,21 @@ TEST(SplitKInOneKernel, TheFileThatIsShipped) {
   info.title = "split-K in one kernel";
   info.sizes = gemm_sizes(1000, 777, 3333);
   EXPECT_TRUE(matches_golden("split_k_in_one_1000x777x3333_emit.cu", emit(info, lower(s))));
+}
+
+/// So that the counters of launches of other sizes are not overwritten.
+TEST(SplitKInOneKernel, LeavesRoomForTheCountersOfOtherSizes) {
+  kernel::Plan plan = lower(split_k_in_one({100, 77, 333}, DType::f32, 4));
+  ASSERT_EQ(plan.workspaces.size(), 2U);
+  EXPECT_TRUE(plan.has_counters());
+  const std::int64_t counters = *as_int(plan.counter_bytes()), bytes = kernel::workspace_bytes(plan);
+  EXPECT_LT(counters, 4096);
+  plan.reserve_counters(4096);
+  EXPECT_EQ(*as_int(plan.counter_bytes()), counters);
+  for (const kernel::Workspace &workspace : plan.workspaces)
+    EXPECT_EQ(*as_int(workspace.byte_offset), workspace.counters ? 0 : 4096);
+  EXPECT_EQ(kernel::workspace_bytes(plan), bytes - 256 + 4096) << "the counters took 256 bytes before";
+  EXPECT_THAT(emit({}, plan), testing::HasSubstr("The first 4096 bytes of the workspace are counters"));
 }
 
 TEST(SplitK, IsRightAtEverySize) {

@@ -37,6 +37,7 @@ using testing::HasSubstr;
 constexpr const char *checks = R"cpp(
 #include <vector>
 typedef long long Int;
+static const size_t counter_bytes = 32768;
 /// The inputs and the product of an M x K and a K x N matrix.
 static float a_at(Int i, Int k) { return (float)((i * 7 + k * 3) % 5 - 2); }
 static float b_at(Int k, Int j) { return (float)((k * 5 + j * 11) % 7 - 3); }
@@ -55,7 +56,7 @@ static void fill(float *A, float *B, Int M, Int N, Int K, Int lda, Int ldb) {
       B[b_transposed ? j * ldb + k : k * ldb + j] = b_at(k, j);
 }
 /// Returns the number of the kernels that were launched; -1: refused, -2: wrong, -3: overwrote a gap, -4: the
-/// requirement and the launch disagree, -5: it needs more than the workspace has.
+/// requirement and the launch disagree, -5: it needs more than the workspace has, -6: counters are left.
 static int check(Int M, Int N, Int K, Int gap, Int off) {
   const Int lda = (a_transposed ? M : K) + gap, ldb = (b_transposed ? K : N) + gap, ldc = N + gap;
   std::vector<float> a((M + 1) * (K + 1) + (M + K) * gap + 64), b((N + 1) * (K + 1) + (N + K) * gap + 64),
@@ -68,6 +69,7 @@ static int check(Int M, Int N, Int K, Int gap, Int off) {
   if (cudaMalloc(&workspace, bytes + 256) != cudaSuccess)
     return -5;
   memset(workspace, 0x5a, bytes + 256);
+  memset(workspace, 0, bytes < counter_bytes ? bytes : counter_bytes);
   const char *why = product_requirement(A, B, C, M, N, K, lda, ldb, ldc, workspace, bytes);
   cudaError_t error = product_launch(A, B, C, M, N, K, lda, ldb, ldc, 2.0f, 1.0f, workspace, bytes, nullptr);
   if ((why != nullptr) != (error == cudaErrorInvalidValue))
@@ -75,6 +77,9 @@ static int check(Int M, Int N, Int K, Int gap, Int off) {
   for (size_t n = bytes; n < bytes + 256; ++n)
     if (((unsigned char *)workspace)[n] != 0x5a)
       return -5;
+  for (size_t n = 0; n < bytes && n < counter_bytes; ++n)
+    if (((unsigned char *)workspace)[n] != 0)
+      return -6;
   free(workspace);
   if (why)
     return -1;
@@ -118,10 +123,11 @@ std::string calls_of_each_kernel(const llvm::json::Array &choices) {
                      "  fill(a.data(), b.data(), M, N, K, lda, ldb);\n"
                      "  for (Int n = 0; n < M * N; ++n) expected[n] = 2 * product_at(n / N, n % N, K) + 3;\n"
                      "  void *workspace = nullptr;\n  const size_t bytes = 64 << 20;\n"
-                     "  cudaMalloc(&workspace, bytes);\n  memset(workspace, 0x5a, bytes);\n  int bad = 0;\n";
+                     "  cudaMalloc(&workspace, bytes);\n  memset(workspace, 0x5a, bytes);\n"
+                     "  memset(workspace, 0, counter_bytes);\n  int bad = 0;\n";
   for (const llvm::json::Value &choice : choices) {
     const std::string name = choice.getAsObject()->getString("name")->str();
-    const bool parts = name.find("_by_") != std::string::npos;
+    const bool parts = name.find("_in_") != std::string::npos;
     text += fmt::format(
         "  std::fill(c.begin(), c.end(), 3.0f);\n"
         "  bad += {}_launch(a.data(), b.data(), c.data(), M, N, K, lda, ldb, N, 2, 1, {}nullptr) != 0;\n"
@@ -144,6 +150,8 @@ TEST_P(DispatchOf, IsRightForEdgeSizesGapsAndAlignments) {
   EXPECT_EQ(choices.size(), root.getArray("kernels")->size()) << "each choice is one kernel";
   EXPECT_LT(*root.getNumber("predicted_loss_mean"), 1.1);
   EXPECT_THAT(root.getString("source")->str(), HasSubstr("Predicted over a sample of shapes, they take "));
+  EXPECT_THAT(root.getString("source")->str(),
+              HasSubstr("The first 32768 bytes of the workspace are counters of"));
   std::string output;
   EXPECT_EQ(root.getBoolean("a_transposed"), transposed.starts_with('a'));
   EXPECT_EQ(root.getBoolean("b_transposed"), transposed.ends_with('b'));

@@ -81,6 +81,10 @@ inline float __uint_as_float(unsigned bits) {
   return x;
 }
 inline float __int_as_float(int bits) { return __uint_as_float(static_cast<unsigned>(bits)); }
+[[noreturn]] inline void __trap() {
+  fprintf(stderr, "a kernel has executed __trap()\n");
+  abort();
+}
 inline unsigned atomicInc(unsigned *address, unsigned most) {
   unsigned old = *address;
   *address = old >= most ? 0 : old + 1;
