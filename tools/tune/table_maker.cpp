@@ -202,23 +202,24 @@ void TableMaker::add_jobs() {
                            [](const Job &job) { return std::pair(job.probe.extents, job.any_size); });
 }
 
-/// The kernel for all sizes, of each form, at the deepest of its sizes without parts. A rung without such a
-/// kernel has none.
+/// The kernel for all sizes, of each form, at three of its sizes without parts: those with the fewest products,
+/// with the most, and between. A rung without such a kernel has none.
 void TableMaker::add_jobs_of_any_size() {
-  std::map<std::pair<std::size_t, records::Rows>, records::Extents> deepest;
+  std::map<std::pair<std::size_t, records::Rows>, std::vector<records::Extents>> sizes;
   for (const Job &job : jobs_)
     if (job.probe.parts == 1 && job.rows != records::Rows::lines &&
-        std::ranges::max(job.probe.extents) <= records::most_of_narrow) {
-      records::Extents &of_form = deepest[{job.point, job.rows}];
-      if (job.probe.extents[2] > of_form[2])
-        of_form = job.probe.extents;
-    }
-  for (const auto &[form, extents] : deepest) {
-    Job job{form.first, form.second, {.extents = extents}, {}, std::nullopt, true};
-    if (any_size_schedule(choice_, any_size_knobs(candidates_[job.point].knobs), shape_of(job), dtype_,
-                          target_of(gpu_.gpu))) {
-      scheduled(job); // sets its knobs
-      jobs_.push_back(std::move(job));
+        std::ranges::max(job.probe.extents) <= records::most_of_narrow)
+      sizes[{job.point, job.rows}].push_back(job.probe.extents);
+  for (auto &[form, list] : sizes) {
+    std::ranges::sort(list, {}, [](const records::Extents &e) { return e[0] * e[1] * e[2]; });
+    for (const records::Extents &extents :
+         std::set<records::Extents>{list.front(), list[list.size() / 2], list.back()}) {
+      Job job{form.first, form.second, {.extents = extents}, {}, std::nullopt, true};
+      if (any_size_schedule(choice_, any_size_knobs(candidates_[job.point].knobs), shape_of(job), dtype_,
+                            target_of(gpu_.gpu))) {
+        scheduled(job); // sets its knobs
+        jobs_.push_back(std::move(job));
+      }
     }
   }
 }
@@ -368,17 +369,21 @@ void TableMaker::measure_in_batches(const std::vector<std::size_t> &jobs, TuneMe
   }
 }
 
+/// The geometric mean over the sizes at which the kernel for all sizes was measured.
 void TableMaker::set_any_size(std::size_t point, records::KernelForm &form) const {
-  const auto job = std::ranges::find_if(jobs_, [&](const Job &each) {
-    return each.any_size && each.point == point && each.rows == form.rows && form.parts == 1;
-  });
-  if (job == jobs_.end())
-    return;
-  const auto time = std::ranges::find(form.times, job->probe.extents, &records::KernelTime::extents);
-  internal_check(time != form.times.end(), "a form has the time of the size of its kernel for all sizes");
-  // A kernel that failed has the largest factor, so that it is not chosen.
-  form.any_size = job->ms ? std::clamp(*job->ms / time->ms, 1 / records::most_any_size, records::most_any_size)
-                          : records::most_any_size;
+  double sum = 0;
+  int count = 0;
+  for (const Job &job : jobs_) {
+    if (!job.any_size || job.point != point || job.rows != form.rows || form.parts != 1)
+      continue;
+    const auto time = std::ranges::find(form.times, job.probe.extents, &records::KernelTime::extents);
+    internal_check(time != form.times.end(), "a form has the time of the size of its kernel for all sizes");
+    // A kernel that failed has the largest factor, so that it is not chosen.
+    sum += job.ms ? std::log(*job.ms / time->ms) : std::numeric_limits<double>::infinity();
+    ++count;
+  }
+  if (count > 0)
+    form.any_size = std::clamp(std::exp(sum / count), 1 / records::most_any_size, records::most_any_size);
 }
 
 records::KernelTable TableMaker::table(const TuneMachine &machine) {

@@ -1,7 +1,7 @@
 #pragma once
 /// `tune --table`: measures the points of a rung of matrix products at the sizes that a model of any size
 /// needs, and keeps the points that this model chooses somewhere (schedules/kernels/kernel_model.h). Of each
-/// form, it also measures the kernel for all sizes once.
+/// form, it also measures the kernel for all sizes, at three sizes.
 
 #include "runtime/records/database.h"
 #include "schedules/kernels/kernel_model.h"
