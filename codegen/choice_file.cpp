@@ -150,7 +150,8 @@ private:
         "/// The bytes of workspace for a launch of these sizes, for every alignment of the arrays.\n");
     out_.call("extern \"C\" size_t " + launcher_.workspace_function, declarations(launcher_.sizes), " {");
     out_.indent();
-    out_.line("size_t most = 0;");
+    // Also for sizes without parts, so that the caller always finds the counters to set to zero.
+    out_.line(fmt::format("size_t most = {};", plan_.has_counters() ? file_.counter_bytes : 0));
     // Of each array: at 16 bytes, at those of an element and, if a plan takes them, at 8 bytes.
     const bool half = std::ranges::any_of(file_.plans, &ChoicePlan::half);
     const int alignments = half ? 3 : 2;

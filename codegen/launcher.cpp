@@ -168,8 +168,8 @@ std::string counters_text(const kernel::Plan &plan) {
   const std::string first =
       plan.reserved_counter_bytes > 0
           ? fmt::format("The first {} bytes of the workspace are counters of thread blocks. Set them to zero "
-                        "before the first launch, and after any use by others. Each launch leaves them zero, "
-                        "and launches of other sizes may follow.",
+                        "before the first launch with this memory, and after any use by others. Each launch "
+                        "leaves them zero, and launches of other sizes may follow.",
                         plan.reserved_counter_bytes)
           : "The workspace begins with counters of thread blocks. Set it to zero before the first launch, and "
             "after any other use, such as a launch of other sizes. Each launch leaves the counters zero.";

@@ -508,9 +508,10 @@ private:
     return in_roles(body, branch, joined(loops), inside(axes), {bounds_, masks_});
   }
 
-  /// In a kernel with roles, `branch` stands inside of each role, around the statements that differ: the loop
-  /// of a role that has no conditions would otherwise stand in both versions, and two such loops that blocks
-  /// execute at the same time evict each other from the cache of instructions. `branch` itself without roles.
+  /// In a kernel with roles, `branch` stands inside of each role, around the statements that differ: a loop of
+  /// the role that has no conditions would otherwise stand in both versions, and two such loops that blocks
+  /// execute at the same time evict each other from the cache of instructions. Looks at whole statements of a
+  /// role, not into its loops. `branch` itself without roles.
   Stmt in_roles(const Stmt &stmt, const If &branch, const Origin &origin, PartRewriter fast,
                 PartRewriter slow) const {
     if (kernel_.roles.empty())
@@ -545,6 +546,7 @@ private:
     for (const Stmt &child : seq ? seq->stmts : std::vector{stmt}) {
       const auto *declare = as<Declare>(child);
       const auto *role = as<If>(child);
+      const Sync *sync = as<Sync>(child);
       const bool holds_roles = role && role->purpose.kind == Purpose::Kind::role;
       if (!declare && !holds_roles && differs(child, fast, slow)) {
         std::vector<Stmt> &before = versions.empty() ? out : versions;
@@ -554,7 +556,7 @@ private:
         continue;
       }
       same.push_back(holds_roles ? in_roles(child, branch, origin, fast, slow) : child);
-      if (declare || holds_roles || has_loop(child))
+      if (declare || holds_roles || has_loop(child) || (sync && sync->declares()))
         end_versions();
       if (declare) {
         fast.enter(*declare);

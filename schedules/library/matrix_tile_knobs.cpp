@@ -122,9 +122,11 @@ MatrixTiles choose_tiles_of_units(const Shape &shape, DType dtype, const Target 
   tiles.warps = choose_grid(knobs, "warps",
                             small ? Words{"4x1", "8x1", "4x2", "8x2", "16x1", "12x1"}
                                   : Words{"8x1", "4x1", "4x2", "8x2", "16x1", "12x1"});
-  // Tiles of 64x128 are faster than those of 64x64 if they still occupy most multiprocessors.
-  const bool fills = small && !shape.stated && shape.size() == 3 &&
-                     2 * ((shape[0] + 63) / 64) * ((shape[1] + 127) / 128) > multiprocessors(target);
+  // Tiles of 128 columns are faster than those of 64 if they still occupy most multiprocessors.
+  const std::int64_t rows = 16 * tiles.warps[0], columns = 128 * tiles.warps[1];
+  const bool fills =
+      small && !shape.stated && shape.size() == 3 &&
+      2 * ((shape[0] + rows - 1) / rows) * ((shape[1] + columns - 1) / columns) > multiprocessors(target);
   tiles.results = choose_grid(knobs, "results",
                               fills   ? Words{"16x128", "16x64", "16x192", "16x256"}
                               : small ? Words{"16x64", "16x128", "16x192", "16x256"}

@@ -176,7 +176,7 @@ void expect_refuted(const kernel::Kernel &kernel, Claim claim, const std::string
 
 /// Two blocks of a cluster compute two waves of tiles, with six fills of four slots in each.
 const kernel::Kernel &of_cluster() {
-  static const kernel::Kernel made = kernel_of("hopper/cluster", {1000, 776, 328});
+  static const kernel::Kernel made = kernel_of("hopper/cluster", {1000, 1552, 328});
   return made;
 }
 const kernel::Kernel &of_sizes() {

@@ -216,6 +216,29 @@ TEST(Roles, HaveTheirBarrierInTheText) {
   EXPECT_EQ(fmt::format("{}", fmt::join(differences_on_host(subjects), "\n")), "");
 }
 
+std::size_t count_of(const std::string &part, const std::string &text) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+    ++count;
+  return count;
+}
+
+/// Of full and partial tiles, only the copies and the stores differ: the loop of the products stands once.
+TEST(Roles, ShareTheLoopOfFullAndPartialTiles) {
+  for (const Shape &shape : {Shape{41, 130, 64}, Shape{64, 130, 72}, Shape{41, 128, 70}}) {
+    SCOPED_TRACE(fmt::format("{}", fmt::join(std::vector<std::int64_t>(shape.begin(), shape.end()), "x")));
+    Schedule s = product_of(shape, DType::f32, register_tiles());
+    const std::string text = cuda_kernel(lower(s).only());
+    EXPECT_EQ(count_of("// all tiles are full", text), 2U) << text;
+    EXPECT_EQ(count_of("signal_copies<3>(filled, k_outer)", text), 2U) << text;
+    EXPECT_EQ(count_of("AB[i_5 * 4 + j_5] +=", text), 1U) << text;
+    expect_right(s);
+  }
+  // Where no tile is partial, there is no branch.
+  EXPECT_EQ(
+      count_of("full", cuda_kernel(lower(product_of({64, 128, 64}, DType::f32, register_tiles())).only())), 0U);
+}
+
 /// The main role gets the registers that the others leave.
 TEST(Roles, MoveRegisters) {
   library::MatrixTiles tiles = unit_tiles();

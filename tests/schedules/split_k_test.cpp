@@ -233,6 +233,29 @@ TEST(SplitKInOneKernel, TheFileThatIsShipped) {
   EXPECT_TRUE(matches_golden("split_k_in_one_1000x777x3333_emit.cu", emit(info, lower(s))));
 }
 
+TEST(SplitKInOneKernel, ACounterThatIsTooLargeEndsTheLaunch) {
+  EmitInfo info;
+  info.sizes = gemm_sizes(9, 8, 40);
+  const std::string text = emit(info, lower(split_k_in_one({9, 8, 40}, DType::f32, 4))) + R"(
+int main() {
+  static float A[9 * 40], B[40 * 8], C[9 * 8];
+  alignas(256) static unsigned char room[1 << 16];
+  memset(room, CONTENT, sizeof(room));
+  memset(room + 1024, 0xff, sizeof(room) - 1024);
+  return gemm_launch(A, B, C, 9, 8, 40, 40, 8, 8, 1, 0, room, sizeof(room), nullptr) != cudaSuccess;
+}
+)";
+  auto run = [&](const char *content, std::string *output) {
+    std::string source = text;
+    source.replace(source.find("CONTENT"), 7, content);
+    return run_on_host(source, 8, output);
+  };
+  std::string output;
+  EXPECT_EQ(run("0", &output), 0) << output;
+  EXPECT_NE(run("0xff", &output), 0);
+  EXPECT_THAT(output, testing::HasSubstr("a kernel has executed __trap()"));
+}
+
 /// So that the counters of launches of other sizes are not overwritten.
 TEST(SplitKInOneKernel, LeavesRoomForTheCountersOfOtherSizes) {
   kernel::Plan plan = lower(split_k_in_one({100, 77, 333}, DType::f32, 4));

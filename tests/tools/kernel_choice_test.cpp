@@ -113,11 +113,11 @@ TEST(KernelChoice, AKernelOfAGivenWidthServesRowsOfItsMultiples) {
 /// The factor does not change the choice among kernels for one size.
 TEST(KernelChoice, AKernelForAllSizesTakesItsMeasuredFactor) {
   KernelTable table = parse_kernel_table(kernel_tables().front(), "embedded");
-  auto ms_of = [&](const Rows &slower) {
+  auto ms_of = [&](const Rows &slower, double factor = 2) {
     KernelTable changed = table;
     for (KernelForm &form : changed.points.front().forms)
       if (form.rows == slower && form.parts == 1)
-        form.any_size = 2;
+        form.any_size = factor;
     const KernelModel model(changed, "changed");
     EXPECT_EQ(model.rank({512, 512, 512}, 132).front().ms,
               KernelModel(table, "embedded").rank({512, 512, 512}, 132).front().ms);
@@ -137,6 +137,7 @@ TEST(KernelChoice, AKernelForAllSizesTakesItsMeasuredFactor) {
   EXPECT_EQ(vectors[1], same[1]);
   EXPECT_EQ(any[0], same[0]);
   EXPECT_NEAR(any[1] / same[1], 2, 0.01);
+  EXPECT_EQ(ms_of(Rows::vectors, 0.9), same) << "a factor below 1 is that of one size only";
 }
 
 TEST(KernelChoice, AKernelOfAGivenNumberOfPartsHasNoOther) {

@@ -16,7 +16,7 @@ namespace nestsmith::primitives {
 ///
 /// If k is bound to a block axis, the whole thread block takes one side of an `if`, which tests whether the
 /// tile of the block is full, and whether it is at no edge of a mask. If the nest has roles, the `if` stands in
-/// each role, around the statements that differ: a loop without guards is not copied.
+/// each role, around the statements of the role that differ: a loop of it without guards is not copied.
 ///
 /// Requires [partition.kind]: k is serial or bound to a block axis, and not yet partitioned. Thread axes are
 ///   excluded because all threads of a block execute the same code. Unrolled loops are excluded because their
