@@ -37,10 +37,10 @@ struct ChoiceFile {
   /// The plans have the same parameters, and three sizes M, N and K before the leading dimensions. At least
   /// one.
   std::vector<ChoicePlan> plans;
-  std::int64_t most_workspace = 0; ///< bytes; a plan that needs more for the sizes does not serve them
+  std::int64_t most_workspace = 0;      ///< bytes; a plan that needs more for the sizes does not serve them
   std::int64_t counter_bytes = 1 << 15; ///< at the start of a workspace; the same for counters
-  std::string formula;             ///< kernel_choice.inc
-  std::string data;                ///< `kernels`, in the order of the plans, and `machine`
+  std::string formula;                  ///< kernel_choice.inc
+  std::string data;                     ///< `kernels`, in the order of the plans, and `machine`
 };
 
 /// The plans get the name of the file and their labels. Throws UserError (usage) if their parameters differ.

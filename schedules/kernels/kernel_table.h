@@ -37,7 +37,8 @@ struct KernelForm {
   std::int64_t resident = 1; ///< blocks that a multiprocessor holds at the same time
   std::vector<KernelTime> times;
   /// The time of the kernel whose sizes are known at launch, divided by the time of the kernel for one size, in
-  /// the geometric mean over some of the sizes, at most `most_any_size`. The model takes 1 for a smaller one. 1: the same, or not measured. `most_any_size`: its measurement failed.
+  /// the geometric mean over some of the sizes, at most `most_any_size`. The model takes 1 for a smaller one.
+  /// 1: the same, or not measured. `most_any_size`: its measurement failed.
   double any_size = 1;
 };
 
