@@ -251,7 +251,7 @@ std::optional<GemmWithEpilogue> as_gemm_with_epilogue(const Program &program) {
     value = op->a;
   Buffer bias;
   if (const auto *sum = value.as<Binary>(); sum && sum->op == BinaryOp::add)
-    for (auto [one, other] : {std::pair(sum->a, sum->b), std::pair(sum->b, sum->a)})
+    for (const auto &[one, other] : {std::pair(sum->a, sum->b), std::pair(sum->b, sum->a)})
       if (const Load *read = match_bias(one, epilogue); read && !bias) {
         bias = read->buffer;
         value = other;
