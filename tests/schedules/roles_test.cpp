@@ -5,6 +5,7 @@
 #include "runtime/sim/simulate.h"
 #include "schedules/workloads.h"
 #include "tests/codegen/host_text.h"
+#include "tests/contains.h"
 #include "tests/dsl/support.h"
 #include "tests/runtime/check/right.h"
 #include "tests/runtime/sim/certificates.h"
@@ -21,6 +22,7 @@ namespace {
 
 using kernel::as;
 using test::contains;
+using test::count_of;
 using test::expect_right;
 using test::product_of;
 using test::register_tiles;
@@ -216,27 +218,20 @@ TEST(Roles, HaveTheirBarrierInTheText) {
   EXPECT_EQ(fmt::format("{}", fmt::join(differences_on_host(subjects), "\n")), "");
 }
 
-std::size_t count_of(const std::string &part, const std::string &text) {
-  std::size_t count = 0;
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
-    ++count;
-  return count;
-}
-
 /// Of full and partial tiles, only the copies and the stores differ: the loop of the products stands once.
 TEST(Roles, ShareTheLoopOfFullAndPartialTiles) {
   for (const Shape &shape : {Shape{41, 130, 64}, Shape{64, 130, 72}, Shape{41, 128, 70}}) {
     SCOPED_TRACE(fmt::format("{}", fmt::join(std::vector<std::int64_t>(shape.begin(), shape.end()), "x")));
     Schedule s = product_of(shape, DType::f32, register_tiles());
     const std::string text = cuda_kernel(lower(s).only());
-    EXPECT_EQ(count_of("// all tiles are full", text), 2U) << text;
-    EXPECT_EQ(count_of("signal_copies<3>(filled, k_outer)", text), 2U) << text;
-    EXPECT_EQ(count_of("AB[i_5 * 4 + j_5] +=", text), 1U) << text;
+    EXPECT_EQ(count_of(text, "// all tiles are full"), 2) << text;
+    EXPECT_EQ(count_of(text, "signal_copies<3>(filled, k_outer)"), 2) << text;
+    EXPECT_EQ(count_of(text, "AB[i_5 * 4 + j_5] +="), 1) << text;
     expect_right(s);
   }
   // Where no tile is partial, there is no branch.
   EXPECT_EQ(
-      count_of("full", cuda_kernel(lower(product_of({64, 128, 64}, DType::f32, register_tiles())).only())), 0U);
+      count_of(cuda_kernel(lower(product_of({64, 128, 64}, DType::f32, register_tiles())).only()), "full"), 0);
 }
 
 /// The main role gets the registers that the others leave.

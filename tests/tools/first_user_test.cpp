@@ -15,6 +15,7 @@ using test::axpy;
 using test::call_main;
 using test::Called;
 using test::contains;
+using test::count_of;
 using test::matches;
 
 using Build = std::function<Schedule(const Shape &, DType, const Target &)>;
@@ -70,13 +71,6 @@ Schedule unbound(const Shape &shape, DType dtype, const Target &target) {
   Tensor x = w.placeholder("x", {shape.at(0)}, dtype);
   Tensor y = w.compute("y", {shape.at(0)}, {"i"}, [&](Expr i) -> Definition { return x(i) + x(i); });
   return Schedule(w.output({y}), target);
-}
-
-std::ptrdiff_t count(const std::string &text, const std::string &part) {
-  std::ptrdiff_t found = 0;
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
-    ++found;
-  return found;
 }
 
 TEST(Sizes, ARungThatDeclaresThemIsSymbolicUnasked) {
@@ -283,7 +277,7 @@ TEST(Unbound, IsWarnedOfOnce) {
       "bind loops to blocks and threads, as in s.bind(i, Axis::block_x)";
   for (const char *command : {"run", "check", "emit", "compile"}) {
     Called ran = call_main({command}, own);
-    EXPECT_EQ(count(ran.err, warning), 1) << command << ran.err;
+    EXPECT_EQ(count_of(ran.err, warning), 1) << command << ran.err;
     EXPECT_FALSE(contains(ran.out, "warning"));
   }
   for (const char *command : {"run", "check", "emit"})
@@ -302,10 +296,11 @@ Schedule half_bound(const Shape &shape, DType dtype, const Target &target) {
 
 TEST(Unbound, OneOfTwoKernelsIsWarnedOf) {
   Called ran = call_main({"emit"}, {rung("half", half_bound, {64})});
-  EXPECT_EQ(count(ran.err,
-                  "nestsmith: warning: 'half' binds no loop of the kernel half_bound_Y, so one thread does all "
-                  "the work of it, <<<1, 1>>>; bind loops to blocks and threads"),
-            1)
+  EXPECT_EQ(
+      count_of(ran.err,
+               "nestsmith: warning: 'half' binds no loop of the kernel half_bound_Y, so one thread does all "
+               "the work of it, <<<1, 1>>>; bind loops to blocks and threads"),
+      1)
       << ran.err;
 }
 
