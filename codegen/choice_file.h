@@ -38,7 +38,7 @@ struct ChoiceFile {
   /// one.
   std::vector<ChoicePlan> plans;
   std::int64_t most_workspace = 0;      ///< bytes; a plan that needs more for the sizes does not serve them
-  std::int64_t counter_bytes = 1 << 15; ///< at the start of a workspace; the same for counters
+  std::int64_t counter_bytes = 1 << 15; ///< for counters, at the start of a workspace; the same
   std::string formula;                  ///< kernel_choice.inc
   std::string data;                     ///< `kernels`, in the order of the plans, and `machine`
 };

@@ -351,14 +351,13 @@ private:
       return body;
     PartRewriter fast(bounds_, masks_);
     fast.assume(inside, blocks);
+    const PartRewriter assuming = fast;
     Stmt full = fast.rewrite(body);
     if (fast.conditions == slow.conditions)
       return body;
     Expr condition = inside.front();
     for (std::size_t n = 1; n < inside.size(); ++n)
       condition = condition && inside[n];
-    PartRewriter assuming(bounds_, masks_);
-    assuming.assume(inside, blocks);
     return in_roles(body, {condition, full, edge, {Purpose::Kind::full_tiles}}, joined(loops), assuming,
                     {bounds_, masks_});
   }

@@ -32,8 +32,8 @@ struct Gemm {
 };
 std::optional<Gemm> as_gemm(const Program &program);
 
-/// D = f(alpha * A * B + beta * C + bias): a GEMM with what libraries compute of its results before they store
-/// them. Each part may be absent.
+/// D = f(alpha * A * B + beta * C + bias): a GEMM whose sums get a bias and a function before they are stored,
+/// as libraries offer it. Each part may be absent.
 struct GemmWithEpilogue : Gemm {
   Buffer bias;       ///< one element for each column; null: none
   bool relu = false; ///< f is max(x, 0) instead of x

@@ -10,7 +10,7 @@
 
 namespace nestsmith::cuda {
 
-/// What the library computes of the results of a product before it stores them.
+/// The library may add a bias to each sum, take the maximum with zero, and store it in another type.
 struct GemmEpilogue {
   DType result = DType::f32; ///< the type of C and of the bias: f32, or that of the operands
   bool bias = false;         ///< adds one element for each column

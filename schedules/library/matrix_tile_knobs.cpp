@@ -32,7 +32,7 @@ std::optional<Variant> matrix_variant(const Shape &shape, DType dtype) {
 
 std::vector<std::int64_t> parts_of_k(const Shape &shape, std::int64_t depth) {
   if (shape.stated) // by turns, so that all blocks have as many tiles
-    return {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 64};
+    return parts_in_turns;
   std::vector<std::int64_t> candidates = {1, 2, 4, 8, 16, 32, 64};
   std::erase_if(candidates,
                 [&](std::int64_t n) { return n > 1 && (shape.size() != 3 || 2 * n * depth > shape[2]); });

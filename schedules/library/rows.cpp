@@ -70,9 +70,6 @@ template <class Tiles> static Tiles tiles_of_rows(Tiles tiles, std::int64_t plac
   return tiles;
 }
 
-/// Whether each tile has one block.
-template <class Tiles> static bool has_whole_sums(const Tiles &tiles) { return tiles.split_k == 1; }
-
 struct Sizes {
   Extents extents, tile;
 };
@@ -93,7 +90,7 @@ static std::optional<Sizes> sizes_of(const Schedule &schedule, BlockRef sum, con
 
 template <class Tiles>
 static std::optional<Product> with_even_tail(Schedule &schedule, BlockRef sum, const Tiles &tiles) {
-  if (tiles.even_places <= 0 || !has_whole_sums(tiles))
+  if (tiles.even_places <= 0 || tiles.split_k != 1)
     return std::nullopt;
   const std::optional<Sizes> sizes = sizes_of(schedule, sum, tiles);
   const auto tail = sizes ? even_tail(sizes->extents, sizes->tile, tiles.even_places, terms_of(tiles))
@@ -113,8 +110,7 @@ static std::optional<Product> with_even_tail(Schedule &schedule, BlockRef sum, c
 
 template <class Tiles>
 static std::optional<Product> with_helped_tail(Schedule &schedule, BlockRef sum, const Tiles &tiles) {
-  if (tiles.helped_places <= 0 || !has_whole_sums(tiles) ||
-      !schedule.target().arch.has(Feature::griddepcontrol))
+  if (tiles.helped_places <= 0 || tiles.split_k != 1 || !schedule.target().arch.has(Feature::griddepcontrol))
     return std::nullopt;
   const std::optional<Sizes> sizes = sizes_of(schedule, sum, tiles);
   const auto tail =

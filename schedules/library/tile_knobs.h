@@ -50,4 +50,7 @@ std::int64_t rows_of_tiles(const Shape &shape, const MatrixTiles &tiles, std::in
 /// along k or more, or any number if K is known only at launch.
 std::vector<std::int64_t> parts_of_k(const Shape &shape, std::int64_t depth);
 
+/// The candidates if K is known only at launch.
+inline const std::vector<std::int64_t> parts_in_turns = {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 64};
+
 } // namespace nestsmith::library

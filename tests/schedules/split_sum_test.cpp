@@ -230,11 +230,13 @@ TEST(PartsInTurns, AreRightForSizesThatAreKnownAtLaunch) {
     library::product(s, s.block("AB"), tiles);
     return s;
   };
-  for (const Schedule &s : {tensor::product(any, DType::f16, {}, units), by_registers({.split_k = 3}),
-                            by_registers({.split_k = 2, .two_kernels = true}),
-                            by_registers({.split_k = 8, .groups_of_parts = 4})}) {
+  for (const auto &[s, kernels] :
+       {std::pair(tensor::product(any, DType::f16, {}, units), 1U), std::pair(by_registers({.split_k = 3}), 1U),
+        std::pair(by_registers({.split_k = 2, .two_kernels = true}), 2U),
+        std::pair(by_registers({.split_k = 8, .groups_of_parts = 4}), 1U)}) {
     ASSERT_TRUE(s.obligations().empty()) << s.obligations().front().message;
     kernel::Plan plan = lower(s);
+    EXPECT_EQ(plan.kernels.size(), kernels);
     for (const Shape &shape : {Shape{1, 1, 1}, Shape{17, 33, 70}, Shape{20, 5, 64}, Shape{3, 40, 33}})
       for (std::uint64_t order : {0, 1}) {
         SimExecutor simulator({.order = order});

@@ -2,6 +2,7 @@
 
 #include "dsl/expr/error.h"
 #include "dsl/hardware/gpus.h"
+#include "schedules/library/tile_knobs.h"
 #include "tools/commands/emit_info.h"
 #include "tools/options/any_size.h"
 
@@ -16,8 +17,6 @@ namespace nestsmith::cli {
 namespace {
 
 constexpr std::size_t most_kernels = 12;
-/// Blocks that share a tile of the result.
-const std::vector<std::int64_t> numbers_of_parts = {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 64};
 
 [[noreturn]] void refuse_dispatch(const std::string &message) { throw UserError(ExitCode::usage, message); }
 
@@ -126,7 +125,7 @@ EmittedDispatch emitted_dispatch(const Context &context, const ChosenRung &choic
   EmittedDispatch result;
   result.gpu = table.gpu;
   result.transposed = transposed;
-  result.selection = records::select_kernels(*model, sms, most_kernels, numbers_of_parts,
+  result.selection = records::select_kernels(*model, sms, most_kernels, library::parts_in_turns,
                                              [&](const auto &kernel) { return schedule(kernel).has_value(); });
   if (result.selection.kernels.empty())
     refuse_dispatch(fmt::format(
