@@ -71,9 +71,11 @@ struct Loop {
 struct Purpose {
   enum class Kind : std::uint8_t {
     none,
-    tail,       ///< excludes what is past the ends of the axes `of`
-    not_last,   ///< excludes the last `iterations` of the loop `of`
-    part,       ///< selects the steps that execute a part of the spread loop `of`
+    tail,     ///< excludes what is past the ends of the axes `of`
+    not_last, ///< excludes the last `iterations` of the loop `of`
+    part,     ///< selects the steps that execute a part of the spread loop `of`
+    past,     ///< excludes iterations past the end of a pipelined loop, in which the body only fills tiles that
+              ///< nothing reads; it may also be left out
     with_terms, ///< excludes the iterations of the loop `of` in which the thread block has no term
     arrived,    ///< selects the last block of the loop `of`
     full_tiles, ///< selects the blocks in which all tiles are full

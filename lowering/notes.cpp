@@ -146,6 +146,8 @@ std::string note_on(const Purpose &purpose) {
                        of);
   case Purpose::Kind::part:
     return "a part of " + of;
+  case Purpose::Kind::past:
+    return "copies of the iterations past the end would only fill";
   case Purpose::Kind::with_terms:
     return fmt::format("skips each {} without a term", of);
   case Purpose::Kind::arrived:

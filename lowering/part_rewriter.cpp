@@ -215,10 +215,12 @@ Stmt PartRewriter::rewrite_branch(const If &x, const Origin &origin) {
     return rewrite_body(x.body);
   if (proves(logical_not(copy.condition), bounds_))
     return x.otherwise ? rewrite_body(x.otherwise) : nullptr;
-  if (x.purpose.kind != Purpose::Kind::with_terms) // it remains in each part
+  const bool optional = x.purpose.kind == Purpose::Kind::past;
+  if (!optional && x.purpose.kind != Purpose::Kind::with_terms) // this one remains in each part
     note(copy.condition);
   Bounds outside = bounds_;
-  assume(copy.condition);
+  if (!optional)
+    assume(copy.condition);
   copy.body = rewrite_body(x.body);
   bounds_ = std::move(outside);
   copy.otherwise = x.otherwise ? rewrite_body(x.otherwise) : nullptr;

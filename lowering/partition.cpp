@@ -1,5 +1,6 @@
 #include "dsl/expr/simplify.h"
 #include "lowering/part_rewriter.h"
+#include "lowering/parts_of_pipelines.h"
 #include "lowering/unit.h"
 
 #include <algorithm>
@@ -395,8 +396,10 @@ bool compares_in_masks(const Program &program) {
 } // namespace
 
 void partition(Unit &unit) {
-  if (asks_for_it(unit.kernel()))
-    Partitioner(unit.kernel(), compares_in_masks(unit.schedule.program())).run();
+  Kernel &kernel = unit.kernel();
+  if (asks_for_it(kernel))
+    Partitioner(kernel, compares_in_masks(unit.schedule.program())).run();
+  kernel.body = without_needless_parts(kernel);
 }
 
 } // namespace nestsmith::kernel

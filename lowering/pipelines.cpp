@@ -330,14 +330,16 @@ private:
   }
 
   /// A nest of a pipelined loop for the iteration `ahead`, or for the iteration `*step + ahead`, guarded unless
-  /// that iteration provably exists. Below the guard, the range of the step is shorter.
+  /// that iteration provably exists. Below the guard, the range of the step is shorter, unless the guard may be
+  /// left out.
   kernel::Stmt emit_iteration(const Stmt &nest, const Var *step, std::int64_t ahead) {
     Expr iteration = step ? Expr(*step) + Expr(ahead) : Expr(ahead);
     Expr exists = iteration < loop_.extent;
     if (proves(logical_not(exists), bounds_))
       return nullptr;
     bool guarded = !proves(exists, bounds_);
-    if (guarded && only_fills_past_end(nest)) {
+    const bool fills = guarded && only_fills_past_end(nest);
+    if (fills) {
       guarded = false;
       std::ranges::copy(blocks_of(nest), std::back_inserter(filling_));
     }
@@ -347,7 +349,10 @@ private:
     kernel::Stmt stmt = emit_(nest);
     if (step)
       bounds_.set_extent(*step, loop_.extent);
-    return guarded ? kernel::make(kernel::If{exists, stmt}, origin_of(blocks_of(nest))) : stmt;
+    const kernel::Purpose purpose{fills ? kernel::Purpose::Kind::past : kernel::Purpose::Kind::none};
+    return guarded || fills
+               ? kernel::make(kernel::If{exists, stmt, nullptr, purpose}, origin_of(blocks_of(nest)))
+               : stmt;
   }
 
   const Program &program_;

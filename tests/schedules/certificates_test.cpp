@@ -50,9 +50,13 @@ TEST_P(Certificates, AreWhatTheSimulatorReportsWithoutTheBarrier) {
 
 INSTANTIATE_SAMPLED(Certificates);
 
+class FillsPastTheEnd : public testing::TestWithParam<bool> {};
+
 /// The copies of a kernel for all sizes have no guard: those of iterations past the end fill tiles that nothing
-/// reads, and must land before the kernel ends.
-TEST(FillsPastTheEnd, LandBeforeTheEnd) {
+/// reads, and must land before the kernel ends. If the last iteration has code of its own, it copies nothing,
+/// and no barrier separates its steps.
+TEST_P(FillsPastTheEnd, LandBeforeTheEnd) {
+  const bool last_k = GetParam();
   Shape any = {64, 64, 64};
   any.stated = Size{.max = 1000};
   Schedule s(gemm(any, DType::f32), make_target("sm_80"));
@@ -65,6 +69,7 @@ TEST(FillsPastTheEnd, LandBeforeTheEnd) {
                     .fragments = true,
                     .joined = true,
                     .spread = true,
+                    .last_k = last_k,
                     .k = 8,
                     .stages = 3,
                     .width = 1});
@@ -75,6 +80,13 @@ TEST(FillsPastTheEnd, LandBeforeTheEnd) {
             std::string::npos)
       << text;
   EXPECT_EQ(text.find("if (k_outer + 2 <"), std::string::npos) << text;
+  const std::size_t loop = text.find("for (int k_outer = 0;"), steps = text.find("++k_inner", loop),
+                    last = text.find("++k_inner", steps + 1);
+  EXPECT_EQ(last != std::string::npos, last_k) << text;
+  EXPECT_LT(steps, text.find("copy_async", loop)) << text;
+  if (last_k)
+    for (const char *not_in_last : {"copy_async", "__syncthreads"})
+      EXPECT_EQ(text.find(not_in_last, last), std::string::npos) << not_in_last << "\n" << text;
   for (std::int64_t k : {1, 8, 9, 16, 24, 25, 40}) {
     const Shape shape = {21, 37, k};
     kernel::Plan launch = with_sizes(plan, sizes_for(s.source(), shape, 0));
@@ -86,7 +98,8 @@ TEST(FillsPastTheEnd, LandBeforeTheEnd) {
     kernel::walk(changed.body,
                  [&](const kernel::Stmt &stmt) { last += kernel::as<kernel::Wait>(stmt) ? 1 : 0; });
     kernel::Wait wait;
-    changed.body = test::with_wait(changed.body, last, k == 8 ? 1 : -1, wait); // relaxed, or removed
+    const int relaxed = last_k ? 2 : 1; // the group of an iteration that copies nothing is empty
+    changed.body = test::with_wait(changed.body, last, k == 8 ? relaxed : -1, wait); // or removed
     std::vector<std::string> found;
     for (const kernel::Hazard &hazard : test::hazards_found(gemm(shape, DType::f32), changed))
       found.push_back(fmt::format("{}: {}", hazard.buffer->name, name(hazard.kind)));
@@ -95,6 +108,9 @@ TEST(FillsPastTheEnd, LandBeforeTheEnd) {
         << k;
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(LastTileOfK, FillsPastTheEnd, testing::Values(false, true),
+                         [](const auto &info) { return info.param ? "HasCodeOfItsOwn" : "IsInTheLoop"; });
 
 } // namespace
 } // namespace nestsmith
