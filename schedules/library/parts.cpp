@@ -107,6 +107,8 @@ static const Expr &extent_of(const Schedule &s, Loop loop) {
   return find_loop(s.program().body, loop.var)->extent;
 }
 
+std::optional<std::int64_t> known_extent(const Schedule &s, Loop loop) { return as_int(extent_of(s, loop)); }
+
 std::vector<Loop> bind_grid(Schedule &s, std::optional<Loop> batch, Loop i_block, Loop j_block,
                             std::int64_t group, std::int64_t taken) {
   auto fits = [&](const Loop &loop, std::size_t axis) {
@@ -158,9 +160,9 @@ void store_result(Schedule &s, BlockRef result, Loop thread, std::int64_t width)
 }
 
 std::int64_t whole_group(const Schedule &s, Loop rows, std::int64_t tile, std::int64_t most) {
-  auto extent = as_int(extent_of(s, rows));
+  const std::optional<std::int64_t> extent = known_extent(s, rows);
   if (!extent)
-    return most;
+    return 1;
   std::int64_t tiles = (*extent + tile - 1) / tile, group = std::min(tiles, most);
   while (tiles % group != 0)
     --group;
@@ -169,9 +171,12 @@ std::int64_t whole_group(const Schedule &s, Loop rows, std::int64_t tile, std::i
 
 Edges edges_of(const Schedule &s, Loop i_block, Loop j_block, std::int64_t group, bool whole_rows,
                bool whole_columns) {
-  auto many = [&](Loop tiles) { return as_int(extent_of(s, tiles)) != 1; };
-  return {!whole_rows, !whole_columns, !whole_rows && (group > 1 || many(i_block)),
-          !whole_columns && many(j_block)};
+  const std::optional<std::int64_t> rows = known_extent(s, i_block), columns = known_extent(s, j_block);
+  const bool few =
+      !rows || !columns ||
+      2 * (*rows - (whole_rows ? 0 : 1)) * (*columns - (whole_columns ? 0 : 1)) >= *rows * *columns;
+  return {!whole_rows, !whole_columns, !whole_rows && (group > 1 || rows != 1), !whole_columns && columns != 1,
+          few};
 }
 
 void partition_edges(Schedule &s, const std::vector<Loop> &grid, const Edges &edges) {

@@ -39,8 +39,8 @@ std::optional<Waves> bind_waves(Schedule &s, std::optional<Loop> batch, Loop i_b
                                 std::int64_t group, std::int64_t blocks, bool may_be_partial);
 
 /// The largest group of at most `most` tiles of `tile` rows that the number of tiles is a multiple of: blocks
-/// of a group that is not whole compute, although they have no results. `most`, if the number of rows is known
-/// only at launch.
+/// of a group that is not whole compute, although they have no results. 1, if the number of rows is known only
+/// at launch: the blocks of a group that begins in the last rows would need guards.
 std::int64_t whole_group(const Schedule &s, Loop rows, std::int64_t tile, std::int64_t most);
 
 /// The number of elements that one access to the result takes, if its rows allow `width`: no vector is shorter
@@ -56,10 +56,14 @@ void store_result(Schedule &s, BlockRef result, Loop thread, std::int64_t width)
 /// in the same order.
 std::vector<Loop> read_ahead(Schedule &s, BlockRef result, std::vector<Loop> loops, bool vectors);
 
+/// The extent of the loop; none if it is known only at launch.
+std::optional<std::int64_t> known_extent(const Schedule &s, Loop loop);
+
 /// The tiles at the edges of a result.
 struct Edges {
   bool rows, columns;             ///< the last tile of rows, or of columns, is a partial one
   bool other_rows, other_columns; ///< and there are others, if the loops over the tiles are fused
+  bool few = true;                ///< at most half of all tiles are partial, as far as this is known
 };
 /// Those of the loops over tiles, before `bind_grid`.
 Edges edges_of(const Schedule &s, Loop i_block, Loop j_block, std::int64_t group, bool whole_rows,

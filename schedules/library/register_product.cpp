@@ -97,6 +97,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
                        return byte_size(operand.dtype) >= 4 && !operand.computed;
                      });
   const std::int64_t low = zigzag ? 2 : 1;
+  const bool all_sizes = !known_extent(s, c.i) || !known_extent(s, c.j);
   const std::int64_t group = whole_group(s, c.i, tiles.tile(0), most_group);
   const bool whole_rows = is_multiple(s, c.i, tiles.tile(0) * group),
              whole_columns = is_multiple(s, c.j, tiles.tile(1));
@@ -227,7 +228,12 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
               stored);
   if (last_k)
     s.partition(k_outer);
-  if (grid.size() > 1) // one loop over all tiles: tiles of many blocks would get the code of the edges
+  // With one loop over all tiles, tiles of many blocks would get the code of the edges. Two copies of the loop
+  // over k, which blocks execute at the same time, evict each other from the cache of instructions. With roles,
+  // full and partial tiles share the loop. Otherwise, guards take less time than the second copy if most tiles
+  // are partial, and so do the masks of asynchronous copies in a kernel for all sizes.
+  const bool one_copy = of_role.empty() && (!edges.few || (all_sizes && async));
+  if (grid.size() > 1 && !one_copy)
     partition_edges(s, grid, edges);
   if (waves && waves->partial)
     s.skip_tiles(waves->wave);

@@ -28,17 +28,35 @@ bool may_copy_async(DType dtype, const Target &target) {
   return byte_size(dtype) >= 4 && target.arch.has(Feature::cp_async);
 }
 
+constexpr std::int64_t registers_of_sm = 65536;
+
+/// Bytes of shared memory of a block.
+std::int64_t shared_bytes(const RegisterTiles &tiles, const Target &target, DType dtype) {
+  const std::int64_t row = (tiles.tile(0) + 31) / 32 * 32 + 4 + tiles.tile(1);
+  return tiles.stages * tiles.k * row * byte_size(dtype) + target.shared_bytes_reserved;
+}
+
+/// The usual number of blocks on an SM of a kernel for all sizes with asynchronous copies. The compiler keeps
+/// as many addresses in registers as it may: without a bound, as many as the results of small tiles need, so
+/// that half as many blocks are resident. 64 registers are enough for addresses.
+std::int64_t blocks_for_all_sizes(const RegisterTiles &tiles, const Target &target, DType dtype) {
+  constexpr std::int64_t of_addresses = 64, most = 5;
+  const auto &[rows, columns] = tiles.results;
+  const std::int64_t elements = rows * columns + 2 * (rows + columns); // two copies of the operands
+  const std::int64_t registers = tiles.threads() * (elements * byte_size(dtype) / 4 + of_addresses);
+  return std::min({most, std::max<std::int64_t>(1, registers_of_sm / registers),
+                   target.shared_bytes_per_sm / shared_bytes(tiles, target, dtype)});
+}
+
 /// Candidates for the number of blocks on an SM, for which the SM has enough registers and shared memory, the
-/// usual one first. 0 states no number. A thread also needs registers for its results and for the operands, and
-/// an SM has 65536 registers.
+/// usual one first. 0 states no number. A thread also needs registers for its results and for the operands.
 std::vector<std::int64_t> candidates_for_blocks(const RegisterTiles &tiles, const Target &target, DType dtype,
                                                 std::int64_t usual) {
   std::int64_t registers = tiles.threads() * (tiles.results[0] * tiles.results[1] + 24);
-  std::int64_t row = (tiles.tile(0) + 31) / 32 * 32 + 4 + tiles.tile(1);
-  std::int64_t shared = tiles.stages * tiles.k * row * byte_size(dtype) + target.shared_bytes_reserved;
+  std::int64_t shared = shared_bytes(tiles, target, dtype);
   std::vector<std::int64_t> candidates = first<std::int64_t>(usual, {3, 2, 0, 1, 4, 5, 6, 8});
   std::erase_if(candidates, [&](std::int64_t n) {
-    return n * registers > 65536 || n * shared > target.shared_bytes_per_sm;
+    return n * registers > registers_of_sm || n * shared > target.shared_bytes_per_sm;
   });
   return candidates;
 }
@@ -86,7 +104,8 @@ RegisterTiles choose_register_tiles(const Shape &shape, DType dtype, const Targe
   tiles.columns = knobs.flag("columns");
   tiles.snake = knobs.flag("snake");
   tiles.k = knobs.choose("bk", {16, 8, 32});
-  tiles.group = knobs.choose("group", {1, 4, 8});
+  tiles.group =
+      knobs.choose("group", shape.stated ? std::vector<std::int64_t>{1} : std::vector<std::int64_t>{1, 4, 8});
   tiles.stages = tiles.async ? knobs.choose("stages", {3, 2, 4}) : tiles.prefetch ? 2 : 1;
   if (std::vector<std::int64_t> parts = parts_of_k(shape, tiles.k); parts.size() > 1)
     tiles.split_k = knobs.choose("split_k", parts);
@@ -102,8 +121,11 @@ RegisterTiles choose_register_tiles(const Shape &shape, DType dtype, const Targe
   // The last tile of k gets code of its own.
   tiles.last_k = (tiles.prefetch || (tiles.split_k == 1 && !shape.is_multiple(2, tiles.k))) &&
                  knobs.flag("last_k", shape.stated.has_value());
-  const bool whole = !register_variant(shape, dtype);           // all rows allow the widest accesses
-  const std::int64_t usual = !whole ? 0 : shape.stated ? 2 : 3; // addresses take many registers
+  const bool whole = !register_variant(shape, dtype); // all rows allow the widest accesses
+  const std::int64_t usual = shape.stated && tiles.async ? blocks_for_all_sizes(tiles, target, dtype)
+                             : !whole                    ? 0
+                             : shape.stated              ? 2 // addresses take many registers
+                                                         : 3;
   const std::vector<std::int64_t> resident = candidates_for_blocks(tiles, target, dtype, usual);
   tiles.blocks = knobs.choose("blocks", resident);
   if (persistent)

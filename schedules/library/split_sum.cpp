@@ -1,6 +1,7 @@
 #include "schedules/library/split_sum.h"
 
 #include "dsl/expr/error.h"
+#include "schedules/grids.h"
 #include "schedules/library/accesses.h"
 #include "schedules/library/parts.h"
 
@@ -36,26 +37,45 @@ static void place_results(Schedule &s, const Contraction &c, Loop at) {
     s.reverse_compute_at(result, at);
 }
 
+constexpr std::int64_t few_loads = 16, many_loads = 64;
+
+/// Whether each thread block of a kernel, whose last block axis is bound to `part`, has a multiprocessor for
+/// itself.
+static bool has_few_blocks(const Schedule &s, Loop part) {
+  std::int64_t blocks = 1;
+  for (const For *loop : loops_of(path_to(s.program().body, part.var)))
+    if (loop->axis() && is_block(*loop->axis())) {
+      const std::optional<std::int64_t> extent = as_int(loop->extent);
+      if (!extent || __builtin_mul_overflow(blocks, *extent, &blocks))
+        return false;
+    }
+  return blocks <= multiprocessors(s.target());
+}
+
 /// Binds the loop over the elements of the sum, in which the sum has the loops `k` and `element`. A thread has
-/// `loads` of them for each part, all in flight.
+/// `loads` accesses for each part, and all parts in flight if these are at most `most` accesses, otherwise
+/// `few_loads` accesses.
 static void add_in_thread(Schedule &s, const Contraction &c, Loop thread, Loop k, Loop element,
-                          std::int64_t width, std::int64_t stored, std::int64_t loads = 1) {
-  constexpr std::int64_t many = 64; // loads in flight
+                          std::int64_t width, std::int64_t stored, std::int64_t loads, std::int64_t most) {
   s.bind(thread, Axis::thread_x);
+  const std::int64_t at_once = few_loads / loads;
   auto parts = as_int(find_loop(s.program().body, k.var)->extent);
-  if (parts && *parts * loads <= many)
+  if (parts && *parts * loads <= most)
     s.unroll(k);
-  else if (many / 4 > loads)
-    s.unroll_by(k, many / 4 / loads);
+  else if (at_once > 1)
+    s.unroll_by(k, at_once);
   by_vectors(s, split_last(s, {element}, width), width > 1);
   for (const BlockRef &result : c.results)
     store_result(s, result, thread, stored);
 }
 
-/// `part` is bound to a block axis.
+/// `part` is bound to a block axis. With many loads in flight, a thread takes so many registers that fewer
+/// blocks are resident, and it fetches code that it executes once. That only pays in a block that has a
+/// multiprocessor for itself.
 static void add_in_last_block(Schedule &s, const Contraction &c, Loop tile, Loop part, std::int64_t threads,
                               std::int64_t columns, std::int64_t width, std::int64_t stored) {
   std::int64_t groups = std::gcd(columns / columns_of_group, threads);
+  const bool few = has_few_blocks(s, part);
   s.reverse_compute_at(c.sum, tile);
   s.last_block(part);
   std::vector<Loop> below = s.loops_below(c.sum, tile);
@@ -68,7 +88,7 @@ static void add_in_last_block(Schedule &s, const Contraction &c, Loop tile, Loop
   Loop thread = s.fuse(i_thread, j_thread);
   place_results(s, c, thread);
   s.unroll(i_row);
-  add_in_thread(s, c, thread, k, element, width, stored, rows);
+  add_in_thread(s, c, thread, k, element, width, stored, rows, few ? many_loads : few_loads);
 }
 
 void add_parts(Schedule &s, const Contraction &c, Loop tile, Loop part, std::int64_t threads,
@@ -97,7 +117,7 @@ void add_parts_apart(Schedule &s, const Contraction &c, Loop part, std::int64_t 
   rows.back() = group;
   auto [block, thread] = s.split(fuse_all(s, rows), {infer, threads});
   s.bind(block, Axis::block_x);
-  add_in_thread(s, c, thread, k, element, width, stored);
+  add_in_thread(s, c, thread, k, element, width, stored, 1, many_loads);
 }
 
 } // namespace nestsmith::library

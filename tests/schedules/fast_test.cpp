@@ -108,6 +108,28 @@ TEST(FastGemm, OffersPartsOfKOnlyWhereEachHasTwoTiles) {
   EXPECT_EQ(parts(512), 5U);
 }
 
+/// Groups of tiles would need guards in the last rows. With asynchronous copies, the number of blocks leaves 64
+/// registers of a thread for addresses.
+TEST(FastGemm, ForAllSizesHasNoGroupsAndANumberOfBlocksOfItsOwn) {
+  const Rung &gemm = test::rung("fast/gemm");
+  Shape any = {64, 64, 64};
+  any.stated = Size{.max = 1000};
+  auto blocks = [&](const std::string &point) {
+    Knobs knobs(parse_knobs(point));
+    (void)gemm.build(any, DType::f32, make_target("sm_90a"), knobs);
+    EXPECT_EQ(knobs.chosen().at("group"), "1");
+    return knobs.chosen().at("blocks");
+  };
+  EXPECT_EQ(blocks("async=true,warps=2x2,results=4x4,bk=32"), "5");
+  EXPECT_EQ(blocks("async=true,warps=2x1,results=4x4"), "5");
+  EXPECT_EQ(blocks("async=true,warps=2x2,results=8x4"), "4");
+  EXPECT_EQ(blocks("async=true,warps=2x2,results=8x8"), "3");
+  EXPECT_EQ(blocks("async=true,warps=4x2,results=8x16"), "1");
+  EXPECT_EQ(blocks("async=false,warps=2x2,results=4x4"), "0") << "rows at any place";
+  test::expect_user_error([&] { blocks("async=true,group=4"); }, ExitCode::usage,
+                          "the knob 'group' is '4', expected one of 1");
+}
+
 /// The points that are known to be fast, by size, must be in the space.
 TEST(FastGemm, HasTheKnownGoodPoints) {
   const Rung &gemm = test::rung("fast/gemm");

@@ -57,6 +57,38 @@ TEST(EdgeTiles, MayBeTheOnlyOnesOfTheirSide) {
     }
 }
 
+/// A second copy of the loop over k costs more than guards in the few tiles that have none.
+TEST(EdgeTiles, HaveCodeOfTheirOwnIfMostTilesAreFull) {
+  struct Case {
+    Shape shape;
+    bool own;
+  };
+  for (const auto &[shape, own] :
+       {Case{{36, 100, 20}, true}, Case{{20, 90, 20}, false}, Case{{40, 200, 20}, true},
+        Case{{16, 90, 20}, true},
+        Case{{32, 96, 20}, false}}) { // full tiles of 16x32: 6 of 12, 2 of 6, 12 of 21, 2 of 3, and all
+    Knobs knobs(parse_knobs("warps=1x1,results=4x4,lanes=4x8,bk=8,group=1"));
+    Schedule schedule = test::rung("fast/gemm").build(shape, DType::f32, Target{}, knobs);
+    kernel::Plan plan = lower(schedule);
+    EXPECT_EQ(kernel::print(plan).find("# all tiles are full") != std::string::npos, own) << to_string(shape);
+    SimExecutor simulator;
+    CheckResult result = check(schedule, plan, simulator);
+    EXPECT_TRUE(result.passed) << to_string(shape) << "\n" << test::all_messages(result);
+  }
+}
+
+/// The masks of asynchronous copies cost less than a second copy of the loop.
+TEST(EdgeTiles, OfAsynchronousCopiesForAllSizesShareTheCode) {
+  Shape any = {64, 64, 64};
+  any.stated = Size{.max = 1000};
+  for (bool async : {false, true}) {
+    Knobs knobs(parse_knobs("warps=1x1,results=4x4,lanes=4x8,bk=8"));
+    knobs.prefer({{"async", async ? "true" : "false"}});
+    Schedule schedule = test::rung("fast/gemm").build(any, DType::f32, make_target("sm_80"), knobs);
+    EXPECT_EQ(kernel::print(lower(schedule)).find("# all tiles are full") == std::string::npos, async);
+  }
+}
+
 TEST(EdgeTiles, OfMatrixUnitsHaveCodeOfTheirOwn) {
   for (const char *point :
        {"warps=1x1,results=16x16,edges=true,group=1", "warps=1x2,results=32x8,edges=true,group=4",

@@ -1,5 +1,6 @@
 /// Tests products whose sums are split among thread blocks, in registers and on matrix units, and with a batch.
 
+#include "codegen/cuda.h"
 #include "lowering/lower.h"
 #include "runtime/check/check.h"
 #include "runtime/check/sim_executor.h"
@@ -36,6 +37,26 @@ std::string split_is_right(const Schedule &s, std::size_t kernels = 1) {
       return result.messages().front();
   }
   return "";
+}
+
+/// A block that has a multiprocessor for itself has all parts in flight. Otherwise their registers would take
+/// the place of other blocks.
+TEST(SplitRegisterTiles, AddFewPartsAtATimeIfThereAreManyBlocks) {
+  auto unrolled = [](const Shape &shape, std::int64_t parts) {
+    Schedule s(gemm(shape, DType::f32), make_target("sm_90a")); // of 132 multiprocessors
+    library::product(
+        s, s.block("AB"),
+        RegisterTiles{.warps = {1, 1}, .lanes = {4, 8}, .results = {4, 4}, .k = 8, .split_k = parts});
+    const std::string text = cuda_kernel(lower(s).only()), loop = fmt::format(" < {};", parts);
+    const std::size_t at = text.find(loop, text.find("if (last)")), pragma = text.rfind("#pragma", at);
+    return text.substr(pragma, text.find('\n', pragma) - pragma);
+  };
+  // A thread has 4 accesses for each part.
+  EXPECT_EQ(unrolled({16, 32, 256}, 8), "#pragma unroll");
+  EXPECT_EQ(unrolled({256, 32, 256}, 8), "#pragma unroll");
+  EXPECT_EQ(unrolled({272, 32, 256}, 8), "#pragma unroll 4") << "136 blocks";
+  EXPECT_EQ(unrolled({272, 32, 256}, 4), "#pragma unroll");
+  EXPECT_EQ(unrolled({64, 32, 512}, 32), "#pragma unroll 4") << "more than 64 loads";
 }
 
 constexpr MatrixTiles small = {.warps = {1, 2}, .results = {16, 16}, .steps = 1, .stages = 2};
