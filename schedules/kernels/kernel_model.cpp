@@ -118,12 +118,16 @@ std::vector<Probe> probes(const Extents &tile, std::int64_t resident, std::int64
   return list;
 }
 
-double KernelModel::any_size(std::size_t point, Rows rows) const {
+double KernelModel::any_size(std::size_t point, Rows rows, bool with_parts) const {
   const Rows measured = rows == Rows::lines ? Rows::vectors : rows;
+  double sum = 0;
+  int count = 0;
   for (const KernelForm &form : table_.points[point].forms)
-    if (form.rows == measured && form.parts == 1)
-      return std::max(1.0, form.any_size);
-  return 1;
+    if (form.rows == measured && (form.parts > 1) == with_parts && form.with.empty()) {
+      sum += std::log(std::max(1.0, form.any_size));
+      ++count;
+    }
+  return count > 0 ? std::exp(sum / count) : 1;
 }
 
 choice::Machine KernelModel::machine(std::int64_t sms) const {

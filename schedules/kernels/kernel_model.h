@@ -64,7 +64,8 @@ public:
   std::vector<KernelChoice> rank_products(const ProductSize &product, std::int64_t sms) const;
   /// `KernelForm::any_size` of a point, at least 1: the kernel for one size has all that the other one has, so
   /// a smaller factor is that of one size only. At lines, the kernel is that for rows at vectors.
-  double any_size(std::size_t point, Rows rows) const;
+  /// With parts, the geometric mean over the measured numbers of parts.
+  double any_size(std::size_t point, Rows rows, bool with_parts) const;
   /// The relative errors of the model at the measured times of a point.
   std::vector<double> errors(std::size_t point) const;
 

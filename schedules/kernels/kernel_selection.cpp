@@ -60,8 +60,13 @@ choice::Kernel kernel_for_choice(const KernelModel &model, const AnySizeKernel &
   choice::Kernel result = model.kernels()[kernel.point];
   for (Rows rows : all_rows) {
     choice::Form &form = result.form[static_cast<std::size_t>(rows)];
+    const double slower = model.any_size(kernel.point, rows, kernel.parts > 1);
     for (int n = 0; n < 2 * (form.counts + 1); ++n) // all but that of the memory
-      form.coefficient[n] *= model.any_size(kernel.point, rows);
+      form.coefficient[n] *= slower;
+    for (choice::Parts &sum : form.way) {
+      sum.constant *= slower;
+      sum.slope *= slower;
+    }
   }
   result.width = kernel.width;
   if (kernel.width >= model.machine(1).elements)
@@ -74,80 +79,133 @@ choice::Kernel kernel_for_choice(const KernelModel &model, const AnySizeKernel &
   return result;
 }
 
+namespace {
+
+/// Kernels that are selected over the sample, by their predicted times.
+class Selector {
+public:
+  Selector(const KernelModel &model, std::int64_t sms, const std::vector<std::int64_t> &numbers_of_parts,
+           const std::function<bool(const AnySizeKernel &)> &legal)
+      : whole_(model.machine(sms).elements), legal_(legal) {
+    const choice::Machine machine = model.machine(sms);
+    const std::vector<Extents> sizes = sample_of_sizes();
+    for (const Extents &extents : sizes)
+      best_.push_back(std::log(model.rank(extents, sms).front().ms));
+    for (std::size_t point = 0; point < model.kernels().size(); ++point)
+      for (int width : {whole_, whole_ / 2, 1})
+        for (std::int64_t parts : numbers_of_parts) {
+          const AnySizeKernel kernel{point, width, parts, false};
+          const choice::Kernel of_choice = kernel_for_choice(model, kernel);
+          const choice::Form &form =
+              of_choice.form[width > 1 ? choice::rows_at_vectors : choice::rows_anywhere];
+          const bool halves = width > 1 && width < whole_; // between the times of both forms
+          // The sum of parts by the last block is the first of the ways.
+          if (!form.known || (halves && !of_choice.form[choice::rows_anywhere].known) ||
+              (parts > 1 && (!form.way[0].known || form.way[0].of_all_tiles)))
+            continue;
+          Option option{kernel, {}};
+          for (std::size_t n = 0; n < sizes.size(); ++n)
+            option.loss.push_back(
+                std::min(std::log(ms_at(of_choice, model.size(sizes[n]), machine)) - best_[n], of_no_kernel));
+          options_.push_back(std::move(option));
+        }
+  }
+
+  KernelSelection select(std::size_t most) {
+    KernelSelection selection;
+    // A narrow kernel of the same point is faster, so that the wide ones count for no size of the sample.
+    for (int width : {1, whole_}) {
+      const Option *option = next({}, [&](AnySizeKernel kernel) {
+        kernel.wide = true;
+        return kernel.width == width && kernel.parts == 1 && legal_(kernel);
+      });
+      if (!option)
+        return {};
+      selection.kernels.push_back(option->kernel);
+      selection.kernels.back().wide = true;
+    }
+    std::vector<const Option *> taken;
+    while (selection.kernels.size() + taken.size() < most) {
+      const Option *option = next(taken, legal_);
+      if (!option)
+        break;
+      taken.push_back(option);
+    }
+    exchange(taken);
+    for (const Option *option : taken)
+      selection.kernels.push_back(option->kernel);
+    const std::vector<double> loss = loss_of(taken);
+    selection.mean = std::exp(sum(loss) / static_cast<double>(loss.size()));
+    selection.worst = std::exp(std::ranges::max(loss));
+    return selection;
+  }
+
+private:
+  static constexpr double of_no_kernel = 7; ///< a size without a kernel counts as a slow one
+
+  struct Option {
+    AnySizeKernel kernel;
+    std::vector<double> loss; ///< at each size of the sample: the logarithm of the ratio to the best time
+  };
+
+  static double sum(const std::vector<double> &loss) { return std::accumulate(loss.begin(), loss.end(), 0.0); }
+
+  std::vector<double> loss_of(const std::vector<const Option *> &taken) const {
+    std::vector<double> loss(best_.size(), of_no_kernel);
+    for (const Option *option : taken)
+      for (std::size_t n = 0; n < loss.size(); ++n)
+        loss[n] = std::min(loss[n], option->loss[n]);
+    return loss;
+  }
+
+  /// The option with which the others lose least; null if no more are legal.
+  const Option *next(const std::vector<const Option *> &others,
+                     const std::function<bool(const AnySizeKernel &)> &legal) const {
+    const std::vector<double> now = loss_of(others);
+    std::vector<std::pair<double, const Option *>> order;
+    for (const Option &option : options_) {
+      double with = 0;
+      for (std::size_t n = 0; n < now.size(); ++n)
+        with += std::min(now[n], option.loss[n]);
+      if (std::ranges::find(others, &option) == others.end())
+        order.emplace_back(with, &option);
+    }
+    std::ranges::stable_sort(order, {}, &std::pair<double, const Option *>::first);
+    const auto found = std::ranges::find_if(order, [&](const auto &x) { return legal(x.second->kernel); });
+    return found == order.end() ? nullptr : found->second;
+  }
+
+  /// Replaces one kernel after the other by a better one for the others, until none gains.
+  void exchange(std::vector<const Option *> &taken) const {
+    constexpr double least_gain = 1e-6; // so that it ends
+    for (bool gained = true; gained;) {
+      gained = false;
+      for (const Option *&option : taken) {
+        const Option *before = option;
+        std::vector<const Option *> others = taken;
+        std::erase(others, before);
+        option = next(others, legal_);
+        others.push_back(before);
+        if (sum(loss_of(taken)) + least_gain < sum(loss_of(others)))
+          gained = true;
+        else
+          option = before;
+      }
+    }
+  }
+
+  int whole_; ///< elements of a vector
+  const std::function<bool(const AnySizeKernel &)> &legal_;
+  std::vector<double> best_; ///< the logarithms of the least times
+  std::vector<Option> options_;
+};
+
+} // namespace
+
 KernelSelection select_kernels(const KernelModel &model, std::int64_t sms, std::size_t most,
                                const std::vector<std::int64_t> &numbers_of_parts,
                                const std::function<bool(const AnySizeKernel &)> &legal) {
-  struct Option {
-    AnySizeKernel kernel;
-    std::vector<double> ms; ///< at each size of the sample
-  };
-  const choice::Machine machine = model.machine(sms);
-  const std::vector<Extents> sizes = sample_of_sizes();
-  std::vector<Option> options;
-  for (std::size_t point = 0; point < model.kernels().size(); ++point)
-    for (int width : {machine.elements, machine.elements / 2, 1})
-      for (std::int64_t parts : numbers_of_parts) {
-        const AnySizeKernel kernel{point, width, parts, false};
-        const choice::Kernel of_choice = kernel_for_choice(model, kernel);
-        const choice::Form &form = of_choice.form[width > 1 ? choice::rows_at_vectors : choice::rows_anywhere];
-        const bool halves = width > 1 && width < machine.elements; // between the times of both forms
-        // The sum of parts by the last block is the first of the ways.
-        if (!form.known || (halves && !of_choice.form[choice::rows_anywhere].known) ||
-            (parts > 1 && (!form.way[0].known || form.way[0].of_all_tiles)))
-          continue;
-        Option option{kernel, {}};
-        for (const Extents &extents : sizes)
-          option.ms.push_back(ms_at(of_choice, model.size(extents), machine));
-        options.push_back(std::move(option));
-      }
-  std::vector<double> best;
-  for (const Extents &extents : sizes)
-    best.push_back(model.rank(extents, sms).front().ms);
-
-  KernelSelection selection;
-  std::vector<double> now(sizes.size(), never);
-  // The sum of the logarithms of the times, relative to the best. A size without a kernel counts as a slow one.
-  auto sum_with = [&](const Option &option) {
-    double sum = 0;
-    for (std::size_t n = 0; n < sizes.size(); ++n)
-      sum += std::log(std::min({now[n], option.ms[n], 1000 * best[n]}) / best[n]);
-    return sum;
-  };
-  for (std::size_t place = 0; place < most; ++place) {
-    const bool wide = place < 2;
-    const int width = place == 1 ? machine.elements : 1;
-    std::vector<std::pair<double, std::size_t>> order;
-    for (std::size_t n = 0; n < options.size(); ++n)
-      if (const AnySizeKernel &kernel = options[n].kernel;
-          !wide || (kernel.width == width && kernel.parts == 1))
-        order.emplace_back(sum_with(options[n]), n);
-    std::ranges::sort(order);
-    auto taken = std::ranges::find_if(order, [&](const auto &entry) {
-      AnySizeKernel kernel = options[entry.second].kernel;
-      kernel.wide = wide;
-      return legal(kernel);
-    });
-    if (taken == order.end()) {
-      if (wide)
-        return {};
-      break;
-    }
-    Option &option = options[taken->second];
-    selection.kernels.push_back(option.kernel);
-    selection.kernels.back().wide = wide;
-    if (wide) // a narrow kernel of the same point is faster
-      continue;
-    for (std::size_t n = 0; n < sizes.size(); ++n)
-      now[n] = std::min(now[n], option.ms[n]);
-    options.erase(options.begin() + static_cast<std::ptrdiff_t>(taken->second));
-  }
-  double sum = 0;
-  for (std::size_t n = 0; n < sizes.size(); ++n) {
-    sum += std::log(now[n] / best[n]);
-    selection.worst = std::max(selection.worst, now[n] / best[n]);
-  }
-  selection.mean = std::exp(sum / static_cast<double>(sizes.size()));
-  return selection;
+  return Selector(model, sms, numbers_of_parts, legal).select(most);
 }
 
 } // namespace nestsmith::records

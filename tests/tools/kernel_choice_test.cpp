@@ -140,6 +140,87 @@ TEST(KernelChoice, AKernelForAllSizesTakesItsMeasuredFactor) {
   EXPECT_EQ(ms_of(Rows::vectors, 0.9), same) << "a factor below 1 is that of one size only";
 }
 
+/// Those of the numbers of parts that were measured, in the mean.
+TEST(KernelChoice, AKernelForAllSizesWithPartsHasFactorsOfItsOwn) {
+  const KernelTable table = parse_kernel_table(kernel_tables().front(), "embedded");
+  auto ms_of = [&](std::int64_t parts, const std::vector<double> &factors) {
+    KernelTable changed = table;
+    auto factor = factors.begin();
+    for (KernelForm &form : changed.points.front().forms)
+      if (form.rows == Rows::vectors && form.parts > 1 && form.with.empty() && factor != factors.end())
+        form.any_size = *factor++;
+    EXPECT_EQ(factor, factors.end());
+    const KernelModel model(changed, "changed");
+    const choice::Machine machine = model.machine(132);
+    const choice::Size size = model.size({512, 512, 512}); // all operands are in L2
+    const choice::Kernel kernel = kernel_for_choice(model, {.width = machine.elements, .parts = parts});
+    choice::Candidate list[choice::most_candidates_of_kernel];
+    EXPECT_EQ(choice::candidates(&kernel, 1, nullptr, &size, &machine, list), 1);
+    return list[0].ms;
+  };
+  EXPECT_EQ(ms_of(1, {9, 4}), ms_of(1, {1, 1}));
+  EXPECT_NEAR(ms_of(2, {9, 4}) / ms_of(2, {1, 1}), 6, 0.01);
+  EXPECT_NEAR(ms_of(5, {0.5, 4}) / ms_of(5, {1, 1}), 2, 0.01) << "a factor below 1 counts as 1";
+}
+
+TEST(KernelSelection, NoOtherKernelInPlaceOfOneIsBetter) {
+  const KernelModel model(parse_kernel_table(kernel_tables().front(), "embedded"), "embedded");
+  const choice::Machine machine = model.machine(132);
+  const std::vector<std::int64_t> parts = {1, 2, 4, 8};
+  const std::vector<Extents> sizes = sample_of_sizes();
+  auto times_of = [&](const AnySizeKernel &kernel) {
+    const choice::Kernel of_choice = kernel_for_choice(model, kernel);
+    std::vector<double> times;
+    for (const Extents &extents : sizes) {
+      const choice::Size size = model.size(extents);
+      choice::Candidate list[choice::most_candidates_of_kernel];
+      const bool served = choice::takes_rows(&of_choice, &size, &machine) &&
+                          choice::candidates(&of_choice, 1, nullptr, &size, &machine, list) > 0;
+      times.push_back(served ? list[0].ms : 1e9);
+    }
+    return times;
+  };
+  std::vector<double> best;
+  for (const Extents &extents : sizes)
+    best.push_back(model.rank(extents, 132).front().ms);
+  auto mean_of = [&](const std::vector<std::vector<double>> &times) {
+    double sum = 0;
+    for (std::size_t n = 0; n < sizes.size(); ++n) {
+      double least = 1e9;
+      for (const std::vector<double> &of_kernel : times)
+        least = std::min(least, of_kernel[n]);
+      sum += std::min(std::log(least / best[n]), 7.0);
+    }
+    return std::exp(sum / static_cast<double>(sizes.size()));
+  };
+  // Every second point is legal only.
+  auto legal = [](const AnySizeKernel &kernel) { return kernel.point % 2 == 0; };
+  const KernelSelection selection = select_kernels(model, 132, 7, parts, legal);
+  ASSERT_EQ(selection.kernels.size(), 7U);
+  std::vector<std::vector<double>> times;
+  for (const AnySizeKernel &kernel : selection.kernels) {
+    EXPECT_TRUE(legal(kernel));
+    EXPECT_EQ(kernel.wide, &kernel < &selection.kernels[2]);
+    if (!kernel.wide)
+      times.push_back(times_of(kernel));
+  }
+  EXPECT_NEAR(mean_of(times), selection.mean, 1e-9);
+  double least = 1e9;
+  for (std::size_t point = 0; point < model.kernels().size(); point += 2)
+    for (int width : {machine.elements, machine.elements / 2, 1})
+      for (std::int64_t of : parts) {
+        const choice::Form *forms = model.kernels()[point].form;
+        if (!forms[choice::rows_at_vectors].known || !forms[choice::rows_anywhere].known)
+          continue;
+        for (std::size_t n = 0; n < times.size(); ++n) {
+          std::vector<std::vector<double>> others = times;
+          others[n] = times_of({point, width, of, false});
+          least = std::min(least, mean_of(others));
+        }
+      }
+  EXPECT_GE(least, selection.mean - 1e-5);
+}
+
 TEST(KernelChoice, AKernelOfAGivenNumberOfPartsHasNoOther) {
   const KernelModel model(parse_kernel_table(kernel_tables().front(), "embedded"), "embedded");
   choice::Kernel kernel = model.kernels().front(), alone = kernel;

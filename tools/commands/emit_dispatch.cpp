@@ -16,8 +16,6 @@ namespace nestsmith::cli {
 
 namespace {
 
-constexpr std::size_t most_kernels = 12;
-
 [[noreturn]] void refuse_dispatch(const std::string &message) { throw UserError(ExitCode::usage, message); }
 
 void check_options(const Context &context, const ChosenRung &choice) {
@@ -55,20 +53,6 @@ bool stores(const Program &program, const Transposed &transposed) {
 
 std::string storage_text(const Transposed &transposed) {
   return fmt::format("A as {} and B as {}", transposed.a ? "K x M" : "M x K", transposed.b ? "N x K" : "K x N");
-}
-
-/// The shape with the limits of a kernel.
-Shape shape_of(const records::AnySizeKernel &kernel, const Transposed &transposed) {
-  return any_size_shape({64, 64, 64}, kernel.width, kernel.wide, transposed);
-}
-
-/// The schedule of a kernel. None: it is not legal, or lacks a knob.
-std::optional<ChosenKnobs> schedule_for(const ChosenRung &rung, const records::KernelTable &table,
-                                        const records::AnySizeKernel &kernel, const Transposed &transposed,
-                                        DType dtype, const Target &target) {
-  return any_size_schedule(rung,
-                           any_size_knobs(table.points[kernel.point].knobs, table.parts_knob, kernel.parts),
-                           shape_of(kernel, transposed), dtype, target);
 }
 
 std::string label_of(const records::KernelTable &table, const records::AnySizeKernel &kernel,
@@ -114,7 +98,7 @@ EmittedDispatch emitted_dispatch(const Context &context, const ChosenRung &choic
   auto schedule = [&](const records::AnySizeKernel &kernel) -> std::optional<ChosenKnobs> & {
     auto [at, added] = schedules.try_emplace(key(kernel));
     if (added)
-      at->second = schedule_for(choice, table, kernel, transposed, dtype, target);
+      at->second = any_size_schedule(choice, table, kernel, dtype, target, transposed);
     if (at->second && context.arguments.has("transposed") && !stores(at->second->schedule.source(), transposed))
       refuse_dispatch(fmt::format(
           "'{}' does not store {}, as --transposed {} says; take a rung whose schedule takes operands in any "
@@ -125,7 +109,7 @@ EmittedDispatch emitted_dispatch(const Context &context, const ChosenRung &choic
   EmittedDispatch result;
   result.gpu = table.gpu;
   result.transposed = transposed;
-  result.selection = records::select_kernels(*model, sms, most_kernels, library::parts_in_turns,
+  result.selection = records::select_kernels(*model, sms, most_kernels_of_file, library::parts_in_turns,
                                              [&](const auto &kernel) { return schedule(kernel).has_value(); });
   if (result.selection.kernels.empty())
     refuse_dispatch(fmt::format(
@@ -138,7 +122,7 @@ EmittedDispatch emitted_dispatch(const Context &context, const ChosenRung &choic
   std::vector<records::choice::Kernel> kernels;
   for (const records::AnySizeKernel &kernel : result.selection.kernels) {
     ChosenKnobs &chosen = *schedule(kernel);
-    Scheduled scheduled = schedule_at(choice, shape_of(kernel, transposed), dtype, chosen);
+    Scheduled scheduled = schedule_at(choice, any_size_shape(kernel, transposed), dtype, chosen);
     ChoicePlan part{label_of(table, kernel, file.plans.size()), to_string(chosen.values),
                     info_of(scheduled, target.arch), lower(scheduled.schedule)};
     part.last = kernel.wide;

@@ -18,8 +18,14 @@ Shape any_size_shape(const records::Extents &extents, int width, bool wide, cons
   return shape;
 }
 
+Shape any_size_shape(const records::AnySizeKernel &kernel, const Transposed &transposed) {
+  return any_size_shape({64, 64, 64}, kernel.width, kernel.wide, transposed);
+}
+
 KnobValues any_size_knobs(KnobValues point, const std::string &parts_knob, std::int64_t parts) {
   point["group"] = "1";
+  if (auto async = point.find("async"); async != point.end() && async->second == "true")
+    point.erase("blocks"); // such a kernel has a number of its own
   if (parts > 1)
     point[parts_knob] = std::to_string(parts);
   return point;
@@ -43,6 +49,14 @@ std::optional<ChosenKnobs> any_size_schedule(const ChosenRung &rung, const KnobV
   } catch (const UserError &) { // other points may be legal
     return std::nullopt;
   }
+}
+
+std::optional<ChosenKnobs> any_size_schedule(const ChosenRung &rung, const records::KernelTable &table,
+                                             const records::AnySizeKernel &kernel, DType dtype,
+                                             const Target &target, const Transposed &transposed) {
+  return any_size_schedule(rung,
+                           any_size_knobs(table.points[kernel.point].knobs, table.parts_knob, kernel.parts),
+                           any_size_shape(kernel, transposed), dtype, target);
 }
 
 } // namespace nestsmith::cli

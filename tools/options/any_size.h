@@ -13,14 +13,25 @@ namespace nestsmith::cli {
 /// C are multiples of its width.
 Shape any_size_shape(const records::Extents &extents, int width, bool wide, const Transposed &transposed = {});
 
+/// The same for a kernel of a selection.
+Shape any_size_shape(const records::AnySizeKernel &kernel, const Transposed &transposed = {});
+
 /// The knobs of a point that a kernel for all sizes takes. Its blocks are in the plain order, because the
-/// arithmetic for groups of tiles takes registers in each step of k. `parts_knob` has the number of blocks that
-/// share a tile; empty: the rung has no such knob.
+/// arithmetic for groups of tiles takes registers in each step of k; if its copies are asynchronous, the number
+/// of resident blocks is the usual one of such kernels. `parts_knob` has the number of blocks that share a
+/// tile; empty: the rung has no such knob.
 KnobValues any_size_knobs(KnobValues point, const std::string &parts_knob = "", std::int64_t parts = 1);
 
 /// The schedule of the kernel. None: it is not legal, it needs checks at launch, the rung has another schedule
 /// for these knobs, or its sizes are not known at launch only.
 std::optional<ChosenKnobs> any_size_schedule(const ChosenRung &rung, const KnobValues &knobs,
                                              const Shape &shape, DType dtype, const Target &target);
+/// The same for a kernel of a selection among the points of the table.
+std::optional<ChosenKnobs> any_size_schedule(const ChosenRung &rung, const records::KernelTable &table,
+                                             const records::AnySizeKernel &kernel, DType dtype,
+                                             const Target &target, const Transposed &transposed = {});
+
+/// The most kernels of a file of `emit --dispatch`.
+inline constexpr std::size_t most_kernels_of_file = 12;
 
 } // namespace nestsmith::cli

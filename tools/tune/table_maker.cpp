@@ -4,6 +4,7 @@
 #include "runtime/records/fields.h"
 #include "runtime/sim/workers.h"
 #include "schedules/kernels/kernel_selection.h"
+#include "schedules/library/tile_knobs.h"
 #include "tools/options/any_size.h"
 #include "tools/results/record_of.h"
 #include "tools/tune/interrupt.h"
@@ -112,7 +113,7 @@ Scheduled TableMaker::scheduled(Job &job) const {
       wanted.merge(parse_knobs(job.probe.with));
   }
   if (job.any_size)
-    wanted = any_size_knobs(std::move(wanted));
+    wanted = any_size_knobs(std::move(wanted), choice_.kernels.parts, job.probe.parts);
   Knobs knobs;
   knobs.prefer(wanted);
   Scheduled found = schedule_at(choice_, shape_of(job), dtype_, target_of(gpu_.gpu), knobs);
@@ -202,21 +203,23 @@ void TableMaker::add_jobs() {
                            [](const Job &job) { return std::pair(job.probe.extents, job.any_size); });
 }
 
-/// The kernel for all sizes, of each form, at three of its sizes without parts: those with the fewest products,
-/// with the most, and between. A rung without such a kernel has none.
+/// The kernel for all sizes, of each form and number of parts, at three of its sizes: those with the fewest
+/// products, with the most, and between. The last of the blocks that share a tile adds the parts. A rung
+/// without such a kernel has none.
 void TableMaker::add_jobs_of_any_size() {
-  std::map<std::pair<std::size_t, records::Rows>, std::vector<records::Extents>> sizes;
+  std::map<std::tuple<std::size_t, records::Rows, std::int64_t>, std::vector<records::Extents>> sizes;
   for (const Job &job : jobs_)
-    if (job.probe.parts == 1 && job.rows != records::Rows::lines &&
+    if (job.probe.with.empty() && job.rows != records::Rows::lines &&
         std::ranges::max(job.probe.extents) <= records::most_of_narrow)
-      sizes[{job.point, job.rows}].push_back(job.probe.extents);
-  for (auto &[form, list] : sizes) {
+      sizes[{job.point, job.rows, job.probe.parts}].push_back(job.probe.extents);
+  for (auto &[kernel, list] : sizes) {
+    const auto &[point, rows, parts] = kernel;
     std::ranges::sort(list, {}, [](const records::Extents &e) { return e[0] * e[1] * e[2]; });
     for (const records::Extents &extents :
          std::set<records::Extents>{list.front(), list[list.size() / 2], list.back()}) {
-      Job job{form.first, form.second, {.extents = extents}, {}, std::nullopt, true};
-      if (any_size_schedule(choice_, any_size_knobs(candidates_[job.point].knobs), shape_of(job), dtype_,
-                            target_of(gpu_.gpu))) {
+      Job job{point, rows, {.extents = extents, .parts = parts}, {}, std::nullopt, true};
+      if (any_size_schedule(choice_, any_size_knobs(candidates_[point].knobs, choice_.kernels.parts, parts),
+                            shape_of(job), dtype_, target_of(gpu_.gpu))) {
         scheduled(job); // sets its knobs
         jobs_.push_back(std::move(job));
       }
@@ -374,7 +377,8 @@ void TableMaker::set_any_size(std::size_t point, records::KernelForm &form) cons
   double sum = 0;
   int count = 0;
   for (const Job &job : jobs_) {
-    if (!job.any_size || job.point != point || job.rows != form.rows || form.parts != 1)
+    if (!job.any_size || job.point != point || job.rows != form.rows || job.probe.parts != form.parts ||
+        job.probe.with != form.with)
       continue;
     const auto time = std::ranges::find(form.times, job.probe.extents, &records::KernelTime::extents);
     internal_check(time != form.times.end(), "a form has the time of the size of its kernel for all sizes");
@@ -384,6 +388,21 @@ void TableMaker::set_any_size(std::size_t point, records::KernelForm &form) cons
   }
   if (count > 0)
     form.any_size = std::clamp(std::exp(sum / count), 1 / records::most_any_size, records::most_any_size);
+}
+
+/// The points of the kernels that a file for every shape would have; none if the rung has no kernel for all
+/// sizes.
+std::set<std::size_t> TableMaker::points_for_all_sizes(const records::KernelModel &model) const {
+  const Target target = target_of(gpu_.gpu);
+  auto legal = [&](const records::AnySizeKernel &kernel) {
+    return any_size_schedule(choice_, model.table(), kernel, dtype_, target).has_value();
+  };
+  std::set<std::size_t> points;
+  for (const records::AnySizeKernel &kernel :
+       records::select_kernels(model, gpu_.gpu.sms, most_kernels_of_file, library::parts_in_turns, legal)
+           .kernels)
+    points.insert(kernel.point);
+  return points;
 }
 
 records::KernelTable TableMaker::table(const TuneMachine &machine) {
@@ -435,12 +454,16 @@ records::KernelTable TableMaker::table(const TuneMachine &machine) {
                                                  "which continues with the missing ones",
                                                  choice_.name));
   records::KernelModel model(table, "the new table");
+  std::vector<std::size_t> useful = useful_points(model, accepted_loss);
+  for (std::size_t n : points_for_all_sizes(model))
+    if (std::ranges::find(useful, n) == useful.end())
+      useful.push_back(n);
   std::vector<records::KernelPoint> kept;
-  for (std::size_t n : useful_points(model, accepted_loss))
+  for (std::size_t n : useful)
     kept.push_back(table.points[n]);
   notes_.push_back(
       fmt::format("{} of {} points are kept: the model chooses them for sizes with extents from 48 "
-                  "to 8192",
+                  "to 8192, or emit --dispatch for its file",
                   kept.size(), table.points.size()));
   table.points = std::move(kept);
   return table;

@@ -9,6 +9,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -64,6 +65,7 @@ private:
                           records::Database *database);
   std::vector<std::size_t> doubtful() const;
   void set_any_size(std::size_t point, records::KernelForm &form) const;
+  std::set<std::size_t> points_for_all_sizes(const records::KernelModel &model) const;
   void show(const std::string &step) { progress_.step(step); }
 
   const Context &context_;
