@@ -6,8 +6,8 @@
 
 Draws the shapes of any_shape.py. NVRTC compiles the kernels, and g++ the host functions, with the CUDA driver below
 them, so nvcc is not needed. The products are integers that each type holds exactly, with rows without gaps, and for each
-tenth shape with gaps; all elements must be equal to those of torch.matmul. Then the launch and torch.mm are captured in
-CUDA graphs of 20 launches and timed in turns. --rows names the file that any_shape.py --rows wrote on the same machine:
+tenth shape also with gaps; all elements must be equal to those of torch.matmul. Then the launch and torch.mm, without
+gaps, are captured in CUDA graphs of 20 launches and timed in turns. --rows names the file that any_shape.py --rows wrote on the same machine:
 then the times are also compared with those of the rung at each shape. Needs a GPU, PyTorch, libnvrtc and g++;
 --build-only needs neither GPU nor PyTorch."""
 import argparse
@@ -33,7 +33,13 @@ typedef int cudaError_t;
 typedef void *cudaStream_t;
 struct __nv_bfloat16 { unsigned short bits; };
 struct __half { unsigned short bits; };
-enum { cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
+enum {
+  cudaSuccess = 0,
+  cudaErrorInvalidValue = 1,
+  cudaErrorNotSupported = 801,
+  cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
+  cudaLaunchAttributeProgrammaticStreamSerialization = 6
+};
 struct dim3 {
   unsigned x, y, z;
   dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {}
@@ -42,7 +48,29 @@ extern "C" {
 int cuLaunchKernel(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
 int cuFuncSetAttribute(void *, int, int);
 int cuMemsetD8Async(unsigned long long, unsigned char, size_t, void *);
+int cuLaunchKernelEx(const struct DriverLaunch *, void *, void **, void **);
 }
+struct cudaLaunchAttribute {
+  int id, unused;
+  union {
+    char room[64];
+    int programmaticStreamSerializationAllowed;
+  } val;
+};
+struct cudaLaunchConfig_t {
+  dim3 gridDim, blockDim;
+  size_t dynamicSmemBytes;
+  cudaStream_t stream;
+  cudaLaunchAttribute *attrs;
+  unsigned numAttrs;
+};
+struct DriverLaunch {
+  dim3 grid, block;
+  unsigned shared;
+  void *stream;
+  cudaLaunchAttribute *attributes;
+  unsigned count;
+};
 struct Kernel { const char *name; void *function; };
 static int last_error = 0;
 static int cudaGetLastError() { int error = last_error; last_error = 0; return error; }
@@ -57,6 +85,40 @@ template <class... Arguments>
 static void launch(Kernel &kernel, dim3 grid, dim3 block, unsigned shared, void *stream, Arguments... arguments) {
   void *list[] = {&arguments...};
   last_error = cuLaunchKernel(kernel.function, grid.x, grid.y, grid.z, block.x, block.y, block.z, shared, stream, list, 0);
+}
+template <class... Arguments>
+static void launch_early(dim3 grid, dim3 block, unsigned shared, void *stream, Kernel &kernel, Arguments... arguments) {
+  void *list[] = {&arguments...};
+  cudaLaunchAttribute early = {};
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  const DriverLaunch of = {grid, block, shared, stream, &early, 1};
+  last_error = cuLaunchKernelEx(&of, kernel.function, list, 0);
+}
+"""
+# Of <cuda.h>, what a file with bulk copies needs.
+TENSOR_MAPS = r"""
+struct alignas(64) TensorMap { unsigned long long words[16]; };
+typedef TensorMap CUtensorMap;
+typedef unsigned long long cuuint64_t;
+typedef unsigned cuuint32_t;
+typedef int CUtensorMapDataType, CUtensorMapSwizzle, CUresult, cudaDriverEntryPointQueryResult;
+enum { CUDA_SUCCESS = 0, cudaEnableDefault = 0, cudaDriverEntryPointSuccess = 0 };
+enum {
+  CU_TENSOR_MAP_DATA_TYPE_UINT8 = 0,
+  CU_TENSOR_MAP_DATA_TYPE_UINT16 = 1,
+  CU_TENSOR_MAP_DATA_TYPE_UINT32 = 2,
+  CU_TENSOR_MAP_DATA_TYPE_UINT64 = 4
+};
+enum { CU_TENSOR_MAP_INTERLEAVE_NONE = 0, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE = 0 };
+enum { CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_SWIZZLE_32B, CU_TENSOR_MAP_SWIZZLE_64B, CU_TENSOR_MAP_SWIZZLE_128B };
+enum { CU_TENSOR_MAP_L2_PROMOTION_L2_128B = 2 };
+extern "C" int cuTensorMapEncodeTiled(TensorMap *, int, unsigned, void *, const cuuint64_t *, const cuuint64_t *,
+                                      const cuuint32_t *, const cuuint32_t *, int, int, int, int);
+static int cudaGetDriverEntryPoint(const char *, void **function, int, int *found) {
+  *function = (void *)&cuTensorMapEncodeTiled;
+  *found = cudaDriverEntryPointSuccess;
+  return cudaSuccess;
 }
 """
 
@@ -95,7 +157,7 @@ def host_library(source, kernels, folder):
     """The host functions, which stand in the last part that NVRTC leaves out."""
     host = source[source.rindex("#ifndef __CUDACC_RTC__\n"):]
     host = re.sub(r"(\w+)<<<(.*?)>>>\(", lambda m: f"launch({m[1]}, {m[2]}, ", host, flags=re.DOTALL)
-    text = HOST + "".join(f'static Kernel {name} = {{"{name}", nullptr}};\n' for name in kernels)
+    text = HOST + (TENSOR_MAPS if "TensorMap" in host else "") + "".join(f'static Kernel {name} = {{"{name}", nullptr}};\n' for name in kernels)
     text += 'extern "C" void set_kernel(const char *name, void *function) {\n  for (Kernel *kernel : {'
     text += ", ".join("&" + name for name in kernels)
     text += "})\n    if (!strcmp(kernel->name, name))\n      kernel->function = function;\n}\n" + host
@@ -209,21 +271,23 @@ def main():
     ratios, of_best, wrong = {}, {}, []
     for number, shape in enumerate(shapes_of(options.seed, options.shapes)):
         m, n, k = map(int, shape.split("x"))
-        gap = 3 if number % 10 == 9 else 0
+        right = True
+        for gap in (3, 0) if number % 10 == 9 else (0,):  # the last one is timed
 
-        def rows(height, width, of):
-            wide = torch.randint(-1, 2, (height, width + gap), device="cuda", dtype=torch.int8).to(of)
-            return wide[:, :width]
-        stored_a = rows(k, m, dtype) if "a" in options.transposed else rows(m, k, dtype)
-        stored_b = rows(n, k, dtype) if "b" in options.transposed else rows(k, n, dtype)
-        a = stored_a.T if "a" in options.transposed else stored_a
-        b = stored_b.T if "b" in options.transposed else stored_b
-        c = torch.full((m, n + gap), 7.0, device="cuda", dtype=torch.float32)
-        call = product.call(stored_a, stored_b, c, m, n, k)
-        call()
-        # Sums of at most 8192 terms of -1, 0 and 1 are exact in f32.
-        expected = torch.matmul(a.float(), b.float())
-        if not torch.equal(c[:, :n], expected) or not bool((c[:, n:] == 7).all()):
+            def rows(height, width, of):
+                wide = torch.randint(-1, 2, (height, width + gap), device="cuda", dtype=torch.int8).to(of)
+                return wide[:, :width]
+            stored_a = rows(k, m, dtype) if "a" in options.transposed else rows(m, k, dtype)
+            stored_b = rows(n, k, dtype) if "b" in options.transposed else rows(k, n, dtype)
+            a = stored_a.T if "a" in options.transposed else stored_a
+            b = stored_b.T if "b" in options.transposed else stored_b
+            c = torch.full((m, n + gap), 7.0, device="cuda", dtype=torch.float32)
+            call = product.call(stored_a, stored_b, c, m, n, k)
+            call()
+            # Sums of at most 8192 terms of -1, 0 and 1 are exact in f32.
+            expected = torch.matmul(a.float(), b.float())
+            right = right and torch.equal(c[:, :n], expected) and bool((c[:, n:] == 7).all())
+        if not right:
             wrong.append(shape)
             print(f"WRONG {shape}", flush=True)
             continue

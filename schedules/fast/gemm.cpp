@@ -84,6 +84,7 @@ std::vector<std::string> points_of_gemm() {
   };
   for (const char *warps : {"2x4", "4x2"})
     add_with_roles(warps, "16x8");
+  add_with_roles("4x2", "16x8", ",group=1"); // tiles at the edges have code of their own
   add_with_roles("2x2", "16x8", ",early=true");
   for (const char *warps : {"4x2", "2x4", "2x2"})
     add_with_roles(warps, "8x8", ",early=true");
