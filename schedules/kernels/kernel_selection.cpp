@@ -149,6 +149,12 @@ private:
   };
 
   static double sum(const std::vector<double> &loss) { return std::accumulate(loss.begin(), loss.end(), 0.0); }
+  /// A large loss at few sizes counts more than a small one at many.
+  static double cost_of(double loss) { return loss + 4 * loss * loss; }
+  static double cost(const std::vector<double> &loss) {
+    return std::accumulate(loss.begin(), loss.end(), 0.0,
+                           [](double all, double x) { return all + cost_of(x); });
+  }
 
   std::vector<double> loss_of(const std::vector<const Option *> &taken) const {
     std::vector<double> loss(best_.size(), of_no_kernel);
@@ -158,7 +164,7 @@ private:
     return loss;
   }
 
-  /// The option with which the others lose least; null if no more are legal.
+  /// The option with which the others have the least cost; null if no more are legal.
   const Option *next(const std::vector<const Option *> &others,
                      const std::function<bool(const AnySizeKernel &)> &legal) const {
     const std::vector<double> now = loss_of(others);
@@ -166,7 +172,7 @@ private:
     for (const Option &option : options_) {
       double with = 0;
       for (std::size_t n = 0; n < now.size(); ++n)
-        with += std::min(now[n], option.loss[n]);
+        with += cost_of(std::min(now[n], option.loss[n]));
       if (std::ranges::find(others, &option) == others.end())
         order.emplace_back(with, &option);
     }
@@ -175,22 +181,33 @@ private:
     return found == order.end() ? nullptr : found->second;
   }
 
-  /// Replaces one kernel after the other by a better one for the others, until none gains.
+  /// Replaces one kernel, or two, by better ones for the others, until none gains.
   void exchange(std::vector<const Option *> &taken) const {
     constexpr double least_gain = 1e-6; // so that it ends
-    for (bool gained = true; gained;) {
-      gained = false;
-      for (const Option *&option : taken) {
-        const Option *before = option;
-        std::vector<const Option *> others = taken;
-        std::erase(others, before);
-        option = next(others, legal_);
-        others.push_back(before);
-        if (sum(loss_of(taken)) + least_gain < sum(loss_of(others)))
-          gained = true;
+    double now = cost(loss_of(taken));
+    auto gains_without = [&](std::size_t a, std::size_t b) {
+      std::vector<const Option *> others = taken;
+      std::erase_if(others, [&](const Option *option) { return option == taken[a] || option == taken[b]; });
+      while (others.size() < taken.size())
+        if (const Option *option = next(others, legal_))
+          others.push_back(option);
         else
-          option = before;
-      }
+          return false;
+      const double with = cost(loss_of(others));
+      if (with + least_gain >= now)
+        return false;
+      now = with;
+      taken = others;
+      return true;
+    };
+    auto any_gains = [&](bool pairs) {
+      for (std::size_t a = 0; a < taken.size(); ++a)
+        for (std::size_t b = pairs ? a + 1 : a; b < (pairs ? taken.size() : a + 1); ++b)
+          if (gains_without(a, b))
+            return true;
+      return false;
+    };
+    while (any_gains(false) || any_gains(true)) {
     }
   }
 
