@@ -15,42 +15,69 @@ Stmt without_optional_guards(const Stmt &stmt) {
                                                              : map_children(stmt, without_optional_guards);
 }
 
-/// Removes waits after which nothing reads the tiles.
+/// Removes the reads from certificates that do not follow the wait, if a later wait is for the landing of the
+/// tile itself, and waits without a certificate.
 class Waits {
 public:
   explicit Waits(const Kernel &kernel) : of_program_(kernel) {}
 
   Stmt without_needless(const Stmt &body) const {
-    Buffers read_later;
-    return rewrite(body, read_later);
+    Later later;
+    return rewrite(body, later);
   }
 
 private:
-  using Buffers = std::set<Buffer>; ///< of the program
+  /// Buffers of the program that are read after a statement, and those whose copies must land after it.
+  struct Later {
+    std::set<Buffer> read, landed;
+  };
 
-  /// Null if nothing remains. Adds what the statement reads to `read_later`: the buffers that are read after
-  /// it.
-  Stmt rewrite(const Stmt &stmt, Buffers &read_later) const {
-    if (const auto *seq = as<Seq>(stmt)) {
-      std::vector<Stmt> stmts;
-      for (auto child = seq->stmts.rbegin(); child != seq->stmts.rend(); ++child)
-        if (Stmt left = rewrite(*child, read_later))
-          stmts.insert(stmts.begin(), std::move(left));
-      return stmts.empty() ? nullptr : make_seq(std::move(stmts));
-    }
+  /// Null if nothing remains. Adds what the statement does to `later`.
+  Stmt rewrite(const Stmt &stmt, Later &later) const {
+    if (const auto *seq = as<Seq>(stmt))
+      return rewrite_seq(stmt, *seq, later);
     if (const auto *wait = as<Wait>(stmt))
-      return is_needless(*wait, read_later) ? nullptr : stmt;
-    Buffers after = read_later;
-    add_reads(stmt, read_later);
+      return rewrite_wait(stmt, *wait, later);
+    Later after = later;
+    add_reads(stmt, later.read);
     if (as<Loop>(stmt)) // its next iteration follows
-      after = read_later;
+      after.read = later.read;
     return map_children(stmt, [&](const Stmt &child) {
-      Buffers of_side = after;
+      Later of_side = after;
       return rewrite(child, of_side);
     });
   }
 
-  void add_reads(const Stmt &stmt, Buffers &reads) const {
+  Stmt rewrite_seq(const Stmt &stmt, const Seq &seq, Later &later) const {
+    std::vector<Stmt> stmts;
+    bool changed = false;
+    for (auto child = seq.stmts.rbegin(); child != seq.stmts.rend(); ++child) {
+      Stmt left = rewrite(*child, later);
+      changed = changed || left != *child;
+      if (left)
+        stmts.push_back(std::move(left));
+    }
+    std::ranges::reverse(stmts);
+    return !changed ? stmt : stmts.empty() ? nullptr : make_seq(std::move(stmts));
+  }
+
+  static Stmt rewrite_wait(const Stmt &stmt, const Wait &wait, Later &later) {
+    if (wait.queue != Queue::copies)
+      return stmt;
+    Wait copy = wait;
+    std::erase_if(copy.hazards, [&](const Hazard &hazard) {
+      return hazard.kind == Hazard::Kind::read_after_write && !later.read.contains(hazard.buffer) &&
+             later.landed.contains(hazard.buffer);
+    });
+    for (const Hazard &hazard : wait.hazards)
+      if (hazard.kind == Hazard::Kind::end_after_write)
+        later.landed.insert(hazard.buffer);
+    if (copy.hazards.size() == wait.hazards.size())
+      return stmt;
+    return copy.hazards.empty() ? nullptr : make(std::move(copy), stmt->origin);
+  }
+
+  void add_reads(const Stmt &stmt, std::set<Buffer> &reads) const {
     walk_exprs(stmt, [&](const Expr &e) {
       if (const auto *access = e.as<Load>())
         reads.insert(of_program_(access->buffer));
@@ -59,13 +86,6 @@ private:
       if (const auto *copy = as<BulkCopy>(child); copy && copy->stores())
         reads.insert(of_program_(copy->tile));
     });
-  }
-
-  static bool is_needless(const Wait &wait, const Buffers &read_later) {
-    return wait.queue == Queue::copies && !wait.hazards.empty() &&
-           std::ranges::all_of(wait.hazards, [&](const Hazard &hazard) {
-             return hazard.kind == Hazard::Kind::read_after_write && !read_later.contains(hazard.buffer);
-           });
   }
 
   OfProgram of_program_;

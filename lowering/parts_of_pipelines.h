@@ -6,8 +6,9 @@
 namespace nestsmith::kernel {
 
 /// Without the guards that may be left out (`Purpose::Kind::past`): those that no part has decided would be
-/// branches between the products. And without the waits for asynchronous copies of tiles that nothing reads
-/// after them: the wait of the last iteration is for the tile of the next one.
+/// branches between the products. And without the waits for reads that no part has: in the last iteration, the
+/// wait for the tile of the next one, which is filled but not read. A wait at the end of the kernel is for the
+/// copies of such tiles (`end_after_write`), so all have landed then; other waits stay.
 Stmt without_needless_parts(const Kernel &kernel);
 
 } // namespace nestsmith::kernel

@@ -50,7 +50,8 @@ void extract(Unit &unit);
 namespace kernel {
 
 /// Splits each partitioned loop into parts: full tiles, which need no guards, and the partial tile. If masks
-/// hold only in the middle of the loop, there is a part for each edge.
+/// hold only in the middle of the loop, there is a part for each edge. Then leaves out what no part of a
+/// pipelined loop needs (lowering/parts_of_pipelines.h).
 void partition(Unit &unit);
 
 /// Inserts a barrier between two accesses to shared memory if a thread reads an element that another thread

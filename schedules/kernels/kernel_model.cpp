@@ -120,14 +120,18 @@ std::vector<Probe> probes(const Extents &tile, std::int64_t resident, std::int64
 
 double KernelModel::any_size(std::size_t point, Rows rows, bool with_parts) const {
   const Rows measured = rows == Rows::lines ? Rows::vectors : rows;
+  const double without_parts = with_parts ? any_size(point, rows, false) : 1;
   double sum = 0;
   int count = 0;
-  for (const KernelForm &form : table_.points[point].forms)
-    if (form.rows == measured && (form.parts > 1) == with_parts && form.with.empty()) {
-      sum += std::log(std::max(1.0, form.any_size));
-      ++count;
-    }
-  return count > 0 ? std::exp(sum / count) : 1;
+  for (const KernelForm &form : table_.points[point].forms) {
+    if (form.rows != measured || (form.parts > 1) != with_parts || !form.with.empty())
+      continue;
+    if (form.any_size == most_any_size) // it failed
+      return most_any_size;
+    sum += std::log(std::max(1.0, form.any_size == 1 ? without_parts : form.any_size));
+    ++count;
+  }
+  return count > 0 ? std::exp(sum / count) : without_parts;
 }
 
 choice::Machine KernelModel::machine(std::int64_t sms) const {

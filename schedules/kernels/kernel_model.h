@@ -63,8 +63,9 @@ public:
   /// The same for a batch of products, whose tiles are those of all products.
   std::vector<KernelChoice> rank_products(const ProductSize &product, std::int64_t sms) const;
   /// `KernelForm::any_size` of a point, at least 1: the kernel for one size has all that the other one has, so
-  /// a smaller factor is that of one size only. At lines, the kernel is that for rows at vectors.
-  /// With parts, the geometric mean over the measured numbers of parts.
+  /// a smaller factor is that of one size only. At lines, the kernel is that for rows at vectors. With parts,
+  /// it is the geometric mean over the measured numbers of parts, each of which has the factor without parts if
+  /// it has none of its own. `most_any_size` if one of these kernels failed.
   double any_size(std::size_t point, Rows rows, bool with_parts) const;
   /// The relative errors of the model at the measured times of a point.
   std::vector<double> errors(std::size_t point) const;

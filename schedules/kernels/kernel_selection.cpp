@@ -1,10 +1,14 @@
 #include "schedules/kernels/kernel_selection.h"
 
+#include "dsl/expr/function_ref.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <numeric>
+#include <tuple>
 
 namespace nestsmith::records {
 
@@ -86,7 +90,7 @@ class Selector {
 public:
   Selector(const KernelModel &model, std::int64_t sms, const std::vector<std::int64_t> &numbers_of_parts,
            const std::function<bool(const AnySizeKernel &)> &legal)
-      : whole_(model.machine(sms).elements), legal_(legal) {
+      : whole_(model.machine(sms).elements), ask_(legal) {
     const choice::Machine machine = model.machine(sms);
     const std::vector<Extents> sizes = sample_of_sizes();
     for (const Extents &extents : sizes)
@@ -117,7 +121,7 @@ public:
     for (int width : {1, whole_}) {
       const Option *option = next({}, [&](AnySizeKernel kernel) {
         kernel.wide = true;
-        return kernel.width == width && kernel.parts == 1 && legal_(kernel);
+        return kernel.width == width && kernel.parts == 1 && is_legal(kernel);
       });
       if (!option)
         return {};
@@ -126,7 +130,7 @@ public:
     }
     std::vector<const Option *> taken;
     while (selection.kernels.size() + taken.size() < most) {
-      const Option *option = next(taken, legal_);
+      const Option *option = next(taken);
       if (!option)
         break;
       taken.push_back(option);
@@ -148,6 +152,14 @@ private:
     std::vector<double> loss; ///< at each size of the sample: the logarithm of the ratio to the best time
   };
 
+  /// Asks once for each kernel.
+  bool is_legal(const AnySizeKernel &kernel) {
+    auto [known, added] = legal_.try_emplace({kernel.point, kernel.width, kernel.parts, kernel.wide}, false);
+    if (added)
+      known->second = ask_(kernel);
+    return known->second;
+  }
+
   static double sum(const std::vector<double> &loss) { return std::accumulate(loss.begin(), loss.end(), 0.0); }
   /// A large loss at few sizes counts more than a small one at many.
   static double cost_of(double loss) { return loss + 4 * loss * loss; }
@@ -164,9 +176,12 @@ private:
     return loss;
   }
 
-  /// The option with which the others have the least cost; null if no more are legal.
+  const Option *next(const std::vector<const Option *> &others) {
+    return next(others, [&](const AnySizeKernel &kernel) { return is_legal(kernel); });
+  }
+  /// The option with which the others have the least cost; null if no more may be taken.
   const Option *next(const std::vector<const Option *> &others,
-                     const std::function<bool(const AnySizeKernel &)> &legal) const {
+                     FunctionRef<bool(const AnySizeKernel &)> may_be_taken) const {
     const std::vector<double> now = loss_of(others);
     std::vector<std::pair<double, const Option *>> order;
     for (const Option &option : options_) {
@@ -177,19 +192,20 @@ private:
         order.emplace_back(with, &option);
     }
     std::ranges::stable_sort(order, {}, &std::pair<double, const Option *>::first);
-    const auto found = std::ranges::find_if(order, [&](const auto &x) { return legal(x.second->kernel); });
+    const auto found =
+        std::ranges::find_if(order, [&](const auto &x) { return may_be_taken(x.second->kernel); });
     return found == order.end() ? nullptr : found->second;
   }
 
   /// Replaces one kernel, or two, by better ones for the others, until none gains.
-  void exchange(std::vector<const Option *> &taken) const {
+  void exchange(std::vector<const Option *> &taken) {
     constexpr double least_gain = 1e-6; // so that it ends
     double now = cost(loss_of(taken));
-    auto gains_without = [&](std::size_t a, std::size_t b) {
+    auto gains_without = [&](std::size_t a, std::size_t b) { // the same: without one
       std::vector<const Option *> others = taken;
       std::erase_if(others, [&](const Option *option) { return option == taken[a] || option == taken[b]; });
       while (others.size() < taken.size())
-        if (const Option *option = next(others, legal_))
+        if (const Option *option = next(others))
           others.push_back(option);
         else
           return false;
@@ -200,19 +216,26 @@ private:
       taken = others;
       return true;
     };
-    auto any_gains = [&](bool pairs) {
+    auto any_one = [&] {
       for (std::size_t a = 0; a < taken.size(); ++a)
-        for (std::size_t b = pairs ? a + 1 : a; b < (pairs ? taken.size() : a + 1); ++b)
+        if (gains_without(a, a))
+          return true;
+      return false;
+    };
+    auto any_two = [&] {
+      for (std::size_t a = 0; a < taken.size(); ++a)
+        for (std::size_t b = a + 1; b < taken.size(); ++b)
           if (gains_without(a, b))
             return true;
       return false;
     };
-    while (any_gains(false) || any_gains(true)) {
+    while (any_one() || any_two()) {
     }
   }
 
   int whole_; ///< elements of a vector
-  const std::function<bool(const AnySizeKernel &)> &legal_;
+  const std::function<bool(const AnySizeKernel &)> &ask_;
+  std::map<std::tuple<std::size_t, int, std::int64_t, bool>, bool> legal_;
   std::vector<double> best_; ///< the logarithms of the least times
   std::vector<Option> options_;
 };

@@ -35,12 +35,12 @@ Extents drawn_size(const std::function<std::uint64_t()> &next, double most_opera
 /// The sizes over which a selection loses little: 400 of at most 2e11 operations, drawn by SplitMix64.
 std::vector<Extents> sample_of_sizes();
 
-/// Selects at most `most` kernels, one after the other: the next one is that with which the cost falls most. It
-/// is the sum of x + 4*x*x over the sample, where x is the logarithm of the ratio whose mean `KernelSelection`
-/// has. Then each kernel, and each two, are replaced by better ones beside the others, until none gains. The
-/// first two are a wide kernel without vectors and a wide one with them, for the sizes that no other serves.
-/// `legal` says whether a kernel exists; it is asked for the best ones only, possibly more than once. Empty if
-/// no kernel without vectors, or one with them, is legal.
+/// Selects at most `most` kernels, more than 2, one after the other: the next one is that with which the cost
+/// falls most. It is the sum of x + 4*x*x over the sample, where x is the logarithm of the time of the best
+/// selected kernel divided by that of the best point. Then one kernel, or two, are replaced if others lower the
+/// cost together with those that stay, until none do. The first two are a wide kernel without vectors and a
+/// wide one with them, for the sizes that no other serves. `legal` says whether a kernel exists; it is asked
+/// for the best ones only, once for each. Empty if no kernel without vectors, or one with them, is legal.
 KernelSelection select_kernels(const KernelModel &model, std::int64_t sms, std::size_t most,
                                const std::vector<std::int64_t> &numbers_of_parts,
                                const std::function<bool(const AnySizeKernel &)> &legal);

@@ -6,6 +6,7 @@
 #include "schedules/library/parts.h"
 
 #include <fmt/format.h>
+#include <map>
 #include <numeric>
 
 namespace nestsmith::library {
@@ -39,22 +40,29 @@ static void place_results(Schedule &s, const Contraction &c, Loop at) {
 
 constexpr std::int64_t few_loads = 16, many_loads = 64;
 
-/// Whether each thread block of a kernel, whose last block axis is bound to `part`, has a multiprocessor for
-/// itself.
+/// Whether each thread block of the kernel of this loop has a multiprocessor for itself.
 static bool has_few_blocks(const Schedule &s, Loop part) {
-  std::int64_t blocks = 1;
-  for (const For *loop : loops_of(path_to(s.program().body, part.var)))
-    if (loop->axis() && is_block(*loop->axis())) {
+  std::map<Axis, std::int64_t> extents; // loops of one axis have one extent
+  bool known = true;
+  const Path path = path_to(s.program().body, part.var);
+  walk(*std::ranges::find_if(path, as<For>), [&](const Stmt &stmt) {
+    const auto *loop = as<For>(stmt);
+    if (loop && loop->axis() && is_block(*loop->axis())) {
       const std::optional<std::int64_t> extent = as_int(loop->extent);
-      if (!extent || __builtin_mul_overflow(blocks, *extent, &blocks))
-        return false;
+      known = known && extent.has_value();
+      extents[*loop->axis()] = extent.value_or(1);
     }
-  return blocks <= multiprocessors(s.target());
+    return true;
+  });
+  std::int64_t blocks = 1;
+  for (const auto &[axis, extent] : extents)
+    known = known && !__builtin_mul_overflow(blocks, extent, &blocks);
+  return known && blocks <= multiprocessors(s.target());
 }
 
 /// Binds the loop over the elements of the sum, in which the sum has the loops `k` and `element`. A thread has
-/// `loads` accesses for each part, and all parts in flight if these are at most `most` accesses, otherwise
-/// `few_loads` accesses.
+/// `loads` accesses for each part. All parts are in flight if these are at most `most` accesses; otherwise as
+/// many parts as have `few_loads` accesses, or one.
 static void add_in_thread(Schedule &s, const Contraction &c, Loop thread, Loop k, Loop element,
                           std::int64_t width, std::int64_t stored, std::int64_t loads, std::int64_t most) {
   s.bind(thread, Axis::thread_x);

@@ -42,13 +42,19 @@ std::string split_is_right(const Schedule &s, std::size_t kernels = 1) {
 /// A block that has a multiprocessor for itself has all parts in flight. Otherwise their registers would take
 /// the place of other blocks.
 TEST(SplitRegisterTiles, AddFewPartsAtATimeIfThereAreManyBlocks) {
-  auto unrolled = [](const Shape &shape, std::int64_t parts) {
+  auto unrolled = [](const Shape &shape, std::int64_t parts, std::int64_t groups = 1) {
     Schedule s(gemm(shape, DType::f32), make_target("sm_90a")); // of 132 multiprocessors
-    library::product(
-        s, s.block("AB"),
-        RegisterTiles{.warps = {1, 1}, .lanes = {4, 8}, .results = {4, 4}, .k = 8, .split_k = parts});
-    const std::string text = cuda_kernel(lower(s).only()), loop = fmt::format(" < {};", parts);
-    const std::size_t at = text.find(loop, text.find("if (last)")), pragma = text.rfind("#pragma", at);
+    library::product(s, s.block("AB"),
+                     RegisterTiles{.warps = {1, 1},
+                                   .lanes = {4, 8},
+                                   .results = {4, 4},
+                                   .k = 8,
+                                   .split_k = parts,
+                                   .groups_of_parts = groups});
+    // With groups, that of the sums of the groups.
+    const std::string text = cuda_kernel(lower(s).only()),
+                      loop = fmt::format(" < {};", groups > 1 ? groups : parts);
+    const std::size_t at = text.find(loop, text.rfind("if (last")), pragma = text.rfind("#pragma", at);
     return text.substr(pragma, text.find('\n', pragma) - pragma);
   };
   // A thread has 4 accesses for each part.
@@ -57,6 +63,8 @@ TEST(SplitRegisterTiles, AddFewPartsAtATimeIfThereAreManyBlocks) {
   EXPECT_EQ(unrolled({272, 32, 256}, 8), "#pragma unroll 4") << "136 blocks";
   EXPECT_EQ(unrolled({272, 32, 256}, 4), "#pragma unroll");
   EXPECT_EQ(unrolled({64, 32, 512}, 32), "#pragma unroll 4") << "more than 64 loads";
+  EXPECT_EQ(unrolled({32, 32, 512}, 32, 8), "#pragma unroll") << "64 blocks";
+  EXPECT_EQ(unrolled({80, 32, 512}, 32, 8), "#pragma unroll 4") << "160 blocks, in 8 groups of 4 for each tile";
 }
 
 constexpr MatrixTiles small = {.warps = {1, 2}, .results = {16, 16}, .steps = 1, .stages = 2};

@@ -463,7 +463,7 @@ records::KernelTable TableMaker::table(const TuneMachine &machine) {
     kept.push_back(table.points[n]);
   notes_.push_back(
       fmt::format("{} of {} points are kept: the model chooses them for sizes with extents from 48 "
-                  "to 8192, or emit --dispatch for its file",
+                  "to 8192, or emit --dispatch among all of them",
                   kept.size(), table.points.size()));
   table.points = std::move(kept);
   return table;
