@@ -106,16 +106,20 @@ private:
         return out.push_back(stmt);
       }
       const auto *sync = as<Sync>(stmt);
-      if (sync && sync->orders() && !state.in_flight.empty())
-        settle_at_barrier(stmt, *sync, state, out);
+      const bool orders = sync && sync->orders() && !state.in_flight.empty();
+      Stmt left = orders ? settle_at_barrier(stmt, *sync, state, out) : stmt;
       note_accesses(stmt, state);
       if (const bool plain = !as<Loop>(stmt) && !as<If>(stmt); plain || state.in_flight.empty())
-        return out.push_back(stmt);
+        return out.push_back(std::move(left));
     }
     settle_for_head(stmt, state, out);
-    if (const auto *loop = as<Loop>(stmt))
+    if (const auto *loop = as<Loop>(stmt)) {
       out.push_back(order_loop(stmt, *loop, state));
-    else if (const auto *branch = as<If>(stmt))
+      if (after_loop_) { // the calls of the last iterations are in flight
+        out.push_back(wait(0, after_loop_->hazards, state));
+        out.push_back(make(*std::exchange(after_loop_, std::nullopt)));
+      }
+    } else if (const auto *branch = as<If>(stmt))
       out.push_back(order_branch(stmt, *branch, state));
     else
       internal_error("a statement that starts calls is no loop, no branch and no sequence");
@@ -157,6 +161,7 @@ private:
     State before = state;
     for (;;) {
       steady_.reset();
+      after_loop_.reset();
       if (state.in_flight.empty() && ends_one_group(loop.body))
         steady_ = SteadyLoop{&loop, statements_of(loop.body)};
       State at_end = before;
@@ -220,15 +225,40 @@ private:
     });
   }
 
-  /// Waits before a barrier: after it, other threads may overwrite the tiles that calls read.
-  void settle_at_barrier(const Stmt &barrier, const Sync &sync, State &state, std::vector<Stmt> &out) {
-    std::vector<Hazard> overwritten;
+  /// Waits before a barrier: after it, other threads may overwrite the tiles that calls read. If the latest
+  /// groups stay in flight, the barrier does not order what overwrites their tiles after the loop: a second one
+  /// after the loop does. Returns the barrier, with what it orders: both order the stores of threads in the
+  /// loop and what comes after it.
+  Stmt settle_at_barrier(const Stmt &stmt, const Sync &sync, State &state, std::vector<Stmt> &out) {
+    std::vector<Hazard> overwritten, after;
     for (const Hazard &hazard : sync.hazards())
       for (const Buffer &sum : state.in_flight)
         if (hazard.kind == Hazard::Kind::write_after_read && hazard.reader == of_program_(sum))
-          add_hazards(overwritten, {hazard});
-    const std::int64_t pending = newer_groups(barrier, overwritten, state);
+          add_hazards(is_after_loop(hazard) ? after : overwritten, {hazard});
+    const auto *barrier = as<Barrier>(stmt);
+    const std::int64_t pending = barrier ? newer_groups(stmt, overwritten, state) : 0;
+    if (pending == 0)
+      add_hazards(overwritten, std::exchange(after, {}));
     out.push_back(wait(pending, std::move(overwritten), state));
+    if (after.empty())
+      return stmt;
+    Barrier of_loop = *barrier;
+    std::erase_if(of_loop.hazards, [&](const Hazard &hazard) { return is_after_loop(hazard); });
+    after_loop_ = {barrier->scope, std::move(after), barrier->role};
+    return make(std::move(of_loop), stmt->origin);
+  }
+
+  /// Whether the write of a hazard in the steady loop is after this loop: in an iteration of a loop around it,
+  /// or in no loop, to an array that the loop does not write.
+  bool is_after_loop(const Hazard &hazard) const {
+    if (!steady_ || hazard.loop == of_program_(steady_->loop->var))
+      return false;
+    bool written = false;
+    walk(steady_->loop->body, [&](const Stmt &node) {
+      const Buffer of = written_by(node);
+      written = written || (of && of_program_(of) == hazard.buffer);
+    });
+    return hazard.loop || !written;
   }
 
   /// The statement, or what it guards, if it is a signal.
@@ -305,6 +335,7 @@ private:
   std::set<Buffer> sums_;
   std::map<Buffer, std::set<Buffer>> tiles_; ///< that the calls with these sums read
   std::optional<SteadyLoop> steady_;         ///< the innermost loop around the statement, if it is steady
+  std::optional<Barrier> after_loop_;        ///< what orders the last calls of this loop
 };
 
 } // namespace

@@ -33,8 +33,7 @@ Schedule gemm(const Shape &shape, DType dtype, const Target &target, Knobs &knob
 
 Schedule roles(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
   Schedule s(nestsmith::gemm(shape, dtype), target);
-  library::product(s, s.block("AB"),
-                   library::choose_register_tiles_with_roles("hopper/roles", shape, dtype, target, knobs));
+  library::product(s, s.block("AB"), library::choose_register_tiles_with_roles(shape, dtype, target, knobs));
   return s;
 }
 

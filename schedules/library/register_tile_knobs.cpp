@@ -30,6 +30,9 @@ bool may_copy_async(DType dtype, const Target &target) {
 
 constexpr std::int64_t registers_of_sm = 65536;
 
+/// Registers of an element, or of its sum.
+std::int64_t words(DType dtype) { return std::max<std::int64_t>(4, byte_size(dtype)) / 4; }
+
 /// Bytes of shared memory of a block.
 std::int64_t shared_bytes(const RegisterTiles &tiles, const Target &target, DType dtype) {
   const std::int64_t row = (tiles.tile(0) + 31) / 32 * 32 + 4 + tiles.tile(1);
@@ -43,7 +46,7 @@ std::int64_t blocks_for_all_sizes(const RegisterTiles &tiles, const Target &targ
   constexpr std::int64_t of_addresses = 64, most = 5;
   const auto &[rows, columns] = tiles.results;
   const std::int64_t elements = rows * columns + 2 * (rows + columns); // two copies of the operands
-  const std::int64_t registers = tiles.threads() * (elements * byte_size(dtype) / 4 + of_addresses);
+  const std::int64_t registers = tiles.threads() * (elements * words(dtype) + of_addresses);
   return std::min({most, std::max<std::int64_t>(1, registers_of_sm / registers),
                    target.shared_bytes_per_sm / shared_bytes(tiles, target, dtype)});
 }
@@ -52,7 +55,7 @@ std::int64_t blocks_for_all_sizes(const RegisterTiles &tiles, const Target &targ
 /// usual one first. 0 states no number. A thread also needs registers for its results and for the operands.
 std::vector<std::int64_t> candidates_for_blocks(const RegisterTiles &tiles, const Target &target, DType dtype,
                                                 std::int64_t usual) {
-  std::int64_t registers = tiles.threads() * (tiles.results[0] * tiles.results[1] + 24);
+  std::int64_t registers = tiles.threads() * (tiles.results[0] * tiles.results[1] + 24) * words(dtype);
   std::int64_t shared = shared_bytes(tiles, target, dtype);
   std::vector<std::int64_t> candidates = first<std::int64_t>(usual, {3, 2, 0, 1, 4, 5, 6, 8});
   std::erase_if(candidates, [&](std::int64_t n) {
@@ -87,7 +90,7 @@ RegisterTiles choose_register_tiles(const Shape &shape, DType dtype, const Targe
                                     bool persistent) {
   // Elements of 4 bytes are copied asynchronously, also if they are transposed.
   if (!persistent && byte_size(dtype) == 4 && target.arch.has(Feature::mbarrier) && knobs.flag("roles"))
-    return choose_register_tiles_with_roles("fast/gemm", shape, dtype, target, knobs);
+    return choose_register_tiles_with_roles(shape, dtype, target, knobs);
   RegisterTiles tiles;
   tiles.width = of_an_access;
   tiles.warps =
@@ -140,8 +143,8 @@ RegisterTiles choose_register_tiles(const Shape &shape, DType dtype, const Targe
 /// The last tile of k always has code of its own: with a condition before the wait for the next tile, ptxas
 /// moves the multiplications of the last k before the wait, and nothing hides the latency of the loads after
 /// it.
-RegisterTiles choose_register_tiles_with_roles(const std::string &rung, const Shape &shape, DType dtype,
-                                               const Target &target, Knobs &knobs) {
+RegisterTiles choose_register_tiles_with_roles(const Shape &shape, DType dtype, const Target &target,
+                                               Knobs &knobs) {
   const bool moves = target.arch.has(Feature::setmaxnreg);
   RegisterTiles tiles = {
       .warps = choose_grid(knobs, "warps", {"2x4", "4x2", "2x2"}),
@@ -167,9 +170,9 @@ RegisterTiles choose_register_tiles_with_roles(const std::string &rung, const Sh
   std::erase_if(stages, [&](std::int64_t n) { return n * stage > target.shared_bytes_per_block; });
   if (stages.empty())
     throw UserError(ExitCode::usage,
-                    fmt::format("{}: two copies of its tiles need {} bytes of shared memory, "
-                                "but {} has {}; choose smaller warps, results or bk",
-                                rung, 2 * stage, to_string(target.arch), target.shared_bytes_per_block));
+                    fmt::format("two copies of the tiles need {} bytes of shared memory, but {} has {}; choose "
+                                "smaller warps, results or bk",
+                                2 * stage, to_string(target.arch), target.shared_bytes_per_block));
   tiles.stages = knobs.choose("stages", stages);
   if (knobs.flag("persistent"))
     tiles.persistent = multiprocessors(target);

@@ -30,9 +30,9 @@ MatrixTiles choose_matrix_tiles(const Shape &shape, DType dtype, const Target &t
 /// the other.
 RegisterTiles choose_register_tiles(const Shape &shape, DType dtype, const Target &target, Knobs &knobs,
                                     bool persistent = false);
-/// With four warps that fill the tiles, which the others multiply. `rung` is named in messages.
-RegisterTiles choose_register_tiles_with_roles(const std::string &rung, const Shape &shape, DType dtype,
-                                               const Target &target, Knobs &knobs);
+/// With four warps that fill the tiles, which the others multiply.
+RegisterTiles choose_register_tiles_with_roles(const Shape &shape, DType dtype, const Target &target,
+                                               Knobs &knobs);
 
 /// The form of tiles for a shape whose rows of A and B do not all start at multiples of 16 bytes.
 std::optional<Variant> matrix_variant(const Shape &shape, DType dtype);

@@ -10,6 +10,7 @@
 #include "tests/dsl/support.h"
 #include "tests/runtime/check/right.h"
 #include "tests/runtime/sim/certificates.h"
+#include "tests/schedules/rung.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -253,6 +254,39 @@ TEST(Wgmma, IsRightWithCallsInFlight) {
       expect_right(product_of({67, 60, k}, DType::bf16, tiles));
       tiles.stages = 5, tiles.in_flight = 3;
       expect_right(product_of({64, 64, k}, DType::f16, tiles, {.b_across = true}));
+    }
+}
+
+/// Rows that are no vectors go through registers, so that the barrier of an iteration comes after its calls.
+/// The staged results take the memory of the tiles, and the calls of the last iteration are in flight after the
+/// loop.
+TEST(Wgmma, StagedResultsFollowTheLastCalls) {
+  auto schedule = [](std::int64_t k) {
+    Knobs knobs(parse_knobs("wgmma=true,in_flight=true,staged=true,warps=4x2,results=16x64,stages=3"));
+    return test::rung("tensor/tuned").build({3, 3, k}, DType::f16, hopper(), knobs);
+  };
+  for (std::int64_t k : {63, 129, 257, 321})
+    expect_right(schedule(k));
+  const Schedule s = schedule(193); // the last tile is in a slot of which the results take the memory
+  expect_right(s);
+  const kernel::Kernel kernel = lower(s).only();
+  const std::string text = cuda_kernel(kernel);
+  EXPECT_TRUE(contains(text, "wait_calls<1>(AB);")) << text;
+  EXPECT_TRUE(contains(text, "  wait_calls<0>(AB);  // AB_shared: takes the memory of B_shared")) << text;
+  EXPECT_TRUE(contains(text, "  __syncthreads();  // AB_shared: takes the memory of B_shared")) << text;
+  for (int left = 0, statement = 0;; left = ++statement) {
+    kernel::Kernel changed = kernel;
+    std::vector<kernel::Hazard> certificate;
+    changed.body = with_order_of_calls(changed.body, left, 0, certificate);
+    if (left >= 0)
+      break;
+    EXPECT_FALSE(test::hazards_found(s.source(), changed).empty()) << statement;
+  }
+  for (const auto &[changed, removed] : test::without_each<kernel::Barrier>(kernel))
+    if (removed.scope == kernel::SyncScope::block) {
+      EXPECT_TRUE(std::ranges::includes(test::kinds_of(test::hazards_found(s.source(), changed)),
+                                        test::kinds_of(removed.hazards)))
+          << note_of(kernel::make(removed));
     }
 }
 
