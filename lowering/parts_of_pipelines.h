@@ -1,5 +1,6 @@
 #pragma once
-/// What the parts of a pipelined loop do not need, after `partition` has separated them.
+/// Removes guards and waits that the parts of a pipelined loop do not need, after `partition` has separated
+/// them.
 
 #include "lowering/kernel.h"
 

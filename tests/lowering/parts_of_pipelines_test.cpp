@@ -35,7 +35,7 @@ protected:
                    {purpose}});
   }
 
-  /// What is left of the statements: waits by their tiles, "end" for that of the end, and reads.
+  /// Names the statements that are left: waits with their tiles, "end" for the wait of the end, and reads.
   static std::string left_of(std::vector<Stmt> stmts) {
     Kernel kernel;
     kernel.body = make_seq(std::move(stmts));

@@ -142,7 +142,7 @@ TEST(KernelChoice, AKernelForAllSizesTakesItsMeasuredFactor) {
   EXPECT_EQ(ms_of(Rows::vectors, 0.9), same) << "a factor below 1 is that of one size only";
 }
 
-/// Those of the numbers of parts that were measured, in the mean.
+/// The model takes the geometric mean of the factors of the measured numbers of parts.
 TEST(KernelChoice, AKernelForAllSizesWithPartsHasFactorsOfItsOwn) {
   const KernelTable table = parse_kernel_table(kernel_tables().front(), "embedded");
   auto ms_of = [&](std::int64_t parts, const std::vector<double> &factors) {
