@@ -7,9 +7,9 @@
 Draws the shapes of any_shape.py. NVRTC compiles the kernels, and g++ the host functions, with the CUDA driver below
 them, so nvcc is not needed. The products are integers that each type holds exactly, with rows without gaps, and for each
 tenth shape also with gaps; all elements must be equal to those of torch.matmul. Then the launch and torch.mm, without
-gaps, are captured in CUDA graphs of 20 launches and timed in turns. --rows names the file that any_shape.py --rows wrote on the same machine:
-then the times are also compared with those of the rung at each shape. Needs a GPU, PyTorch, libnvrtc and g++;
---build-only needs neither GPU nor PyTorch."""
+gaps, are captured in CUDA graphs of 20 launches and timed in turns. --rows names the file that any_shape.py --rows
+wrote on the same machine: then the times are also compared with those of the rung at each shape. Needs a GPU, PyTorch,
+libnvrtc and g++; --build-only needs neither GPU nor PyTorch."""
 import argparse
 import ctypes
 import glob
@@ -157,7 +157,8 @@ def host_library(source, kernels, folder):
     """The host functions, which stand in the last part that NVRTC leaves out."""
     host = source[source.rindex("#ifndef __CUDACC_RTC__\n"):]
     host = re.sub(r"(\w+)<<<(.*?)>>>\(", lambda m: f"launch({m[1]}, {m[2]}, ", host, flags=re.DOTALL)
-    text = HOST + (TENSOR_MAPS if "TensorMap" in host else "") + "".join(f'static Kernel {name} = {{"{name}", nullptr}};\n' for name in kernels)
+    text = HOST + (TENSOR_MAPS if "TensorMap" in host else "")
+    text += "".join(f'static Kernel {name} = {{"{name}", nullptr}};\n' for name in kernels)
     text += 'extern "C" void set_kernel(const char *name, void *function) {\n  for (Kernel *kernel : {'
     text += ", ".join("&" + name for name in kernels)
     text += "})\n    if (!strcmp(kernel->name, name))\n      kernel->function = function;\n}\n" + host

@@ -114,11 +114,13 @@ private:
     }
     settle_for_head(stmt, state, out);
     if (const auto *loop = as<Loop>(stmt)) {
+      std::optional<Barrier> outer = std::exchange(after_loop_, std::nullopt);
       out.push_back(order_loop(stmt, *loop, state));
       if (after_loop_) { // the calls of the last iterations are in flight
         out.push_back(wait(0, after_loop_->hazards, state));
-        out.push_back(make(*std::exchange(after_loop_, std::nullopt)));
+        out.push_back(make(*std::move(after_loop_)));
       }
+      after_loop_ = std::move(outer);
     } else if (const auto *branch = as<If>(stmt))
       out.push_back(order_branch(stmt, *branch, state));
     else
@@ -244,7 +246,9 @@ private:
       return stmt;
     Barrier of_loop = *barrier;
     std::erase_if(of_loop.hazards, [&](const Hazard &hazard) { return is_after_loop(hazard); });
-    after_loop_ = {barrier->scope, std::move(after), barrier->role};
+    if (!after_loop_)
+      after_loop_ = {barrier->scope, {}, barrier->role};
+    add_hazards(after_loop_->hazards, after);
     return make(std::move(of_loop), stmt->origin);
   }
 
@@ -335,7 +339,7 @@ private:
   std::set<Buffer> sums_;
   std::map<Buffer, std::set<Buffer>> tiles_; ///< that the calls with these sums read
   std::optional<SteadyLoop> steady_;         ///< the innermost loop around the statement, if it is steady
-  std::optional<Barrier> after_loop_;        ///< what orders the last calls of this loop
+  std::optional<Barrier> after_loop_;        ///< what orders the last calls of the innermost loop, after it
 };
 
 } // namespace
