@@ -17,9 +17,15 @@ namespace nestsmith {
 
 namespace {
 
+/// The plan without the sizes that the choice gives.
+kernel::Plan without_chosen_sizes(kernel::Plan plan) {
+  std::erase_if(plan.sizes, [&](const kernel::SizeParameter &size) { return !is_of_array(plan, size.size); });
+  return plan;
+}
+
 /// The parameters that the launchers have in common.
 std::string signature(const ChoicePlan &part) {
-  kernel::Plan plan = part.plan;
+  kernel::Plan plan = without_chosen_sizes(part.plan);
   plan.workspaces.clear();
   return fmt::format("{}", fmt::join(Launcher(part.info, plan).parameters(), ", "));
 }
@@ -59,7 +65,8 @@ private:
       Launcher launcher(part.info, part.plan);
       all.emplace_back();
       for (const Requirement &requirement : requirements_of(launcher).all())
-        if (requirement.broken.find(launcher.workspace.name) == std::string::npos)
+        if (requirement.broken.find(launcher.workspace.name) == std::string::npos &&
+            !is_of_chosen_size(part, launcher, requirement.broken))
           if (std::ranges::find(all.back(), requirement.broken) == all.back().end()) {
             all.back().push_back(requirement.broken);
             ++count[requirement.broken];
@@ -73,10 +80,35 @@ private:
         const Launcher launcher(file_.plans[n].info, plan);
         if (plan.has_counters())
           all[n].push_back(fmt::format("{} < {}", file_.counter_bytes, launcher.spell(plan.counter_bytes())));
-        all[n].push_back(fmt::format("{} < {}", file_.most_workspace, launcher.spell(plan.workspace_bytes)));
+        if (file_.plans[n].depth == 0) // otherwise the choice limits the number of parts
+          all[n].push_back(fmt::format("{} < {}", file_.most_workspace, launcher.spell(plan.workspace_bytes)));
       }
     return all;
   }
+
+  /// The choice takes values for which such conditions do not hold.
+  static bool is_of_chosen_size(const ChoicePlan &part, const Launcher &launcher,
+                                const std::string &condition) {
+    auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+    return std::ranges::any_of(part.plan.sizes, [&](const kernel::SizeParameter &size) {
+      if (is_of_array(part.plan, size.size))
+        return false;
+      const std::string &name = launcher.names.at(size.size);
+      for (std::size_t at = condition.find(name); at != std::string::npos; at = condition.find(name, at + 1))
+        if ((at == 0 || !is_word(condition[at - 1])) &&
+            (at + name.size() == condition.size() || !is_word(condition[at + name.size()])))
+          return true;
+      return false;
+    });
+  }
+
+  /// The value of the size that the choice gives; empty if the plan has none.
+  std::string chosen_size(const ChoicePlan &part) const {
+    return part.depth == 0 ? ""
+                           : fmt::format("{}_choice::terms_of_part({}, {}, chosen.parts)", plan_.name,
+                                         launcher_.sizes[2].name, part.depth);
+  }
+  std::string candidate() const { return plan_.name + "_choice::Candidate"; }
 
   std::vector<Parameter> choosing() const {
     std::vector<Parameter> list = launcher_.pointers;
@@ -94,8 +126,9 @@ private:
 
   /// NAME_kernel.
   void choice() {
-    out_.verbatim("/// The number of the kernels for these arguments: those with the least predicted time.\n");
-    out_.call("static int " + choice_, declarations(choosing()), " {");
+    out_.verbatim("/// The kernels with the least predicted time for these arguments, and the number of parts "
+                  "of a tile.\n");
+    out_.call("static " + candidate() + " " + choice_, declarations(choosing()), " {");
     out_.indent();
     out_.line(fmt::format("using namespace {}_choice;", plan_.name));
     out_.line(fmt::format("int serves[{}], widest = 1, best = 0;", file_.plans.size()));
@@ -122,11 +155,12 @@ private:
     out_.line(fmt::format("const int found = candidates(kernels, {}, serves, &size, &machine, list);",
                           file_.plans.size()));
     out_.line("if (found == 0)");
-    out_.line(fmt::format("  return {};", file_.plans.size() - 1), "it says which requirement is not met");
+    out_.line(fmt::format("  return {{{}, 0, 1, 0}};", file_.plans.size() - 1),
+              "it says which requirement is not met");
     out_.line("for (int n = 1; n < found; ++n)");
     out_.line("  if (list[n].ms < list[best].ms)");
     out_.line("    best = n;");
-    out_.line("return list[best].kernel;");
+    out_.line("return list[best];");
     out_.close();
     out_.blank();
   }
@@ -169,12 +203,21 @@ private:
     out_.open(fmt::format("for (int aligned = 0; aligned < {}; ++aligned)", all));
     out_.line("size_t bytes = 0;");
     arguments.push_back(joined_names(launcher_.sizes));
-    out_.open(fmt::format("switch ({}({}))", choice_, fmt::join(arguments, ", ")));
+    out_.call(fmt::format("const {} chosen = {}", candidate(), choice_), arguments, ";");
+    out_.open("switch (chosen.kernel)");
     for (std::size_t n = 0; n < file_.plans.size(); ++n)
       if (!file_.plans[n].plan.workspaces.empty()) {
         const Launcher launcher(file_.plans[n].info, file_.plans[n].plan);
+        const std::string bytes = launcher.spell(file_.plans[n].plan.workspace_bytes);
         out_.line(fmt::format("case {}:", n));
-        out_.line(fmt::format("  bytes = {};", launcher.spell(file_.plans[n].plan.workspace_bytes)));
+        if (const std::string size = chosen_size(file_.plans[n]); !size.empty()) {
+          for (const kernel::SizeParameter &parameter : file_.plans[n].plan.sizes)
+            if (!is_of_array(file_.plans[n].plan, parameter.size))
+              out_.line(fmt::format("  {{ const long long {} = {};", launcher.names.at(parameter.size), size));
+          out_.line(fmt::format("  bytes = {}; }}", bytes));
+        } else {
+          out_.line(fmt::format("  bytes = {};", bytes));
+        }
         out_.line("  break;");
       }
     out_.line("default:");
@@ -190,7 +233,8 @@ private:
   /// `switch` over the plans.
   template <class F> void select(const F &result) {
     out_.indent();
-    out_.open(fmt::format("switch ({}({}))", choice_, joined_names(choosing())));
+    out_.line(fmt::format("const {} chosen = {}({});", candidate(), choice_, joined_names(choosing())));
+    out_.open("switch (chosen.kernel)");
     for (std::size_t n = 0; n + 1 < file_.plans.size(); ++n) {
       out_.line(fmt::format("case {}:", n), file_.plans[n].label);
       out_.line(fmt::format("  return {};", result(file_.plans[n])));
@@ -208,7 +252,8 @@ private:
     out_.call(fmt::format("extern \"C\" const char *{}", requirement_name(plan_)),
               declarations(launcher_.checked()), " {");
     select([&](const ChoicePlan &part) {
-      return fmt::format("{}({})", requirement_name(part.plan), arguments_for(launcher_, part.plan, false));
+      return fmt::format("{}({})", requirement_name(part.plan),
+                         arguments_for(launcher_, part.plan, chosen_size(part), false));
     });
   }
 
@@ -224,7 +269,8 @@ private:
                                kernel::workspace_alignment, counters_text(plan_)));
     out_.call(fmt::format("extern \"C\" cudaError_t {}", launcher_name(plan_)), launcher_.parameters(), " {");
     select([&](const ChoicePlan &part) {
-      return fmt::format("{}({})", launcher_name(part.plan), arguments_for(launcher_, part.plan, true));
+      return fmt::format("{}({})", launcher_name(part.plan),
+                         arguments_for(launcher_, part.plan, chosen_size(part), true));
     });
   }
 
@@ -260,7 +306,7 @@ ChoiceFile named(ChoiceFile file) {
 }
 
 kernel::Plan interface(const ChoiceFile &file) {
-  kernel::Plan plan = file.plans.back().plan;
+  kernel::Plan plan = without_chosen_sizes(file.plans.back().plan);
   plan.name = file.name;
   plan.kernels.clear();
   for (const ChoicePlan &part : file.plans) {
@@ -292,7 +338,8 @@ std::string emit(const ChoiceFile &file) {
 }
 
 std::string emit_header(const ChoiceFile &file) {
-  kernel::Plan plan = file.plans.back().plan; // its requirements are those of every launch
+  kernel::Plan plan =
+      without_chosen_sizes(file.plans.back().plan); // its requirements are those of every launch
   plan.name = file.name;
   const kernel::Plan all = interface(file);
   plan.workspaces = all.workspaces;

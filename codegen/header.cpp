@@ -72,7 +72,7 @@ private:
     }
     if (!apart.empty())
       return fmt::format("elements between the starts of consecutive rows of {}", fmt::join(apart, " and of "));
-    return of.empty() ? "a size, in elements"
+    return of.empty() ? "a size that no array has, chosen by the caller"
                       : fmt::format("an extent of {}, in elements", fmt::join(of, " and of "));
   }
 

@@ -45,9 +45,13 @@ std::string joined_names(const std::vector<Parameter> &parameters) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-std::string arguments_for(const Launcher &launcher, const kernel::Plan &plan, bool launch) {
+std::string arguments_for(const Launcher &launcher, const kernel::Plan &plan, const std::string &chosen,
+                          bool launch) {
   std::vector<Parameter> list = launcher.pointers;
-  list.insert(list.end(), launcher.sizes.begin(), launcher.sizes.end());
+  auto size = launcher.sizes.begin();
+  for (const kernel::SizeParameter &parameter : plan.sizes)
+    list.push_back(is_of_array(plan, parameter.size) ? *size++ : Parameter{"long long", chosen});
+  internal_check(size == launcher.sizes.end(), "the plans of a file have the same sizes of arrays");
   if (launch)
     list.insert(list.end(), launcher.scalars.begin(), launcher.scalars.end());
   if (!plan.workspaces.empty())
@@ -56,6 +60,14 @@ std::string arguments_for(const Launcher &launcher, const kernel::Plan &plan, bo
   if (launch)
     names += names.empty() ? "stream" : ", stream";
   return names;
+}
+
+bool is_of_array(const kernel::Plan &plan, const Var &size) {
+  auto is_it = [&](const Expr &e) { return e.as<Var>() && *e.as<Var>() == size; };
+  return std::ranges::any_of(plan.params, [&](const Buffer &buffer) {
+    return std::ranges::any_of(buffer->shape, is_it) ||
+           (buffer->strides && is_it((*buffer->strides)[buffer->shape.size() - 2]));
+  });
 }
 
 std::string function_name(const kernel::Plan &plan, const char *suffix) {
@@ -135,7 +147,13 @@ std::vector<Parameter> Launcher::checked() const {
 }
 
 std::vector<Parameter> Launcher::of_workspace_bytes() const {
-  return plan.sizes.empty() && !dispatched_ ? std::vector<Parameter>() : sizes;
+  if (plan.sizes.empty() && !dispatched_)
+    return {};
+  std::vector<Parameter> result;
+  for (std::size_t n = 0; n < sizes.size(); ++n)
+    if (!dispatched_ || n >= plan.sizes.size() || is_of_array(plan, plan.sizes[n].size))
+      result.push_back(sizes[n]);
+  return result;
 }
 
 std::string Launcher::workspace_call() const {

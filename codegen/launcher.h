@@ -43,7 +43,7 @@ struct Launcher {
   /// order.
   std::vector<Parameter> checked() const;
   /// The parameters of `workspace_function`: the sizes of the plan, if any. For a plan of a `ChoiceFile`, all
-  /// elements of `sizes`.
+  /// elements of `sizes` that arrays have.
   std::vector<Parameter> of_workspace_bytes() const;
   /// The call `gemm_workspace_bytes(M, N, K)`.
   std::string workspace_call() const;
@@ -56,6 +56,10 @@ private:
   bool dispatched_; ///< the plan is one of a `ChoiceFile`
 };
 
+/// Whether a parameter of the plan has the size as an extent or as its leading dimension. Any other size is
+/// chosen by the caller, such as the number of terms in a part of a sum.
+bool is_of_array(const kernel::Plan &plan, const Var &size);
+
 /// A name for a function of the file, "gemm_launch" for the suffix "_launch", that differs from the names of
 /// all kernels and arrays.
 std::string function_name(const kernel::Plan &plan, const char *suffix);
@@ -64,8 +68,10 @@ std::string function_name(const kernel::Plan &plan, const char *suffix);
 std::string joined_names(const std::vector<Parameter> &parameters);
 
 /// The arguments with which a function of a file with several plans calls that of one plan: the launcher's if
-/// `launch`, otherwise those that are checked. Only a plan with workspaces takes one.
-std::string arguments_for(const Launcher &launcher, const kernel::Plan &plan, bool launch);
+/// `launch`, otherwise those that are checked. Only a plan with workspaces takes one. `chosen` is the value of
+/// the size that no array has, if the plan has such a size.
+std::string arguments_for(const Launcher &launcher, const kernel::Plan &plan, const std::string &chosen,
+                          bool launch);
 
 /// The requirement on the content of a workspace that has counters, as sentences. Empty for other plans.
 std::string counters_text(const kernel::Plan &plan);

@@ -110,11 +110,11 @@ private:
 
   const std::string &name(const Var &size) const { return launcher_.names.at(size); }
 
-  /// Accepts 0 if a size of 0 can make the outputs empty.
+  /// Accepts 0 if a size of 0 can make the outputs empty: that of an array. Others may be divisors.
   void range(const Var &size) {
     const Size &stated = *size->size;
     const std::string &size_name = name(size);
-    bool zero = !result_.empty.empty();
+    bool zero = !result_.empty.empty() && is_of_array(plan_, size);
     std::int64_t least = zero && stated.min == 1 ? 0 : stated.min;
     bool gap = zero && least != 0;
     std::string below = gap ? fmt::format("({0} < {1} && {0} != 0)", size_name, least)
@@ -127,7 +127,7 @@ private:
   /// Whether previous requirements imply that the size is not 0 if there is something to compute. This holds
   /// for an extent of every output, and for the leading dimension of rows that are not empty.
   bool is_positive(const Var &size) const {
-    bool extent = true, leading = false;
+    bool extent = true, leading = !is_of_array(plan_, size);
     for (const Buffer &buffer : plan_.params) {
       if (buffer->role != Role::input)
         extent &= std::ranges::any_of(buffer->shape, [&](const Expr &e) { return is_size(e, size); });

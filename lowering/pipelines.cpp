@@ -314,6 +314,26 @@ private:
     });
   }
 
+  /// Whether the condition of the guard can become a part of the masks of the copies: each executes in any
+  /// case, and copies zeros past the end.
+  bool may_be_masked(const Stmt &nest) const {
+    return runs_past_ && is_async_nest(nest) && std::ranges::all_of(blocks_of(nest), [](const Block *block) {
+             return block->async && !block->bulk && block->body.value.as<Load>();
+           });
+  }
+
+  static kernel::Stmt with_mask(const kernel::Stmt &stmt, const Expr &condition) {
+    const auto *copy = kernel::as<kernel::Store>(stmt);
+    if (!copy || !copy->async)
+      return kernel::map_children(stmt, [&](const kernel::Stmt &child) { return with_mask(child, condition); });
+    const auto &access = *copy->value.as<Load>();
+    kernel::Store masked = *copy;
+    masked.value =
+        load(access.buffer, access.indices, access.mask.exists() ? access.mask && condition : condition,
+             access.mask.exists() ? access.fill : constant(access.buffer->dtype, 0));
+    return kernel::make(std::move(masked), stmt->origin);
+  }
+
   static bool is_never_true(const Expr &condition, const Bounds &bounds) {
     if (const auto *both = condition.as<Binary>(); both && both->op == BinaryOp::logical_and)
       return is_never_true(both->a, bounds) || is_never_true(both->b, bounds);
@@ -338,7 +358,8 @@ private:
     if (proves(logical_not(exists), bounds_))
       return nullptr;
     bool guarded = !proves(exists, bounds_);
-    const bool fills = guarded && only_fills_past_end(nest);
+    const bool has_mask = guarded && only_fills_past_end(nest),
+               fills = has_mask || (guarded && may_be_masked(nest));
     if (fills) {
       guarded = false;
       std::ranges::copy(blocks_of(nest), std::back_inserter(filling_));
@@ -347,6 +368,8 @@ private:
     if (step && guarded)
       bounds_.set_extent(*step, simplify(loop_.extent - Expr(ahead)));
     kernel::Stmt stmt = emit_(nest);
+    if (fills && !has_mask)
+      stmt = with_mask(stmt, exists);
     if (step)
       bounds_.set_extent(*step, loop_.extent);
     const kernel::Purpose purpose{fills ? kernel::Purpose::Kind::past : kernel::Purpose::Kind::none};

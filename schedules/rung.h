@@ -42,6 +42,10 @@ public:
   /// For a symbolic shape: numbers of which the extents are multiples, and the leading dimensions of rows along
   /// them, instead of `stated->multiple_of`; may be empty.
   std::vector<std::int64_t> multiples;
+  /// For a symbolic product: the number of terms of one part of a sum is a size of this range, named
+  /// `size_of_part` (workloads.h), by which a schedule can split the sum.
+  std::optional<Size> part;
+  std::int64_t parts_of_run = 0; ///< such parts of a tile in a run; 0: as the schedule chooses
   /// For a product of two matrices: `gemm` (workloads.h) stores its operands so. Only rungs whose schedule
   /// takes operands in any order, as `library::product` does, get a shape with transposed operands.
   Transposed transposed;

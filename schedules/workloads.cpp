@@ -116,6 +116,8 @@ Program gemm(const Shape &shape, DType dtype, Transposed transposed) {
     Expr i = x[0], j = x[1];
     return alpha * AB(i, j) + beta * C.where(not_equal(beta, 0), i, j);
   });
+  if (shape.part)
+    w.size(size_of_part, *shape.part);
   return w.output();
 }
 

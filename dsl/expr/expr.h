@@ -39,6 +39,8 @@ namespace nestsmith {
 /// tile still fits in 32 bits.
 struct Size {
   std::int64_t min = 1, max = std::int64_t{1} << 30, multiple_of = 1;
+  std::int64_t usual =
+      0; ///< of a size that no array has: its value in a run that states none; 0: the least one
   bool operator==(const Size &) const = default;
 };
 

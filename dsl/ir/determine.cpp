@@ -325,6 +325,11 @@ private:
     for (const Expr &other : std::vector(numbers_))
       if (quotient_and_remainder(number, other) || quotient_and_remainder(other, number))
         digits_.push_back({number.as<Binary>()->a});
+    // A product with a fixed number that is not 0 determines the other factor.
+    if (const auto *op = number.as<Binary>(); op && op->op == BinaryOp::mul)
+      for (const auto &[factor, other] : {std::pair(op->a, op->b), std::pair(op->b, op->a)})
+        if (is_fixed(factor) && proves(Expr(0) < factor, bounds_) && !has(other))
+          add_number(other);
   }
 
   static constexpr std::int64_t most_divisor = std::int64_t{1} << 61; ///< larger ones are not simplified

@@ -82,6 +82,11 @@ public:
   }
   std::vector<Loop> split(Loop loop, std::vector<std::int64_t> factors, Caller caller = Where::current());
   template <std::size_t N>
+  std::array<Loop, N> split_by(Loop loop, std::string size, Caller caller = Where::current()) {
+    return to_array<N>(split_by(loop, std::move(size), std::move(caller)));
+  }
+  std::vector<Loop> split_by(Loop loop, std::string size, Caller caller = Where::current());
+  template <std::size_t N>
   std::array<Loop, N + 1> cut(Loop loop, const std::int64_t (&points)[N], Caller caller = Where::current()) {
     return to_array<N + 1>(cut(loop, std::vector<std::int64_t>(points, points + N), std::move(caller)));
   }

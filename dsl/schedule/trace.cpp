@@ -248,9 +248,9 @@ static json::Value to_json(const Directive &directive) {
 
 /// The keys of an object in the order in which a reader expects them.
 static std::string in_one_line(const json::Value &value) {
-  constexpr std::array keys = {"op",      "args",  "results",     "named",  "name",   "dtype",   "role",
-                               "min",     "max",   "multiple_of", "axes",   "sum",    "product", "reducer",
-                               "reduced", "shape", "leading",     "extent", "values", "value"};
+  constexpr std::array keys = {"op",      "args",    "results",     "named",   "name",   "dtype",  "role",
+                               "min",     "max",     "multiple_of", "usual",   "axes",   "sum",    "product",
+                               "reducer", "reduced", "shape",       "leading", "extent", "values", "value"};
   const json::Object *object = value.getAsObject();
   std::string text;
   llvm::raw_string_ostream out(text);
@@ -287,9 +287,13 @@ std::string to_json(const TraceFile &trace) {
     writer.attributeEnd();
     if (!trace.sizes.empty())
       writer.attributeArray("sizes", [&] {
-        for (const auto &[name, size] : trace.sizes)
-          line(json::Object{
-              {"name", name}, {"min", size.min}, {"max", size.max}, {"multiple_of", size.multiple_of}});
+        for (const auto &[name, size] : trace.sizes) {
+          json::Object object{
+              {"name", name}, {"min", size.min}, {"max", size.max}, {"multiple_of", size.multiple_of}};
+          if (size.usual != 0)
+            object["usual"] = size.usual;
+          line(std::move(object));
+        }
       });
     if (!trace.knobs.empty())
       writer.attributeObject("knobs", [&] {
@@ -319,9 +323,10 @@ static std::pair<std::string, Size> parse_size(const json::Value &value, const s
   auto min = whole(object, "min");
   auto max = whole(object, "max");
   auto unit = whole(object, "multiple_of");
-  if (!name || !min || !max || !unit)
-    refuse_trace(where, "a size has no 'name', 'min', 'max' or 'multiple_of'");
-  return {name->str(), Size{*min, *max, *unit}};
+  auto usual = object && object->get("usual") ? whole(object, "usual") : std::optional<std::int64_t>(0);
+  if (!name || !min || !max || !unit || !usual)
+    refuse_trace(where, "a size has no 'name', 'min', 'max' or 'multiple_of', or a 'usual' that is no number");
+  return {name->str(), Size{*min, *max, *unit, *usual}};
 }
 
 /// The strings of a trace are names, knobs and numbers.

@@ -40,7 +40,7 @@ std::vector<std::int64_t> sizes_for(const Program &source, std::span<const std::
   Specialiser specialiser;
   for (std::size_t n = 0; n < values.size(); ++n) {
     if (n >= extents.size())
-      values[n] = source.sizes[n]->size->min;
+      values[n] = std::max(source.sizes[n]->size->min, source.sizes[n]->size->usual);
     specialiser.set(source.sizes[n], values[n]);
   }
   // A size may be an extent that another size follows, so repeat this for the longest chain of sizes.

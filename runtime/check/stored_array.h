@@ -11,8 +11,9 @@
 namespace nestsmith {
 
 /// The values of all sizes of a computation without directives. The extents, which come first, are given. Every
-/// other size is the smallest multiple of `Size::multiple_of` that is at least `Size::min`, at least the row
-/// length + `gap` if it is a leading dimension, and at least what the reads need (dsl/ir/access_limits.h).
+/// other size is the smallest multiple of `Size::multiple_of` that is at least `Size::min` and `Size::usual`,
+/// at least the row length + `gap` if it is a leading dimension, and at least what the reads need
+/// (dsl/ir/access_limits.h).
 std::vector<std::int64_t> sizes_for(const Program &source, std::span<const std::int64_t> extents,
                                     std::int64_t gap);
 

@@ -18,13 +18,22 @@ std::optional<Variant> variant(const Shape &shape, DType dtype) {
   return library::register_variant(shape, dtype);
 }
 
+static Schedule scheduled(const Shape &shape, DType dtype, const Target &target,
+                          const library::RegisterTiles &tiles) {
+  const Shape with_part =
+      library::with_size_of_part(shape, tiles.part, {tiles.tile(0), tiles.tile(1), tiles.k}, target);
+  Schedule s(nestsmith::gemm(with_part, dtype), target);
+  library::product(s, s.block("AB"), tiles);
+  return s;
+}
+
 /// Register tiles with 128-bit accesses, by `library::product`. If `split_k` is more than 1, this number of
 /// blocks shares a tile, and each multiplies a part of k.
 static Schedule gemm_of_blocks(const Shape &shape, DType dtype, const Target &target, Knobs &knobs,
                                bool persistent) {
-  Schedule s(nestsmith::gemm(shape, dtype), target); // refuses shapes that are no product
-  library::product(s, s.block("AB"), library::choose_register_tiles(shape, dtype, target, knobs, persistent));
-  return s;
+  nestsmith::gemm(shape, dtype); // refuses shapes that are no product
+  return scheduled(shape, dtype, target,
+                   library::choose_register_tiles(shape, dtype, target, knobs, persistent));
 }
 
 Schedule gemm(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
@@ -32,9 +41,9 @@ Schedule gemm(const Shape &shape, DType dtype, const Target &target, Knobs &knob
 }
 
 Schedule roles(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
-  Schedule s(nestsmith::gemm(shape, dtype), target);
-  library::product(s, s.block("AB"), library::choose_register_tiles_with_roles(shape, dtype, target, knobs));
-  return s;
+  nestsmith::gemm(shape, dtype); // refuses shapes that are no product
+  return scheduled(shape, dtype, target,
+                   library::choose_register_tiles_with_roles(shape, dtype, target, knobs));
 }
 
 namespace {

@@ -29,7 +29,11 @@ double ms_at(const choice::Kernel &kernel, const choice::Size &size, const choic
   if (!choice::takes_rows(&kernel, &size, &machine))
     return never;
   std::array<choice::Candidate, choice::most_candidates_of_kernel> list;
-  return choice::candidates(&kernel, 1, nullptr, &size, &machine, list.data()) == 0 ? never : list.front().ms;
+  const int found = choice::candidates(&kernel, 1, nullptr, &size, &machine, list.data());
+  double least = never;
+  for (int n = 0; n < found; ++n)
+    least = std::min(least, list.at(static_cast<std::size_t>(n)).ms);
+  return least;
 }
 
 } // namespace
@@ -64,7 +68,7 @@ choice::Kernel kernel_for_choice(const KernelModel &model, const AnySizeKernel &
   choice::Kernel result = model.kernels()[kernel.point];
   for (Rows rows : all_rows) {
     choice::Form &form = result.form[static_cast<std::size_t>(rows)];
-    const double slower = model.any_size(kernel.point, rows, kernel.parts > 1);
+    const double slower = model.any_size(kernel.point, rows, kernel.in_parts);
     for (int n = 0; n < 2 * (form.counts + 1); ++n) // all but that of the memory
       form.coefficient[n] *= slower;
     for (choice::Parts &sum : form.way) {
@@ -79,7 +83,7 @@ choice::Kernel kernel_for_choice(const KernelModel &model, const AnySizeKernel &
     result.form[choice::rows_at_vectors] = {};
   if (kernel.width < model.machine(1).elements)
     result.form[choice::rows_at_lines] = {};
-  result.parts = kernel.parts;
+  result.parts = kernel.in_parts ? static_cast<long long>(choice::parts_at_launch) : 1;
   return result;
 }
 
@@ -88,8 +92,7 @@ namespace {
 /// Kernels that are selected over the sample, by their predicted times.
 class Selector {
 public:
-  Selector(const KernelModel &model, std::int64_t sms, const std::vector<std::int64_t> &numbers_of_parts,
-           const std::function<bool(const AnySizeKernel &)> &legal)
+  Selector(const KernelModel &model, std::int64_t sms, const std::function<bool(const AnySizeKernel &)> &legal)
       : whole_(model.machine(sms).elements), ask_(legal) {
     const choice::Machine machine = model.machine(sms);
     const std::vector<Extents> sizes = sample_of_sizes();
@@ -97,15 +100,15 @@ public:
       best_.push_back(std::log(model.rank(extents, sms).front().ms));
     for (std::size_t point = 0; point < model.kernels().size(); ++point)
       for (int width : {whole_, whole_ / 2, 1})
-        for (std::int64_t parts : numbers_of_parts) {
-          const AnySizeKernel kernel{point, width, parts, false};
+        for (bool in_parts : {false, true}) {
+          const AnySizeKernel kernel{point, width, in_parts, false};
           const choice::Kernel of_choice = kernel_for_choice(model, kernel);
           const choice::Form &form =
               of_choice.form[width > 1 ? choice::rows_at_vectors : choice::rows_anywhere];
           const bool halves = width > 1 && width < whole_; // between the times of both forms
           // The sum of parts by the last block is the first of the ways.
           if (!form.known || (halves && !of_choice.form[choice::rows_anywhere].known) ||
-              (parts > 1 && (!form.way[0].known || form.way[0].of_all_tiles)))
+              (in_parts && (!form.way[0].known || form.way[0].of_all_tiles)))
             continue;
           Option option{kernel, {}};
           for (std::size_t n = 0; n < sizes.size(); ++n)
@@ -121,7 +124,7 @@ public:
     for (int width : {1, whole_}) {
       const Option *option = next({}, [&](AnySizeKernel kernel) {
         kernel.wide = true;
-        return kernel.width == width && kernel.parts == 1 && is_legal(kernel);
+        return kernel.width == width && !kernel.in_parts && is_legal(kernel);
       });
       if (!option)
         return {};
@@ -154,7 +157,7 @@ private:
 
   /// Asks once for each kernel.
   bool is_legal(const AnySizeKernel &kernel) {
-    auto [known, added] = legal_.try_emplace({kernel.point, kernel.width, kernel.parts, kernel.wide}, false);
+    auto [known, added] = legal_.try_emplace({kernel.point, kernel.width, kernel.in_parts, kernel.wide}, false);
     if (added)
       known->second = ask_(kernel);
     return known->second;
@@ -235,7 +238,7 @@ private:
 
   int whole_; ///< elements of a vector
   const std::function<bool(const AnySizeKernel &)> &ask_;
-  std::map<std::tuple<std::size_t, int, std::int64_t, bool>, bool> legal_;
+  std::map<std::tuple<std::size_t, int, bool, bool>, bool> legal_;
   std::vector<double> best_; ///< the logarithms of the least times
   std::vector<Option> options_;
 };
@@ -243,9 +246,8 @@ private:
 } // namespace
 
 KernelSelection select_kernels(const KernelModel &model, std::int64_t sms, std::size_t most,
-                               const std::vector<std::int64_t> &numbers_of_parts,
                                const std::function<bool(const AnySizeKernel &)> &legal) {
-  return Selector(model, sms, numbers_of_parts, legal).select(most);
+  return Selector(model, sms, legal).select(most);
 }
 
 } // namespace nestsmith::records

@@ -14,8 +14,8 @@ namespace nestsmith::records {
 struct AnySizeKernel {
   std::size_t point = 0; ///< of the table
   int width = 1; ///< elements of the widest access: all rows are multiples of it, such as those of N and K
-  std::int64_t parts = 1; ///< blocks that share a tile of the result, by turns along k
-  bool wide = false;      ///< for extents of which 32 bits do not hold the products
+  bool in_parts = false; ///< blocks share a tile of the result, as many as the launch says
+  bool wide = false;     ///< for extents of which 32 bits do not hold the products
 };
 
 /// The greatest extent, and leading dimension, of a kernel that is not `wide`: offsets in an array have 32
@@ -42,7 +42,6 @@ std::vector<Extents> sample_of_sizes();
 /// wide one with them, for the sizes that no other serves. `legal` says whether a kernel exists; it is asked
 /// for the best ones only, once for each. Empty if no kernel without vectors, or one with them, is legal.
 KernelSelection select_kernels(const KernelModel &model, std::int64_t sms, std::size_t most,
-                               const std::vector<std::int64_t> &numbers_of_parts,
                                const std::function<bool(const AnySizeKernel &)> &legal);
 
 /// The kernel for the formula of the choice.

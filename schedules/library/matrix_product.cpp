@@ -218,8 +218,9 @@ bool has_stmatrix(const Schedule &s, DType dtype) {
 }
 
 Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
-  check_parts(sum, tiles.split_k);
-  const bool split = tiles.split_k > 1;
+  const PartsOfSum parts{tiles.split_k, tiles.part};
+  check_parts(sum, parts);
+  const bool split = parts.several();
   Contraction c = contraction(s, sum, split ? Scope::local : Scope::warp, tiles.apart);
   Instruction instruction = instruction_for(multiplied(s, c));
   check_tiles(sum, tiles, c, instruction.k());
@@ -242,13 +243,8 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
   const std::int64_t columns_of_call = by_tiles ? tiles.results[1] : 8;
   auto [j_block, j_warp, j_tile, j_inside] =
       s.split(c.j, {infer, tiles.warps[1], tiles.results[1] / columns_of_call, columns_of_call});
-  std::vector<std::int64_t> depths = {infer, tiles.steps, instruction.k()};
-  const bool turns = by_turns(s, c.k, tiles.split_k);
-  if (split)
-    depths.insert(depths.begin() + (turns ? 1 : 0), tiles.split_k);
-  std::vector<Loop> of_k = s.split(c.k, depths);
-  Loop part = of_k[turns ? 1 : 0], k_outer = turns ? of_k.front() : *(of_k.end() - 3),
-       k_step = *(of_k.end() - 2), k_inside = of_k.back();
+  const LoopsOfSum of_k = split_sum(s, c.k, parts, {tiles.steps, instruction.k()});
+  const Loop k_outer = of_k.inside[0], k_step = of_k.inside[1], k_inside = of_k.inside[2];
   // The four warps of a call have consecutive rows.
   const auto [outer_warp, inner_warp] = by_tiles ? std::pair(j_warp, i_warp) : std::pair(i_warp, j_warp);
   std::vector<Loop> order = {i_block, j_block, outer_warp, inner_warp, k_outer, k_step,
@@ -261,10 +257,10 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
                partial = c.width; // elements of one access to the results, and to parts of sums
   if (split) {
     place(Scope::local);
-    AB = s.rfactor(part);
+    AB = s.rfactor(*of_k.part);
     written = {s.cache_write(AB, Scope::warp)};
     partial = width_of_rows(s, written[0]);
-    order.insert(order.begin() + 2, part);
+    order.insert(order.begin() + 2, *of_k.part);
   }
   if (of_cluster)
     order.insert(order.begin() + 2, *of_cluster);
@@ -430,9 +426,9 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
   partial = std::min<std::int64_t>(partial, 4);
   stored = std::min<std::int64_t>(stored, 4);
   if (split && tiles.two_kernels)
-    add_parts_apart(s, c, part, partial, stored);
+    add_parts_apart(s, c, *of_k.part, partial, stored);
   else if (split)
-    add_parts(s, c, grid.back(), part, tiles.threads(), tiles.tile(1), partial, stored);
+    add_parts(s, c, grid.back(), *of_k.part, tiles.threads(), tiles.tile(1), partial, stored);
   if (tiles.edges && !waves && !of_cluster)
     partition_edges(s, grid, edges);
   if (waves && waves->partial)

@@ -2,9 +2,11 @@
 
 #include "schedules/even_tail.h"
 #include "schedules/grids.h"
+#include "schedules/kernels/kernel_choice.h"
 #include "schedules/library/fragments.h"
 #include "schedules/library/row_stores.h"
 #include "schedules/variant.h"
+#include "schedules/workloads.h"
 
 #include <algorithm>
 #include <string>
@@ -30,13 +32,53 @@ std::optional<Variant> matrix_variant(const Shape &shape, DType dtype) {
   return narrow_unless_multiples(shape, rows, 16 / byte_size(dtype));
 }
 
-std::vector<std::int64_t> parts_of_k(const Shape &shape, std::int64_t depth) {
-  if (shape.stated) // by turns, so that all blocks have as many tiles
-    return parts_in_turns;
-  std::vector<std::int64_t> candidates = {1, 2, 4, 8, 16, 32, 64};
-  std::erase_if(candidates,
-                [&](std::int64_t n) { return n > 1 && (shape.size() != 3 || 2 * n * depth > shape[2]); });
-  return candidates;
+static std::vector<std::int64_t> numbers_of_parts(const Shape &shape, std::int64_t depth) {
+  std::vector<std::int64_t> numbers = {1};
+  for (const std::int64_t n : records::choice::parts_of_sums)
+    if (shape.stated || (shape.size() == 3 && 2 * n * depth <= shape[2]))
+      numbers.push_back(n);
+  if (shape.stated && shape.size() == 3)
+    numbers.push_back(0);
+  return numbers;
+}
+
+template <class Tiles>
+static void choose_parts_of(Tiles &tiles, const Shape &shape, std::int64_t depth, Knobs &knobs) {
+  if (const std::vector<std::int64_t> numbers = numbers_of_parts(shape, depth); numbers.size() > 1)
+    tiles.split_k = knobs.choose("split_k", numbers);
+  if (tiles.split_k == 0) {
+    tiles.split_k = 1;
+    tiles.part = size_of_part;
+  }
+  if (tiles.split_k > 1 || !tiles.part.empty())
+    tiles.two_kernels = knobs.flag("two_kernels");
+}
+
+void choose_parts(RegisterTiles &tiles, const Shape &shape, std::int64_t depth, Knobs &knobs) {
+  choose_parts_of(tiles, shape, depth, knobs);
+}
+
+void choose_parts(MatrixTiles &tiles, const Shape &shape, std::int64_t depth, Knobs &knobs) {
+  choose_parts_of(tiles, shape, depth, knobs);
+}
+
+Shape with_size_of_part(const Shape &shape, const std::string &part, const std::array<std::int64_t, 3> &tile,
+                        const Target &target) {
+  namespace choice = records::choice;
+  if (part.empty() || shape.size() != 3)
+    return shape;
+  const std::int64_t blocks = choice::tiles_of(std::array<long long, 3>{shape[0], shape[1], shape[2]}.data(),
+                                               std::array<long long, 3>{tile[0], tile[1], tile[2]}.data()),
+                     parts = shape.parts_of_run > 0
+                                 ? shape.parts_of_run
+                                 : std::max<std::int64_t>(1, 2 * multiprocessors(target) / blocks),
+                     least = choice::shallowest_part * tile[2], most = shape.stated.value_or(Size{}).max;
+  Shape result = shape;
+  result.part = Size{.min = least,
+                     .max = std::max(least, (most + tile[2] - 1) / tile[2] * tile[2]),
+                     .multiple_of = tile[2],
+                     .usual = choice::terms_of_part(shape[2], tile[2], parts)};
+  return result;
 }
 
 namespace {
@@ -201,11 +243,7 @@ MatrixTiles choose_matrix_tiles(const Shape &shape, DType dtype, const Target &t
   } else {
     tiles.blocks = knobs.choose("blocks", {0, 1, 2, 3});
   }
-  if (std::vector<std::int64_t> parts = parts_of_k(shape, tiles.steps * instruction_for(dtype).k());
-      parts.size() > 1)
-    tiles.split_k = knobs.choose("split_k", parts);
-  if (tiles.split_k > 1)
-    tiles.two_kernels = knobs.flag("two_kernels");
+  choose_parts(tiles, shape, tiles.steps * instruction_for(dtype).k(), knobs);
   if (!steps.persistent && !shape.stated && shape.size() == 3 && tiles.split_k == 1 && !tiles.bulk_stores) {
     const Extents extents = {shape[0], shape[1], shape[2]},
                   tile = {tiles.tile(0), tiles.tile(1), tiles.steps * instruction_for(dtype).k()};

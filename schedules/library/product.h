@@ -17,6 +17,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace nestsmith::library {
@@ -59,6 +60,9 @@ struct RegisterTiles {
   /// Blocks that share a tile, each with a part of k. If the extent of k is not a constant, they take its tiles
   /// in turns.
   std::int64_t split_k = 1;
+  /// The size that is the number of terms of a part: the launch chooses how many blocks share a tile. The
+  /// computation declares it (`Schedule::split_by`), as a multiple of `k`. Empty: `split_k` is the number.
+  std::string part = {};
   bool two_kernels = false; ///< with parts: another kernel adds them, by many blocks, not the last block
   /// With `split_k`: the parts are in this number of groups. The last block of each group adds its parts, and
   /// the last one of these blocks adds the sums of the groups. 1: one block adds all parts.
@@ -118,6 +122,7 @@ struct MatrixTiles {
   bool edges = false;     ///< tiles at the edges of the result get code of their own: the others have no guards
   std::int64_t group = 1; ///< consecutive blocks compute a column of this many tiles
   std::int64_t split_k = 1;       ///< as in `RegisterTiles`
+  std::string part = {};          ///< as in `RegisterTiles`
   bool two_kernels = false;       ///< with parts: another kernel adds them, by many blocks, not the last block
   std::int64_t blocks = 0;        ///< resident blocks on a multiprocessor; 0: not stated
   std::int64_t width = 16;        ///< elements of one access, at most; 1: scalars

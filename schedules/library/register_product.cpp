@@ -26,12 +26,10 @@ void check(BlockRef sum, const RegisterTiles &tiles) {
     if (tiles.results[side] < 1 || tiles.results[side] % elements != 0)
       refuse(fmt::format("got {}x{} results of a thread, expected multiples of {}", tiles.results[0],
                          tiles.results[1], elements));
-  check_parts(sum, tiles.split_k);
-  if (std::int64_t groups = tiles.groups_of_parts;
-      groups < 1 || tiles.split_k % groups != 0 || (groups > 1 && tiles.two_kernels))
-    refuse(fmt::format("got groups_of_parts = {}, split_k = {} and two_kernels = {}, expected a divisor of "
-                       "split_k, and 1 with two_kernels",
-                       groups, tiles.split_k, tiles.two_kernels));
+  check_parts(sum, {tiles.split_k, tiles.part, tiles.groups_of_parts});
+  if (tiles.groups_of_parts > 1 && tiles.two_kernels)
+    refuse(fmt::format("got groups_of_parts = {} and two_kernels, expected 1 group with two_kernels",
+                       tiles.groups_of_parts));
 }
 
 /// The tile of an operand in shared memory, and its elements in registers on the way there.
@@ -80,9 +78,10 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
   Contraction c = contraction(s, sum, Scope::local, tiles.apart);
   check(sum, tiles);
   const auto &[warps, lanes, results, zigzag, async_wanted, prefetch, fragments, joined, spread, columns, snake,
-               last_k, bk, most_group, stages, split_k, two_kernels, groups_of_parts, blocks, width, persistent,
-               even_places, helped_places, load, early, apart] = tiles;
-  const bool split = split_k > 1, in_groups = groups_of_parts > 1;
+               last_k, bk, most_group, stages, split_k, size_of_part, two_kernels, groups_of_parts, blocks,
+               width, persistent, even_places, helped_places, load, early, apart] = tiles;
+  const PartsOfSum parts{split_k, size_of_part, groups_of_parts};
+  const bool split = parts.several(), in_groups = groups_of_parts > 1;
   // Vectors need whole tiles, and tiles with guards are not loaded ahead.
   auto is_vector_of = [&](DType dtype) { return !guarded && byte_size(dtype) * elements <= 16; };
   const DType dtype = block_of(s, sum).body.buffer->dtype;
@@ -109,37 +108,26 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
       s.split(c.i, {infer, results[0] / elements, warps[0], lanes[0] / low, low, elements});
   auto [j_block, j_group, j_warp, j_high, j_low, j_elem] =
       s.split(c.j, {infer, results[1] / elements, warps[1], lanes[1] / low, low, elements});
-  std::vector<std::int64_t> depths = {infer, bk};
-  const bool turns = by_turns(s, c.k, split_k);
-  if (split)
-    depths.insert(depths.begin() + (turns ? 1 : 0), split_k / groups_of_parts);
-  if (in_groups)
-    depths.insert(depths.begin() + (turns ? 1 : 0), groups_of_parts);
-  std::vector<Loop> of_k = s.split(c.k, depths);
-  Loop k_inner = of_k.back();
-  of_k.pop_back();
-  Loop k_outer = turns ? of_k.front() : of_k.back();
-  if (turns)
-    of_k.erase(of_k.begin());
-  Loop parts_group = of_k.front(), part = of_k[in_groups ? 1 : 0];
+  const LoopsOfSum of_k = split_sum(s, c.k, parts, {bk});
+  const Loop k_outer = of_k.inside[0], k_inner = of_k.inside[1];
   BlockRef product = c.sum;                  // what the threads multiply,
   std::vector<BlockRef> written = c.results; // and what they write
   std::vector<Loop> order = {i_block, j_block, i_warp,  j_warp,  i_high, j_high,  i_low,
                              j_low,   k_outer, k_inner, i_group, i_elem, j_group, j_elem};
   Contraction group_sums = c; // of the parts of a group
   if (in_groups) {
-    group_sums.sum = s.rfactor(parts_group);
+    group_sums.sum = s.rfactor(*of_k.group);
     product = group_sums.sum;
   }
   if (split) {
-    product = s.rfactor(part);
+    product = s.rfactor(*of_k.part);
     if (in_groups)
       group_sums.results = {s.cache_write(group_sums.sum, Scope::local)};
     written = {s.cache_write(product, Scope::local)};
     partial = is_vector_of(dtype) ? std::min(widest, width_of_rows(s, written[0])) : 1;
-    order.insert(order.begin() + 2, part);
+    order.insert(order.begin() + 2, *of_k.part);
     if (in_groups)
-      order.insert(order.begin() + 2, parts_group);
+      order.insert(order.begin() + 2, *of_k.group);
   }
   if (c.batch)
     order.insert(order.begin(), *c.batch);
@@ -220,11 +208,11 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
   for (const BlockRef &result : written)
     store_result(s, result, thread, partial);
   if (split && two_kernels)
-    add_parts_apart(s, c, part, partial, stored);
+    add_parts_apart(s, c, *of_k.part, partial, stored);
   else if (in_groups)
-    add_groups(s, group_sums, parts_group, part, tiles.threads(), tiles.tile(1), partial);
+    add_groups(s, group_sums, *of_k.group, *of_k.part, tiles.threads(), tiles.tile(1), partial);
   if (split && !two_kernels)
-    add_parts(s, c, grid.back(), in_groups ? parts_group : part, tiles.threads(), tiles.tile(1), partial,
+    add_parts(s, c, grid.back(), in_groups ? *of_k.group : *of_k.part, tiles.threads(), tiles.tile(1), partial,
               stored);
   if (last_k)
     s.partition(k_outer);

@@ -110,10 +110,7 @@ RegisterTiles choose_register_tiles(const Shape &shape, DType dtype, const Targe
   tiles.group =
       knobs.choose("group", shape.stated ? std::vector<std::int64_t>{1} : std::vector<std::int64_t>{1, 4, 8});
   tiles.stages = tiles.async ? knobs.choose("stages", {3, 2, 4}) : tiles.prefetch ? 2 : 1;
-  if (std::vector<std::int64_t> parts = parts_of_k(shape, tiles.k); parts.size() > 1)
-    tiles.split_k = knobs.choose("split_k", parts);
-  if (tiles.split_k > 1)
-    tiles.two_kernels = knobs.flag("two_kernels");
+  choose_parts(tiles, shape, tiles.k, knobs);
   // As powers of 2, all of these divide it.
   if (tiles.split_k >= 8 && !tiles.two_kernels &&
       std::has_single_bit(static_cast<std::uint64_t>(tiles.split_k)))
@@ -176,8 +173,7 @@ RegisterTiles choose_register_tiles_with_roles(const Shape &shape, DType dtype, 
   tiles.stages = knobs.choose("stages", stages);
   if (knobs.flag("persistent"))
     tiles.persistent = multiprocessors(target);
-  if (std::vector<std::int64_t> parts = parts_of_k(shape, tiles.k); parts.size() > 1)
-    tiles.split_k = knobs.choose("split_k", parts);
+  choose_parts(tiles, shape, tiles.k, knobs);
   const std::int64_t sms = multiprocessors(target); // each has one block
   if (!shape.stated && tiles.split_k == 1) {
     const Extents extents = {shape[0], shape[1], shape[2]}, tile = {tiles.tile(0), tiles.tile(1), tiles.k};

@@ -11,16 +11,53 @@
 
 namespace nestsmith::library {
 
-void check_parts(BlockRef sum, std::int64_t parts) {
+void check_parts(BlockRef sum, const PartsOfSum &parts) {
   constexpr std::int64_t most = 65535; // of blockIdx.z
-  if (parts < 1 || parts > most)
+  auto refuse = [&](const std::string &why) {
     throw UserError(ExitCode::illegal_schedule,
-                    fmt::format("library::product: block {}: got split_k = {}, expected 1 to {} parts of a sum",
-                                Schedule::name(sum), parts, most));
+                    fmt::format("library::product: block {}: {}", Schedule::name(sum), why));
+  };
+  if (parts.number < 1 || parts.number > most)
+    refuse(fmt::format("got split_k = {}, expected 1 to {} parts of a sum", parts.number, most));
+  if (parts.groups < 1 || parts.number % parts.groups != 0)
+    refuse(fmt::format("got groups_of_parts = {} and split_k = {}, expected a divisor of split_k", parts.groups,
+                       parts.number));
+  if (!parts.size.empty() && parts.number > 1)
+    refuse(fmt::format(
+        "got split_k = {} and part = {}, but the launch chooses the number of parts by the size {}; "
+        "leave one of them out",
+        parts.number, parts.size, parts.size));
 }
 
-bool by_turns(const Schedule &s, Loop k, std::int64_t parts) {
-  return parts > 1 && !as_int(find_loop(s.program().body, k.var)->extent);
+LoopsOfSum split_sum(Schedule &s, Loop k, const PartsOfSum &parts, const std::vector<std::int64_t> &tile) {
+  LoopsOfSum loops;
+  std::vector<std::int64_t> depths = {infer};
+  depths.insert(depths.end(), tile.begin(), tile.end());
+  if (!parts.size.empty()) {
+    const std::vector<Loop> by_size = s.split_by(k, parts.size);
+    loops.part = by_size[0];
+    loops.inside = s.split(by_size[1], depths);
+    return loops;
+  }
+  std::vector<std::int64_t> of_parts;
+  if (parts.groups > 1)
+    of_parts.push_back(parts.groups);
+  if (parts.number > 1)
+    of_parts.push_back(parts.number / parts.groups);
+  const std::size_t turns = known_extent(s, k) ? 0 : 1;
+  depths.insert(depths.begin() + static_cast<std::ptrdiff_t>(turns), of_parts.begin(), of_parts.end());
+  loops.inside = s.split(k, depths);
+  auto take = [&] {
+    const auto at = loops.inside.begin() + static_cast<std::ptrdiff_t>(turns);
+    const Loop loop = *at;
+    loops.inside.erase(at);
+    return loop;
+  };
+  if (parts.groups > 1)
+    loops.group = take();
+  if (parts.number > 1)
+    loops.part = take();
+  return loops;
 }
 
 std::int64_t width_of_rows(const Schedule &s, BlockRef block) {

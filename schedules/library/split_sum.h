@@ -4,15 +4,37 @@
 
 #include "schedules/library/contraction.h"
 
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
 namespace nestsmith::library {
 
-/// Whether `parts` blocks that share a tile take the tiles of k in turns: block p has those of the numbers p, p
-/// + parts, p + 2 * parts and so on. So all of them have as many, however long the loop is. If its extent is a
-/// constant, each block has tiles that follow each other.
-bool by_turns(const Schedule &s, Loop k, std::int64_t parts);
+/// The parts of a sum: a number of them, or, if `size` is not empty, parts of as many terms as this size of the
+/// computation says at launch.
+struct PartsOfSum {
+  std::int64_t number = 1;
+  std::string size = {};
+  std::int64_t groups = 1; ///< of parts; divides the number
+  bool several() const { return number > 1 || !size.empty(); }
+};
 
-/// Throws UserError (illegal_schedule) if a sum cannot have this number of parts.
-void check_parts(BlockRef sum, std::int64_t parts);
+/// Throws UserError (illegal_schedule) if a sum cannot have these parts.
+void check_parts(BlockRef sum, const PartsOfSum &parts);
+
+/// The loops of a sum with parts.
+struct LoopsOfSum {
+  std::optional<Loop> group, part; ///< over the groups, and over the parts of one; none if there is only one
+  std::vector<Loop> inside;        ///< of one part: those of the tiles
+};
+
+/// Splits the loop over the terms. `tile` has the extents of the loops of a tile of k.
+///
+/// Each part has tiles that follow each other. Only if the number of parts is known, and that of the terms is
+/// not, the parts take the tiles by turns: part p has those of the numbers p, p + parts, p + 2 * parts and so
+/// on. So all of them have as many, however long the loop is.
+LoopsOfSum split_sum(Schedule &s, Loop k, const PartsOfSum &parts, const std::vector<std::int64_t> &tile);
 
 /// The number of elements of a row that the block can access at once in each of its accesses to global memory.
 std::int64_t width_of_rows(const Schedule &s, BlockRef block);

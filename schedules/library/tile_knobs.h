@@ -5,8 +5,10 @@
 #include "schedules/library/product.h"
 #include "schedules/rung.h"
 
+#include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace nestsmith::library {
@@ -34,6 +36,12 @@ RegisterTiles choose_register_tiles(const Shape &shape, DType dtype, const Targe
 RegisterTiles choose_register_tiles_with_roles(const Shape &shape, DType dtype, const Target &target,
                                                Knobs &knobs);
 
+/// The shape, if `part` is not empty with the size `Shape::part`: a multiple of the extent of the tile along k.
+/// Its usual value gives as many parts as `Shape::parts_of_run` says, or, if this is 0, as many as all
+/// multiprocessors have blocks for.
+Shape with_size_of_part(const Shape &shape, const std::string &part, const std::array<std::int64_t, 3> &tile,
+                        const Target &target);
+
 /// The form of tiles for a shape whose rows of A and B do not all start at multiples of 16 bytes.
 std::optional<Variant> matrix_variant(const Shape &shape, DType dtype);
 /// The same for rows of A, B and C that do not allow accesses of 4 elements.
@@ -46,11 +54,10 @@ bool is_small(const Shape &shape);
 /// at launch, 1: the blocks of a group that begins in the last rows would need guards.
 std::int64_t rows_of_tiles(const Shape &shape, const MatrixTiles &tiles, std::int64_t most);
 
-/// Candidates for the number of blocks that share a tile of a product: each block has two tiles of `depth`
-/// along k or more, or any number if K is known only at launch.
-std::vector<std::int64_t> parts_of_k(const Shape &shape, std::int64_t depth);
-
-/// The candidates if K is known only at launch.
-inline const std::vector<std::int64_t> parts_in_turns = {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 64};
+/// Chooses the number of blocks that share a tile of a product, and how their parts are added. Each block has
+/// two tiles of `depth` along k or more, or any number if K is known only at launch. Then 0 stands for a number
+/// that is known only at launch, too.
+void choose_parts(RegisterTiles &tiles, const Shape &shape, std::int64_t depth, Knobs &knobs);
+void choose_parts(MatrixTiles &tiles, const Shape &shape, std::int64_t depth, Knobs &knobs);
 
 } // namespace nestsmith::library

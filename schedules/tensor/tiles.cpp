@@ -19,7 +19,10 @@ std::optional<Variant> variant(const Shape &shape, DType dtype) {
 }
 
 Schedule product(const Shape &shape, DType dtype, const Target &target, const Tiles &tiles) {
-  Schedule s(gemm(shape, dtype), target);
+  const std::int64_t depth = tiles.part.empty() ? 0 : tiles.steps * library::instruction_for(dtype).k();
+  Schedule s(
+      gemm(library::with_size_of_part(shape, tiles.part, {tiles.tile(0), tiles.tile(1), depth}, target), dtype),
+      target);
   library::product(s, s.block("AB"), tiles);
   return s;
 }

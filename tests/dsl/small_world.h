@@ -43,6 +43,14 @@ inline std::vector<StageName> stages_of(const Schedule &schedule, const LoopName
   return list;
 }
 
+/// The sizes that the computation declares.
+inline std::vector<Argument> sizes_of(const Schedule &schedule) {
+  std::vector<Argument> sizes;
+  for (const Var &size : schedule.program().sizes)
+    sizes.emplace_back(Word{size->name});
+  return sizes;
+}
+
 /// The buffers that a block reads.
 inline std::vector<Argument> buffers_read_by(const Schedule &schedule, const BlockName &block) {
   std::set<std::string> names;
@@ -103,6 +111,8 @@ inline std::vector<Argument> choices_of(const Schedule &schedule, const primitiv
     return {Word{"threadIdx.x"}, Word{"threadIdx.y"}, Word{"blockIdx.x"}};
   case ParameterKind::scope:
     return {Word{"shared"}, Word{"local"}};
+  case ParameterKind::size:
+    return sizes_of(schedule);
   case ParameterKind::buffer:
     return buffers_read_by(schedule, std::get<BlockName>(*of));
   case ParameterKind::intrinsic:

@@ -105,9 +105,15 @@ std::string Author::partial_sums(const std::string &name) {
   for (const For *loop : serial_loops(name))
     if (sums(block(name), loop->var)) {
       std::string at = loop->var->name;
-      if (chance(80) &&
-          go("split", {LoopName{at}, chance(50) ? std::vector<std::int64_t>{infer, random_.pick({2, 4, 8})}
-                                                : std::vector<std::int64_t>{random_.pick({2, 3, 4}), infer}}))
+      Names sizes; // that are known only at launch
+      for (const Var &size : s_.program().sizes)
+        sizes.push_back(size->name);
+      if (!sizes.empty() && apart_.below(2) == 0 && go("split_by", {LoopName{at}, Word{apart_.pick(sizes)}}))
+        at = results()[0];
+      else if (chance(80) &&
+               go("split",
+                  {LoopName{at}, chance(50) ? std::vector<std::int64_t>{infer, random_.pick({2, 4, 8})}
+                                            : std::vector<std::int64_t>{random_.pick({2, 3, 4}), infer}}))
         at = results()[random_.below(2)];
       if (go("rfactor", {LoopName{at}})) {
         part_ = chance(60) ? at : "";

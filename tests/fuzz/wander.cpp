@@ -121,6 +121,11 @@ public:
     return {to_string(IndexMap(text))};
   }
 
+  Argument size() {
+    const std::vector<Var> &sizes = schedule_.program().sizes;
+    return Word{sizes.empty() ? "none" : sizes[random_.below(sizes.size())]->name};
+  }
+
   /// An argument for the parameter, for which those before it are drawn.
   Argument any(const primitives::Parameter &parameter, const Argument *of) {
     switch (parameter.kind) {
@@ -153,6 +158,8 @@ public:
       return axis();
     case ParameterKind::scope:
       return scope();
+    case ParameterKind::size:
+      return size();
     case ParameterKind::buffer:
       return buffer_read_by(block_named(*of));
     case ParameterKind::intrinsic:

@@ -38,7 +38,7 @@ std::vector<Expr> children(const Expr &e) {
 Poly Translator::define(const Var &var) {
   if (!var->size)
     return values_[var] = prover_.fresh(var->name);
-  auto [least, most, unit] = *var->size; // [rule.size.range]
+  const auto [least, most, unit, usual] = *var->size; // [rule.size.range]
   return values_[var] = prover_.fresh(var->name, -floor_div(-least, unit), floor_div(most, unit)) * Poly(unit);
 }
 

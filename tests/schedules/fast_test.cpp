@@ -105,7 +105,7 @@ TEST(FastGemm, OffersPartsOfKOnlyWhereEachHasTwoTiles) {
   };
   EXPECT_EQ(parts(63), 0U);
   EXPECT_EQ(parts(64), 2U);
-  EXPECT_EQ(parts(512), 5U);
+  EXPECT_EQ(parts(512), 10U);
 }
 
 /// Groups of tiles would need guards in the last rows. With asynchronous copies, the number of blocks leaves 64

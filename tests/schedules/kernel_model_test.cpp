@@ -283,7 +283,7 @@ TEST(KernelModel, GivesEachBlockTwoTilesOfK) {
   EXPECT_EQ(most(0, 1), 1);
   EXPECT_EQ(most(0, 60), 1);
   EXPECT_EQ(most(0, 64), 2) << "tiles of 16 along k";
-  EXPECT_EQ(most(0, 1000), 16);
+  EXPECT_EQ(most(0, 1000), 24);
   EXPECT_EQ(most(0, 1 << 20), 64);
   EXPECT_EQ(most(2, 124), 1);
   EXPECT_EQ(most(2, 128), 2) << "tiles of 32 along k";
@@ -298,7 +298,7 @@ TEST(KernelModel, LimitsTheBytesOfTheParts) {
     return parts;
   };
   EXPECT_EQ(most(512, 512), 64) << "64 MiB of parts in f32";
-  EXPECT_EQ(most(512, 516), 32);
+  EXPECT_EQ(most(512, 516), 48);
   EXPECT_EQ(most(4096, 2048), 2);
   EXPECT_EQ(most(4096, 4096), 1);
   EXPECT_EQ(most((std::int64_t{1} << 31) - 1, (std::int64_t{1} << 31) - 1), 1);

@@ -1,11 +1,13 @@
 /// Tests products whose sums are split among thread blocks, in registers and on matrix units, and with a batch.
 
 #include "codegen/cuda.h"
+#include "codegen/emit.h"
 #include "lowering/lower.h"
 #include "runtime/check/check.h"
 #include "runtime/check/sim_executor.h"
 #include "runtime/check/stored_array.h"
 #include "schedules/library/product.h"
+#include "schedules/library/tile_knobs.h"
 #include "schedules/tensor/tiles.h"
 #include "schedules/workloads.h"
 #include "tests/contains.h"
@@ -114,7 +116,7 @@ TEST(SplitMatrixTiles, AreAKnobOfTheRungs) {
   };
   EXPECT_EQ(candidates(127), 0U);
   EXPECT_EQ(candidates(128), 2U);
-  EXPECT_EQ(candidates(4096), 7U);
+  EXPECT_EQ(candidates(4096), 16U);
 }
 
 /// Y[j, b, i] = (sum over k, l of X[b, k, i, l]*W[l, j, k, b]) + bias[j], in f32 or in the type of the
@@ -212,11 +214,26 @@ TEST(SplitSums, RefuseGroupsThatDoNotDivideTheParts) {
       library::product(s, s.block("AB"), RegisterTiles{.split_k = 6, .groups_of_parts = groups});
       ADD_FAILURE() << "expected a refusal";
     } catch (const UserError &error) {
-      EXPECT_EQ(
-          std::string(error.what()),
-          "library::product: block AB: got groups_of_parts = " + std::to_string(groups) +
-              ", split_k = 6 and two_kernels = false, expected a divisor of split_k, and 1 with two_kernels");
+      EXPECT_EQ(std::string(error.what()),
+                "library::product: block AB: got groups_of_parts = " + std::to_string(groups) +
+                    " and split_k = 6, expected a divisor of split_k");
     }
+  const auto message_of = [&](const RegisterTiles &tiles) {
+    try {
+      library::product(s, s.block("AB"), tiles);
+    } catch (const UserError &error) {
+      return std::string(error.what());
+    }
+    return std::string("no refusal");
+  };
+  EXPECT_EQ(
+      message_of({.split_k = 6, .two_kernels = true, .groups_of_parts = 2}),
+      "library::product: block AB: got groups_of_parts = 2 and two_kernels, expected 1 group with two_kernels");
+  EXPECT_EQ(
+      message_of({.split_k = 6, .part = "part"}),
+      "library::product: block AB: got split_k = 6 and part = part, but the launch chooses the number of parts "
+      "by the size part; leave one of them out");
+  EXPECT_THAT(message_of({.part = "part"}), testing::HasSubstr("the computation declares no size 'part'"));
   EXPECT_TRUE(s.trace().empty());
 }
 
@@ -274,6 +291,85 @@ TEST(PartsInTurns, AreRightForSizesThatAreKnownAtLaunch) {
                                    << (result.passed ? "" : result.messages().front());
       }
   }
+}
+
+/// The launch chooses the number of parts: one, many, and parts that are longer than the sum. The last one may
+/// be partial.
+TEST(PartsAtLaunch, AreRightForAllSizes) {
+  Shape any = {1, 1, 1};
+  any.stated = Size{};
+  struct Case {
+    Schedule schedule;
+    std::int64_t tile; ///< along k
+    std::size_t kernels;
+  };
+  auto with_part = [&](std::int64_t tile) {
+    Shape shape = any;
+    shape.part = Size{.min = 4 * tile, .max = 1 << 15, .multiple_of = tile};
+    return shape;
+  };
+  auto by_registers = [&](RegisterTiles tiles) {
+    tiles.warps = {1, 1}, tiles.results = {4, 4}, tiles.k = 8, tiles.part = size_of_part;
+    Schedule s(nestsmith::gemm(with_part(8), DType::u32), make_target("sm_90a"));
+    library::product(s, s.block("AB"), tiles);
+    return s;
+  };
+  MatrixTiles units{.stages = 3, .part = size_of_part};
+  for (const auto &[s, tile, kernels] :
+       {Case{tensor::product(any, DType::f16, make_target("sm_90a"), units), 16, 1},
+        Case{by_registers({}), 8, 1},
+        Case{by_registers({.fragments = true, .joined = true, .spread = true, .last_k = true, .stages = 3}), 8,
+             1},
+        Case{by_registers({.async = false, .last_k = true}), 8, 1},
+        Case{by_registers({.two_kernels = true}), 8, 2}}) {
+    ASSERT_TRUE(s.obligations().empty()) << s.obligations().front().message;
+    kernel::Plan plan = lower(s);
+    EXPECT_EQ(plan.kernels.size(), kernels);
+    for (const std::vector<std::int64_t> &extents : std::vector<std::vector<std::int64_t>>{
+             {1, 1, 1}, {17, 33, 4 * tile}, {3, 5, 8 * tile + 1}, {20, 40, 9 * tile - 1}})
+      for (std::int64_t part : {4 * tile, 5 * tile, 100 * tile}) {
+        std::vector<std::int64_t> sizes = sizes_for(s.source(), extents, 3);
+        sizes.back() = part;
+        SimExecutor simulator({.order = 1});
+        CheckResult result = check(s, with_sizes(plan, sizes), simulator);
+        EXPECT_TRUE(result.passed) << to_string(Shape(extents)) << ' ' << part << "\n"
+                                   << (result.passed ? "" : result.messages().front());
+      }
+  }
+}
+
+/// The usual number of parts fills the GPU, or is the one that the shape states.
+TEST(PartsAtLaunch, HaveAUsualNumber) {
+  Shape any = {64, 64, 4096};
+  any.stated = Size{.max = 1 << 15};
+  const Target target = make_target("sm_90a");
+  auto part_of = [&](const Shape &shape) {
+    return *library::with_size_of_part(shape, "part", {64, 64, 16}, target).part;
+  };
+  EXPECT_EQ(part_of(any), (Size{.min = 64, .max = 1 << 15, .multiple_of = 16, .usual = 64}));
+  any.parts_of_run = 5;
+  EXPECT_EQ(part_of(any).usual, 832) << "52 of 256 tiles";
+  EXPECT_EQ(
+      sizes_for(nestsmith::gemm(library::with_size_of_part(any, "part", {64, 64, 16}, target), DType::f32), any,
+                0)
+          .back(),
+      832);
+  EXPECT_FALSE(library::with_size_of_part(any, "", {64, 64, 16}, target).part) << "no part";
+}
+
+/// The size is a divisor: it is no extent that may be 0.
+TEST(PartsAtLaunch, AreCheckedByTheLauncher) {
+  Knobs knobs(parse_knobs("split_k=0"));
+  Shape any = {64, 64, 64};
+  any.stated = Size{};
+  const kernel::Plan plan = lower(test::rung("fast/gemm").build(any, DType::f32, Target{}, knobs));
+  const std::string text = emit({}, plan);
+  EXPECT_THAT(text,
+              testing::HasSubstr("if (part < 64 || 1073741824 < part)\n    return \"part must be from 64 to "));
+  EXPECT_THAT(text, testing::HasSubstr("{ return part < 64 ? 0 : "));
+  EXPECT_THAT(text, testing::HasSubstr("return \"part must be a multiple of 16\""));
+  EXPECT_THAT(emit_header({}, plan),
+              testing::HasSubstr("part             a size that no array has, chosen by the caller"));
 }
 
 /// Rows along N and K may be multiples of 4 while M is any number: vectors, and no guard on them.

@@ -89,7 +89,7 @@ static int check(Int M, Int N, Int K, Int gap, Int off) {
       if (C[i * ldc + j] != (j < N ? 2 * sum + 3 : 3) && (j < N || i + 1 < M))
         return j < N ? -2 : -3;
     }
-  return product_kernel(A, B, C, M, N, K, lda, ldb, ldc);
+  return product_kernel(A, B, C, M, N, K, lda, ldb, ldc).kernel;
 }
 )cpp";
 
@@ -127,12 +127,18 @@ std::string calls_of_each_kernel(const llvm::json::Array &choices) {
                      "  memset(workspace, 0, counter_bytes);\n  int bad = 0;\n";
   for (const llvm::json::Value &choice : choices) {
     const std::string name = choice.getAsObject()->getString("name")->str();
-    const bool parts = name.find("_in_") != std::string::npos;
-    text += fmt::format(
-        "  std::fill(c.begin(), c.end(), 3.0f);\n"
-        "  bad += {}_launch(a.data(), b.data(), c.data(), M, N, K, lda, ldb, N, 2, 1, {}nullptr) != 0;\n"
-        "  bad += c != expected;\n",
-        name, parts ? "workspace, bytes, " : "");
+    // Many parts of which the last one is partial, and one.
+    std::vector<std::string> parts = {""};
+    if (const std::size_t at = name.find("_in_parts"); at != std::string::npos) {
+      const std::int64_t depth = std::stoll(name.substr(name.rfind('x', at) + 1));
+      parts = {fmt::format("{}, ", 4 * depth), fmt::format("{}, ", 2048)};
+    }
+    for (const std::string &part : parts)
+      text += fmt::format(
+          "  std::fill(c.begin(), c.end(), 3.0f);\n"
+          "  bad += {}_launch(a.data(), b.data(), c.data(), M, N, K, lda, ldb, N, {}2, 1, {}nullptr) != 0;\n"
+          "  bad += c != expected;\n",
+          name, part, part.empty() ? "" : "workspace, bytes, ");
   }
   return text + "  free(workspace);\n  return bad;\n}\n";
 }
@@ -184,8 +190,8 @@ int main() {
                                            : "lda, the leading dimension of A, must be at least K");
   // Extents whose products need 64 bits reach the wide kernels.
   const float *A = (const float *)256;
-  const int of_narrow = product_kernel(A, A, (float *)A, 4096, 4096, 4096, 4096, 4096, 4096);
-  const int of_wide = product_kernel(A, A, (float *)A, 40000, 4096, 4096, 4096, 4096, 4096);
+  const int of_narrow = product_kernel(A, A, (float *)A, 4096, 4096, 4096, 4096, 4096, 4096).kernel;
+  const int of_wide = product_kernel(A, A, (float *)A, 40000, 4096, 4096, 4096, 4096, 4096).kernel;
   bad += of_narrow >= kernel_count - 2 || of_wide < kernel_count - 2;
   bad += product_workspace_bytes(32768, 32768, 32768, 32768, 32768, 32768) > 64 << 20;
   bad += product_workspace_bytes(64, 64, 32768, 32768, 64, 64) == 0;
@@ -259,8 +265,10 @@ TEST_P(DispatchedKernels, OfTransposedOperandsAreRight) {
         {1, 1, 1}, {tile[0] + 1, 3, tile[2] + 1}, {13, tile[1] - 1, 7}, {5, 11, 2 * tile[2] - 1}, {2, 1, 61}};
     Shape shape = shapes[n % shapes.size()];
     std::int64_t depth = 0;
-    if (const std::size_t by = part.label.find("_by_"); by != std::string::npos)
-      depth = std::stoll(part.label.substr(by + 4));
+    if (part.depth > 0) {
+      shape.part = part.plan.sizes.back().size->size;
+      depth = 4;
+    }
     shape[2] += depth * tile[2]; // two parts
     SimExecutor simulator;
     shape.transposed = {.a = transposed.starts_with('a'), .b = transposed.ends_with('b')};
@@ -289,7 +297,7 @@ INSTANTIATE_TEST_SUITE_P(Emit, DispatchedKernels,
 TEST(EmitDispatch, OfMatrixUnitsHasOneFile) {
   Ran ran = nestsmith("emit fast/best --dispatch --gpu H100 --dtype bf16 --name product");
   EXPECT_EQ(ran.code, 0) << ran.err;
-  EXPECT_THAT(ran.out, HasSubstr("static int product_kernel(const __nv_bfloat16 *A"));
+  EXPECT_THAT(ran.out, HasSubstr("static product_choice::Candidate product_kernel(const __nv_bfloat16 *A"));
   EXPECT_THAT(ran.out, HasSubstr("_scalars_wide("));
   EXPECT_THAT(ran.out, HasSubstr("_half(")) << "rows of multiples of 4 elements";
   EXPECT_THAT(ran.out, HasSubstr("\"N must be a multiple of 4\"")) << "and not of 8";

@@ -58,8 +58,7 @@ std::string storage_text(const Transposed &transposed) {
 std::string label_of(const records::KernelTable &table, const records::AnySizeKernel &kernel,
                      std::size_t number) {
   const records::Extents &tile = table.points[kernel.point].tile;
-  return fmt::format("{}_{}x{}x{}{}{}{}", number, tile[0], tile[1], tile[2],
-                     kernel.parts > 1 ? fmt::format("_in_{}", kernel.parts) : "",
+  return fmt::format("{}_{}x{}x{}{}{}{}", number, tile[0], tile[1], tile[2], kernel.in_parts ? "_in_parts" : "",
                      kernel.width == 1               ? "_scalars"
                      : kernel.width < table.elements ? "_half"
                                                      : "",
@@ -92,7 +91,7 @@ EmittedDispatch emitted_dispatch(const Context &context, const ChosenRung &choic
   const Gpu *gpu = known_gpu(target.gpu);
   const std::int64_t sms = gpu ? gpu->sms : table.sms;
   auto key = [](const records::AnySizeKernel &kernel) {
-    return std::tuple(kernel.point, kernel.width, kernel.parts, kernel.wide);
+    return std::tuple(kernel.point, kernel.width, kernel.in_parts, kernel.wide);
   };
   std::map<decltype(key({})), std::optional<ChosenKnobs>> schedules;
   auto schedule = [&](const records::AnySizeKernel &kernel) -> std::optional<ChosenKnobs> & {
@@ -109,7 +108,7 @@ EmittedDispatch emitted_dispatch(const Context &context, const ChosenRung &choic
   EmittedDispatch result;
   result.gpu = table.gpu;
   result.transposed = transposed;
-  result.selection = records::select_kernels(*model, sms, most_kernels_of_file, library::parts_in_turns,
+  result.selection = records::select_kernels(*model, sms, most_kernels_of_file,
                                              [&](const auto &kernel) { return schedule(kernel).has_value(); });
   if (result.selection.kernels.empty())
     refuse_dispatch(fmt::format(
@@ -126,6 +125,7 @@ EmittedDispatch emitted_dispatch(const Context &context, const ChosenRung &choic
     ChoicePlan part{label_of(table, kernel, file.plans.size()), to_string(chosen.values),
                     info_of(scheduled, target.arch), lower(scheduled.schedule)};
     part.last = kernel.wide;
+    part.depth = kernel.in_parts ? table.points[kernel.point].tile[2] : 0;
     part.half = kernel.width > 1 && kernel.width < table.elements;
     part.info.trace.clear(); // the file has many schedules
     if (context.arguments.has("line-info"))

@@ -142,6 +142,7 @@ private:
       std::string scope = name("a scope, such as Scope::shared");
       return Word{scope.starts_with("Scope::") ? scope.substr(7) : scope};
     }
+    case ParameterKind::size:
     case ParameterKind::buffer:
     case ParameterKind::intrinsic:
     case ParameterKind::index_map:

@@ -22,12 +22,12 @@ Shape any_size_shape(const records::AnySizeKernel &kernel, const Transposed &tra
   return any_size_shape({64, 64, 64}, kernel.width, kernel.wide, transposed);
 }
 
-KnobValues any_size_knobs(KnobValues point, const std::string &parts_knob, std::int64_t parts) {
+KnobValues any_size_knobs(KnobValues point, const std::string &parts_knob, bool in_parts) {
   point["group"] = "1";
   if (auto async = point.find("async"); async != point.end() && async->second == "true")
     point.erase("blocks"); // such a kernel has a number of its own
-  if (parts > 1)
-    point[parts_knob] = std::to_string(parts);
+  if (in_parts)
+    point[parts_knob] = "0"; // of the number
   return point;
 }
 
@@ -55,7 +55,7 @@ std::optional<ChosenKnobs> any_size_schedule(const ChosenRung &rung, const recor
                                              const records::AnySizeKernel &kernel, DType dtype,
                                              const Target &target, const Transposed &transposed) {
   return any_size_schedule(rung,
-                           any_size_knobs(table.points[kernel.point].knobs, table.parts_knob, kernel.parts),
+                           any_size_knobs(table.points[kernel.point].knobs, table.parts_knob, kernel.in_parts),
                            any_size_shape(kernel, transposed), dtype, target);
 }
 

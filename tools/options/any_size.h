@@ -18,9 +18,9 @@ Shape any_size_shape(const records::AnySizeKernel &kernel, const Transposed &tra
 
 /// The knobs of a point that a kernel for all sizes takes. Its blocks are in the plain order, because the
 /// arithmetic for groups of tiles takes registers in each step of k; if its copies are asynchronous, the number
-/// of resident blocks is the usual one of such kernels. `parts_knob` has the number of blocks that share a
-/// tile; empty: the rung has no such knob.
-KnobValues any_size_knobs(KnobValues point, const std::string &parts_knob = "", std::int64_t parts = 1);
+/// of resident blocks is the usual one of such kernels. If `in_parts`, the launch chooses how many blocks share
+/// a tile; `parts_knob` is the knob that says so.
+KnobValues any_size_knobs(KnobValues point, const std::string &parts_knob = "", bool in_parts = false);
 
 /// The schedule of the kernel. None: it is not legal, it needs checks at launch, the rung has another schedule
 /// for these knobs, or its sizes are not known at launch only.

@@ -10,7 +10,10 @@
 namespace nestsmith::cli {
 
 std::string code_of(const kernel::Plan &plan, const Shape &shape) {
-  return DiskCache::key({cuda_kernels(plan), to_text(shape)});
+  std::vector<std::string> parts = {cuda_kernels(plan), to_text(shape)};
+  if (shape.parts_of_run > 0) // a size of its own
+    parts.push_back(std::to_string(shape.parts_of_run));
+  return DiskCache::key(parts);
 }
 
 records::Record point_of(const Scheduled &scheduled, const kernel::Plan &plan, const BenchSetting &setting,

@@ -99,8 +99,10 @@ TableMaker::TableMaker(const Context &context, ChosenRung choice, DType dtype, C
 Shape TableMaker::shape_of(const Job &job) const {
   if (!job.any_size)
     return exact_shape(job.probe.extents);
-  return any_size_shape(job.probe.extents, job.rows == records::Rows::vectors ? 16 / byte_size(dtype_) : 1,
-                        false);
+  Shape shape =
+      any_size_shape(job.probe.extents, job.rows == records::Rows::vectors ? 16 / byte_size(dtype_) : 1, false);
+  shape.parts_of_run = job.probe.parts;
+  return shape;
 }
 
 /// The point of the job with the number of parts. A knob that is not asked for at this size, or for which the
@@ -113,12 +115,13 @@ Scheduled TableMaker::scheduled(Job &job) const {
       wanted.merge(parse_knobs(job.probe.with));
   }
   if (job.any_size)
-    wanted = any_size_knobs(std::move(wanted), choice_.kernels.parts, job.probe.parts);
+    wanted = any_size_knobs(std::move(wanted), choice_.kernels.parts, job.probe.parts > 1);
   Knobs knobs;
   knobs.prefer(wanted);
   Scheduled found = schedule_at(choice_, shape_of(job), dtype_, target_of(gpu_.gpu), knobs);
   job.knobs = knobs.chosen();
-  if (job.probe.parts > 1 && job.knobs[choice_.kernels.parts] != std::to_string(job.probe.parts))
+  if (job.probe.parts > 1 && !job.any_size &&
+      job.knobs[choice_.kernels.parts] != std::to_string(job.probe.parts))
     throw UserError(ExitCode::usage, fmt::format("{} parts are no candidate at {}", job.probe.parts,
                                                  to_text(exact_shape(job.probe.extents))));
   return found;
@@ -199,8 +202,9 @@ void TableMaker::add_jobs() {
         jobs_.push_back({n, rows, probe, {}});
   add_jobs_of_any_size();
   // Jobs of the same size are measured in turns.
-  std::ranges::stable_sort(jobs_, {},
-                           [](const Job &job) { return std::pair(job.probe.extents, job.any_size); });
+  std::ranges::stable_sort(jobs_, {}, [](const Job &job) {
+    return std::tuple(job.probe.extents, job.any_size, job.probe.parts * (job.any_size ? 1 : 0));
+  });
 }
 
 /// The kernel for all sizes, of each form and number of parts, at three of its sizes: those with the fewest
@@ -218,7 +222,7 @@ void TableMaker::add_jobs_of_any_size() {
     for (const records::Extents &extents :
          std::set<records::Extents>{list.front(), list[list.size() / 2], list.back()}) {
       Job job{point, rows, {.extents = extents, .parts = parts}, {}, std::nullopt, true};
-      if (any_size_schedule(choice_, any_size_knobs(candidates_[point].knobs, choice_.kernels.parts, parts),
+      if (any_size_schedule(choice_, any_size_knobs(candidates_[point].knobs, choice_.kernels.parts, parts > 1),
                             shape_of(job), dtype_, target_of(gpu_.gpu))) {
         scheduled(job); // sets its knobs
         jobs_.push_back(std::move(job));
@@ -281,7 +285,7 @@ void TableMaker::measure(const std::vector<std::size_t> &batch, TuneMeasurer &me
     const Shape shape = shape_of(first);
     auto is_same = [&](const Job &job) {
       return job.probe.extents == first.probe.extents && job.any_size == first.any_size &&
-             (!job.any_size || job.rows == first.rows);
+             (!job.any_size || (job.rows == first.rows && job.probe.parts == first.probe.parts));
     };
     std::vector<Job *> same;
     std::vector<KnobValues> points;
@@ -399,8 +403,7 @@ std::set<std::size_t> TableMaker::points_for_all_sizes(const records::KernelMode
   };
   std::set<std::size_t> points;
   for (const records::AnySizeKernel &kernel :
-       records::select_kernels(model, gpu_.gpu.sms, most_kernels_of_file, library::parts_in_turns, legal)
-           .kernels)
+       records::select_kernels(model, gpu_.gpu.sms, most_kernels_of_file, legal).kernels)
     points.insert(kernel.point);
   return points;
 }

@@ -44,6 +44,7 @@ std::string request_text(const std::vector<KnobValues> &points, int rounds, cons
       if (shape && shape->stated) { // one kernel for all sizes up to this one
         stream.attribute("max", shape->stated->max);
         stream.attribute("multiples", json::Array(shape->multiples));
+        stream.attribute("parts", shape->parts_of_run);
       }
       stream.attributeArray("points", [&] {
         for (const KnobValues &knobs : points)
@@ -241,6 +242,7 @@ private:
       shape.stated = Size{.max = *max};
       for (const json::Value &multiple : *request.getArray("multiples"))
         shape.multiples.push_back(*multiple.getAsInteger());
+      shape.parts_of_run = integer_of(request, "parts", 0);
     }
     std::vector<Planned> planned;
     for (const json::Value &point : *request.getArray("points"))

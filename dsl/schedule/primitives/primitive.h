@@ -39,6 +39,7 @@ enum class ParameterKind {
   points,  ///< numbers of iterations from the start of the loop `of`, or negative ones from its end
   axis,
   scope,
+  size,      ///< its name; the computation declares it
   buffer,    ///< its name; the block `of` reads it
   intrinsic, ///< its name
   index_map,
@@ -154,6 +155,7 @@ constexpr Parameter points(std::string_view name, std::string_view of) {
 }
 constexpr Parameter axis(std::string_view name) { return {name, ParameterKind::axis}; }
 constexpr Parameter scope(std::string_view name) { return {name, ParameterKind::scope}; }
+constexpr Parameter size(std::string_view name) { return {name, ParameterKind::size}; }
 constexpr Parameter buffer(std::string_view name, std::string_view of) {
   return {name, ParameterKind::buffer, of};
 }
@@ -186,6 +188,7 @@ template <class T> consteval bool is_type_of(ParameterKind kind) {
     return std::is_same_v<T, Axis>;
   case ParameterKind::scope:
     return std::is_same_v<T, Scope>;
+  case ParameterKind::size:
   case ParameterKind::buffer:
   case ParameterKind::intrinsic:
     return std::is_same_v<T, std::string>;

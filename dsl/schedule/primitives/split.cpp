@@ -67,8 +67,8 @@ std::vector<Expr> complete(const Schedule::Edit &edit, const For &loop,
   return result;
 }
 
-/// Whether every instance with loop >= its extent is past the end of one of the block's axes. This holds if a
-/// binding that grows with the loop has reached the end by then.
+} // namespace
+
 bool tail_is_clipped(const Block &block, const For &loop, const Bounds &bounds) {
   for (const IterVar &iter : block.iters) {
     Linear binding = linearize(iter.binding, bounds);
@@ -91,6 +91,8 @@ bool tail_is_clipped(const Block &block, const For &loop, const Bounds &bounds) 
   }
   return false;
 }
+
+namespace {
 
 /// Whether the loop is a part of an axis that indexes the buffer of the block, so that each iteration writes
 /// other elements.

@@ -1,7 +1,13 @@
 #pragma once
 #include "dsl/schedule/primitives/primitive.h"
 
-namespace nestsmith::primitives {
+namespace nestsmith {
+
+/// Whether every instance with loop >= its extent is past the end of one of the block's axes. This holds if a
+/// binding that grows with the loop has reached the end by then.
+bool tail_is_clipped(const Block &block, const For &loop, const Bounds &bounds);
+
+namespace primitives {
 
 /// split(i, {f0, …, fn}): splits a loop into a nest of n+1 loops. One factor may be `infer`.
 ///
@@ -24,4 +30,6 @@ namespace nestsmith::primitives {
 /// Ensures: every iteration executes once, in the same order.
 extern const Primitive split;
 
-} // namespace nestsmith::primitives
+} // namespace primitives
+
+} // namespace nestsmith
