@@ -181,7 +181,7 @@ choice::Form KernelModel::fitted(const KernelPoint &point, Rows rows, const std:
     const KernelTime &time = times[static_cast<std::size_t>(row)];
     const choice::Size extents = size(time.extents);
     std::array<double, choice::most_coefficients> values = {};
-    choice::features_of(&fit, tile.data(), 1, &extents, &machine, values.data());
+    choice::features_of(&fit, tile.data(), 1, 0, &extents, &machine, values.data());
     for (Eigen::Index column = 0; column < columns; ++column)
       matrix(row, column) = values.at(static_cast<std::size_t>(column)) / time.ms;
   }
@@ -193,7 +193,7 @@ choice::Form KernelModel::fitted(const KernelPoint &point, Rows rows, const std:
       for (const KernelTime &time : form.times) {
         const choice::Size extents = size(time.extents);
         std::int64_t n = form.parts * (form.with.empty() ? 1 : choice::tiles_of(extents.extent, tile.data()));
-        double added = time.ms - choice::ms_without_sum(&fit, tile.data(), form.parts, &extents, &machine);
+        double added = time.ms - choice::ms_without_sum(&fit, tile.data(), form.parts, 1, &extents, &machine);
         sums[form.with].push_back({static_cast<double>(n), std::max(0.0, added)});
       }
   for (auto &[with, list] : sums) {
@@ -252,7 +252,7 @@ static double ms_with_tail(const choice::Form &form, const Tile &tile, const cho
   const double depth = static_cast<double>(choice::ceil_div(size.extent[2], tile[2]));
   const double of_parts = 8 * static_cast<double>(tail.parts) * static_cast<double>(size.extent[1]) *
                           static_cast<double>(size.extent[0] - tail.whole_rows * tile[0]);
-  choice::features_of(&form, tile.data(), 1, &size, &machine, whole.data());
+  choice::features_of(&form, tile.data(), 1, 0, &size, &machine, whole.data());
   choice::add_wave(&form, features.data(), form.count[form.counts - 1], depth, 1);
   choice::add_line(features.data(), form.counts, depth, tail.waves - 1);
   if (whole.at(memory) > 0) // L2 does not hold the operands and the result

@@ -56,7 +56,7 @@ Extents drawn_size(const std::function<std::uint64_t()> &next, double most_opera
 }
 
 std::vector<Extents> sample_of_sizes() {
-  constexpr std::size_t count = 400;
+  constexpr std::size_t count = 1600;
   std::uint64_t state = 32;
   std::vector<Extents> sizes;
   while (sizes.size() < count)

@@ -32,7 +32,7 @@ struct KernelSelection {
 /// A size with extents that are log-uniform from 48 to 8192, and multiples of 1, 4, 8 or 64, one of them for
 /// each size, with from 2e8 to `most_operations` operations. `next` returns random numbers of 64 bits.
 Extents drawn_size(const std::function<std::uint64_t()> &next, double most_operations);
-/// The sizes over which a selection loses little: 400 of at most 2e11 operations, drawn by SplitMix64.
+/// The sizes over which a selection loses little: 1600 of at most 2e11 operations, drawn by SplitMix64.
 std::vector<Extents> sample_of_sizes();
 
 /// Selects at most `most` kernels, more than 2, one after the other: the next one is that with which the cost

@@ -186,7 +186,7 @@ TEST(KernelChoice, FewTilesOfKOfABlockThatSharesATileTakeAsLongAsFour) {
   auto ms_of = [&](std::int64_t parts, std::int64_t tiles_of_part) {
     const choice::Size size =
         model.size({kernel.tile[0], kernel.tile[1], parts * tiles_of_part * kernel.tile[2]});
-    return choice::ms_without_sum(&kernel.form[choice::rows_at_vectors], kernel.tile, parts, &size, &machine);
+    return choice::ms_without_sum(&kernel.form[choice::rows_at_vectors], kernel.tile, parts, parts > 1, &size, &machine);
   };
   EXPECT_EQ(ms_of(2, 2), ms_of(2, 4));
   EXPECT_EQ(ms_of(2, 3), ms_of(2, 4));
