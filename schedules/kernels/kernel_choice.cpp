@@ -10,8 +10,9 @@ static std::string text_of(const choice::Form &form) {
   std::vector<std::string> ways;
   for (const choice::Parts &way : form.way)
     ways.push_back(fmt::format("{{{}, {}, {}, {}}}", way.known, way.of_all_tiles, way.constant, way.slope));
-  return fmt::format("{{{}, {},\n      {{{}}},\n      {{{}}},\n      {{{}}}}}", form.known, form.counts,
-                     fmt::join(form.count, ", "), fmt::join(form.coefficient, ", "), fmt::join(ways, ", "));
+  return fmt::format("{{{}, {}, {},\n      {{{}}},\n      {{{}}},\n      {{{}}}}}", form.known, form.warps,
+                     form.counts, fmt::join(form.count, ", "), fmt::join(form.coefficient, ", "),
+                     fmt::join(ways, ", "));
 }
 
 std::string kernel_choice_data(const std::vector<choice::Kernel> &kernels, const choice::Machine &machine) {

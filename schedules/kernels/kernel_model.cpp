@@ -165,6 +165,7 @@ choice::Form KernelModel::fitted(const KernelPoint &point, Rows rows, const std:
   if (times.empty())
     return fit;
   fit.known = 1;
+  fit.warps = static_cast<int>(point.warps);
   for (std::int64_t count : counts_for(resident))
     fit.count[fit.counts++] = count;
   const Tile tile = tile_of(point);

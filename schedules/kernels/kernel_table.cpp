@@ -18,7 +18,7 @@ namespace {
 
 constexpr int table_version = 3;
 constexpr JsonLimits table_limits = {.bytes = 4 << 20, .depth = 10, .values = 200'000};
-constexpr std::int64_t most_parts = 1024, most_resident = 64, most_sms = 4096,
+constexpr std::int64_t most_parts = 1024, most_resident = 64, most_warps = 32, most_sms = 4096,
                        most_bytes = std::int64_t{1} << 40;
 
 [[noreturn]] void refuse(const std::string &where, const std::string &message) {
@@ -45,8 +45,11 @@ json::Value json_of(const KernelPoint &point) {
   json::Array forms;
   for (const KernelForm &form : point.forms)
     forms.push_back(json_of(form));
-  return json::Object{
+  json::Object object{
       {"knobs", to_string(point.knobs)}, {"tile", text_of(point.tile)}, {"forms", std::move(forms)}};
+  if (point.warps > 0)
+    object["warps"] = point.warps;
+  return object;
 }
 
 std::string line_of(const json::Value &value) { return llvm::formatv("{0}", value).str(); }
@@ -70,6 +73,9 @@ public:
     if (!value || *value < 1 || *value > most)
       malformed(name, fmt::format("a number from 1 to {}", most));
     return *value;
+  }
+  std::int64_t number_or_0(const char *name, std::int64_t most) const {
+    return object_->get(name) ? number(name, most) : 0;
   }
   /// 1 if it is missing.
   double factor(const char *name) const {
@@ -148,7 +154,7 @@ KernelForm read_form(const json::Value &value, const std::string &where) {
 
 KernelPoint read_point(const json::Value &value, const std::string &where) {
   Reader reader(value, where);
-  KernelPoint point{reader.knobs("knobs"), reader.extents("tile"), {}};
+  KernelPoint point{reader.knobs("knobs"), reader.extents("tile"), {}, reader.number_or_0("warps", most_warps)};
   for (const json::Value &form : reader.list("forms"))
     point.forms.push_back(read_form(form, where));
   return point;

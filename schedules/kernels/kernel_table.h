@@ -47,6 +47,7 @@ struct KernelPoint {
   KnobValues knobs;
   Extents tile = {}; ///< of one block
   std::vector<KernelForm> forms;
+  std::int64_t warps = 0; ///< of one block; 0: not known
 };
 
 struct KernelTable {

@@ -92,6 +92,20 @@ TEST(KernelTable, HasOneLineForEachPoint) {
   EXPECT_EQ(lines, 8);
 }
 
+/// Tables that were made before have no warps.
+TEST(KernelTable, HasTheWarpsOfABlock) {
+  KernelTable table = small_table();
+  EXPECT_EQ(to_text(table).find("\"warps\":"), std::string::npos);
+  EXPECT_EQ(parse_kernel_table(to_text(table), "mine.json").points[0].warps, 0);
+  table.points[0].warps = 12;
+  const std::string text = to_text(table);
+  EXPECT_EQ(parse_kernel_table(text, "mine.json").points[0].warps, 12);
+  EXPECT_EQ(parse_kernel_table(text, "mine.json").points[1].warps, 0);
+  for (const char *wrong : {R"("warps":0)", R"("warps":33)", R"("warps":"2")"})
+    expect_table_refused(changed(R"("warps":12)", wrong, text),
+                         "point 1: 'warps' is missing or malformed, expected a number from 1 to 32");
+}
+
 /// The factor of the kernel for all sizes is in the text only where it was measured.
 TEST(KernelTable, HasTheFactorOfTheKernelForAllSizes) {
   KernelTable table = small_table();

@@ -186,12 +186,35 @@ TEST(KernelChoice, FewTilesOfKOfABlockThatSharesATileTakeAsLongAsFour) {
   auto ms_of = [&](std::int64_t parts, std::int64_t tiles_of_part) {
     const choice::Size size =
         model.size({kernel.tile[0], kernel.tile[1], parts * tiles_of_part * kernel.tile[2]});
-    return choice::ms_without_sum(&kernel.form[choice::rows_at_vectors], kernel.tile, parts, parts > 1, &size, &machine);
+    return choice::ms_without_sum(&kernel.form[choice::rows_at_vectors], kernel.tile, parts, parts > 1, &size,
+                                  &machine);
   };
   EXPECT_EQ(ms_of(2, 2), ms_of(2, 4));
   EXPECT_EQ(ms_of(2, 3), ms_of(2, 4));
   EXPECT_LT(ms_of(2, 4), ms_of(2, 5));
   EXPECT_LT(ms_of(1, 2), ms_of(1, 4)) << "whole sums are on the line";
+}
+
+/// A multiprocessor has four schedulers, so that 3 blocks of 2 warps take as long as 4.
+TEST(KernelChoice, BlocksOfFewWarpsWaitForTheSchedulerWithMostOfThem) {
+  KernelTable table = parse_kernel_table(kernel_tables().front(), "embedded");
+  KernelPoint &point = table.points.front();
+  const std::int64_t resident = 6;
+  for (KernelForm &form : point.forms)
+    form.resident = resident;
+  auto ms_of = [&](std::int64_t warps, std::int64_t blocks) {
+    point.warps = warps;
+    const KernelModel model(table, "changed");
+    const choice::Kernel &kernel = model.kernels().front();
+    const choice::Machine machine = model.machine(132);
+    const choice::Size size = model.size({kernel.tile[0] * blocks, kernel.tile[1] * 132, 512});
+    return choice::ms_without_sum(&kernel.form[choice::rows_at_vectors], kernel.tile, 1, 0, &size, &machine);
+  };
+  EXPECT_LT(ms_of(2, 2), ms_of(2, 3));
+  EXPECT_EQ(ms_of(2, 3), ms_of(2, 4));
+  EXPECT_EQ(ms_of(1, 3), ms_of(1, 2)) << "one warp on each scheduler";
+  for (std::int64_t blocks : {1, 2, 3, 5, 6})
+    EXPECT_NEAR(ms_of(4, blocks), ms_of(0, blocks), 1e-12) << "as many on each scheduler";
 }
 
 /// As many numbers of parts as a point of a table has, and one part, which is added to nothing.

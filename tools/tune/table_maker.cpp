@@ -164,7 +164,7 @@ void TableMaker::find_resident() {
       return;
     Candidate &candidate = candidates_[point];
     std::string refused;
-    std::int64_t resident = 0;
+    std::int64_t resident = 0, warps = 0;
     try {
       Job job{point,
               rows,
@@ -177,7 +177,9 @@ void TableMaker::find_resident() {
       internal_check(compiled.size() == 1 && plan.kernels.size() == 1, "one kernel without parts");
       if (compiled[0].spill_stores + compiled[0].spill_loads > most_spilled_bytes)
         refused = "registers spill";
-      resident = occupancy(gpu_.gpu, launch_of(plan.kernels[0], compiled[0].registers)).blocks;
+      const LaunchResources launch = launch_of(plan.kernels[0], compiled[0].registers);
+      resident = occupancy(gpu_.gpu, launch).blocks;
+      warps = (launch.threads + 31) / 32;
       if (resident == 0)
         refused = "does not fit on a multiprocessor";
     } catch (const UserError &error) {
@@ -185,7 +187,7 @@ void TableMaker::find_resident() {
     }
     std::lock_guard lock(mutex);
     if (refused.empty())
-      candidate.resident[rows] = resident;
+      candidate.resident[rows] = resident, candidate.warps = warps;
     else
       notes_.push_back(fmt::format("{} with rows at {} is left out: {}", to_string(candidate.knobs),
                                    rows == records::Rows::any ? "any address" : name(rows), refused));
@@ -440,7 +442,7 @@ records::KernelTable TableMaker::table(const TuneMachine &machine) {
       if (job.ms)
         form.times.push_back({job.probe.extents, *job.ms});
     }
-    records::KernelPoint point{candidates_[n].knobs, candidates_[n].tile, {}};
+    records::KernelPoint point{candidates_[n].knobs, candidates_[n].tile, {}, candidates_[n].warps};
     for (auto &[key, form] : forms)
       if (!incomplete.contains(form.rows)) {
         set_any_size(n, form);

@@ -48,6 +48,7 @@ private:
   struct Candidate {
     KnobValues knobs; ///< of the point
     records::Extents tile = {};
+    std::int64_t warps = 0;                         ///< of a block
     std::map<records::Rows, std::int64_t> resident; ///< blocks on a multiprocessor, of each form
   };
 
