@@ -139,6 +139,7 @@ private:
   void pointers() {
     for (const Parameter &pointer : launcher_.pointers)
       result_.rest.push_back({pointer.name + " == nullptr", pointer.name + " must not be null"});
+    workspaces();
     if (!plan_.workspaces.empty()) {
       const std::string &memory = launcher_.workspace.name, &bytes = launcher_.workspace_bytes.name;
       result_.rest.push_back({memory + " == nullptr", memory + " must not be null"});
@@ -151,6 +152,21 @@ private:
       if (auto needed = std::max<std::int64_t>(bytes[plan_.params[n]], byte_size(plan_.params[n]->dtype));
           needed > 1)
         aligned(launcher_.pointers[n].name, needed);
+  }
+
+  /// With few terms in a part, the number of parts is large enough for their bytes to overflow.
+  void workspaces() {
+    if (std::ranges::all_of(plan_.sizes,
+                            [&](const kernel::SizeParameter &size) { return is_of_array(plan_, size.size); }))
+      return; // or the choice of a file limits the bytes
+    for (const kernel::Workspace &part : plan_.workspaces) {
+      std::vector<std::string> extents;
+      for (const Expr &extent : part.buffer->shape)
+        extents.push_back(fmt::format("(double)({})", launcher_.spell(extent)));
+      if (extents.size() > 1)
+        result_.rest.push_back({fmt::format("1e17 < {}", fmt::join(extents, " * ")),
+                                fmt::format("{} must have at most 10^17 elements", part.buffer->name)});
+    }
   }
 
   void aligned(const std::string &name, std::int64_t bytes) {

@@ -315,11 +315,17 @@ private:
   }
 
   /// Whether the condition of the guard can become a part of the masks of the copies: each executes in any
-  /// case, and copies zeros past the end.
+  /// case, and copies zeros past the end. A copy computes its address also where it copies zeros, so the
+  /// address must not depend on memory.
   bool may_be_masked(const Stmt &nest) const {
     return runs_past_ && is_async_nest(nest) && std::ranges::all_of(blocks_of(nest), [](const Block *block) {
-             return block->async && !block->bulk && block->body.value.as<Load>();
+             const auto *access = block->body.value.as<Load>();
+             return block->async && !block->bulk && access &&
+                    std::ranges::none_of(access->indices, reads_memory);
            });
+  }
+  static bool reads_memory(const Expr &e) {
+    return any_node(e, [](const Expr &node) { return node.as<Load>() != nullptr; });
   }
 
   static kernel::Stmt with_mask(const kernel::Stmt &stmt, const Expr &condition) {

@@ -52,6 +52,12 @@ Stored rows(Workload &w, const Shape &shape, const char *name,
   return {w.size(name, stated)};
 }
 
+/// Declares the size `Shape::part`, if the shape has it.
+void declare_part(Workload &w, const Shape &shape) {
+  if (shape.part)
+    w.size(size_of_part, *shape.part);
+}
+
 /// The operand and result types of a product in `dtype`.
 DType operand_type(DType dtype) { return dtype == DType::tf32 ? DType::f32 : dtype; }
 DType result_type(DType dtype) { return arithmetic_type(dtype); }
@@ -116,8 +122,7 @@ Program gemm(const Shape &shape, DType dtype, Transposed transposed) {
     Expr i = x[0], j = x[1];
     return alpha * AB(i, j) + beta * C.where(not_equal(beta, 0), i, j);
   });
-  if (shape.part)
-    w.size(size_of_part, *shape.part);
+  declare_part(w, shape);
   return w.output();
 }
 
@@ -165,7 +170,9 @@ Program linear(const Shape &shape, DType dtype) {
   Tensor Y = w.compute("Y", {M, N}, {"i", "j"}, [&](Expr i, Expr j) {
     return cast(stored, relu(AB(i, j) + cast(result_type(dtype), bias(j))));
   });
-  return w.output({{Y, rows(w, shape, "ldy")}});
+  const Stored stored_rows = rows(w, shape, "ldy");
+  declare_part(w, shape);
+  return w.output({{Y, stored_rows}});
 }
 
 Program matmul(const Shape &shape, DType dtype) {

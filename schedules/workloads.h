@@ -11,7 +11,7 @@ namespace nestsmith {
 /// f32. In the same way, all other data are i32 for operands of i8 or i16, and u32 for operands of u8 or u16.
 /// With tf32, all data are stored as f32, and the operands are rounded before the multiplication.
 
-/// The name of the size `Shape::part` of a product.
+/// The name of the size `Shape::part` of a product, which `gemm` and `linear` declare.
 inline constexpr const char *size_of_part = "part";
 
 /// C = alpha*A*B + beta*C with C: M x N. The product is the stage AB; C is read only if beta != 0. An operand

@@ -105,6 +105,8 @@ private:
   /// The digits that the value of the sum determines: the step of each is larger than the reach of all digits
   /// below it. The uppermost needs no range, unless it may wrap around.
   std::vector<Digit> separate(const Linear &sum) const {
+    if (auto digits = separate_by_size(sum); !digits.empty())
+      return digits;
     std::vector<Term> terms = with_guarded_quotients(sum).terms;
     std::erase_if(terms, [&](const Term &term) {
       return term.coefficient == std::numeric_limits<std::int64_t>::min() || is_fixed(term.digit.base) ||
@@ -125,6 +127,38 @@ private:
       digits.push_back(term.digit);
     }
     return digits;
+  }
+
+  /// D, if the digit is a product x*D with a fixed positive number, such as a size; otherwise null.
+  Expr fixed_factor(const Digit &digit) const {
+    const auto *op = digit.is_base() ? digit.base.as<Binary>() : nullptr;
+    if (op && op->op == BinaryOp::mul)
+      for (const auto &[factor, other] : {std::pair(op->a, op->b), std::pair(op->b, op->a)})
+        if (is_fixed(factor) && !is_fixed(other) && proves(Expr(0) < factor, bounds_))
+          return factor;
+    return {};
+  }
+
+  /// The digits of x*D + r, where 0 <= r < D: x*D, and those of r. Empty for other sums.
+  std::vector<Digit> separate_by_size(const Linear &sum) const {
+    for (std::size_t n = 0; n < sum.terms.size(); ++n) {
+      const Expr factor = sum.terms[n].coefficient == 1 ? fixed_factor(sum.terms[n].digit) : Expr();
+      if (!factor.exists())
+        continue;
+      Linear rest = sum;
+      rest.constant = 0;
+      rest.terms.erase(rest.terms.begin() + static_cast<std::ptrdiff_t>(n));
+      std::erase_if(rest.terms, [&](const Term &term) { return is_fixed(term.digit.base); });
+      const Expr value = to_expr(rest);
+      if (!proves(Expr(0) <= value, bounds_) || !proves(value < factor, bounds_))
+        continue;
+      std::vector<Digit> digits = rest.terms.empty() ? std::vector<Digit>() : separate(rest);
+      if (digits.empty() && !rest.terms.empty())
+        continue;
+      digits.push_back(sum.terms[n].digit);
+      return digits;
+    }
+    return {};
   }
 
   /// The sum, with the terms of one quotient of a guarded value as one term. Its range may be smaller than the
@@ -325,11 +359,11 @@ private:
     for (const Expr &other : std::vector(numbers_))
       if (quotient_and_remainder(number, other) || quotient_and_remainder(other, number))
         digits_.push_back({number.as<Binary>()->a});
-    // A product with a fixed number that is not 0 determines the other factor.
-    if (const auto *op = number.as<Binary>(); op && op->op == BinaryOp::mul)
-      for (const auto &[factor, other] : {std::pair(op->a, op->b), std::pair(op->b, op->a)})
-        if (is_fixed(factor) && proves(Expr(0) < factor, bounds_) && !has(other))
-          add_number(other);
+    if (const Expr factor = fixed_factor({number}); factor.exists()) { // x*D determines x
+      const auto &op = *number.as<Binary>();
+      if (const Expr other = same(op.a, factor) ? op.b : op.a; !has(other))
+        add_number(other);
+    }
   }
 
   static constexpr std::int64_t most_divisor = std::int64_t{1} << 61; ///< larger ones are not simplified

@@ -204,6 +204,9 @@ Expr Workload::size(std::string name, Size stated) {
     refuse(fmt::format("the size '{}' has the range {} to {} and must be a multiple of {}, but no number from "
                        "1 to 2^40 satisfies both; state another range",
                        name, stated.min, stated.max, unit));
+  if (stated.usual != 0 && (stated.usual < stated.min || stated.usual > stated.max || stated.usual % unit != 0))
+    refuse(fmt::format("the size '{}' has .usual = {}, expected a multiple of {} from {} to {}", name,
+                       stated.usual, unit, stated.min, stated.max));
   sizes_.push_back(make_size(std::move(name), stated));
   return sizes_.back();
 }

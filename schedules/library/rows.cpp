@@ -90,7 +90,7 @@ static std::optional<Sizes> sizes_of(const Schedule &schedule, BlockRef sum, con
 
 template <class Tiles>
 static std::optional<Product> with_even_tail(Schedule &schedule, BlockRef sum, const Tiles &tiles) {
-  if (tiles.even_places <= 0 || tiles.split_k != 1)
+  if (tiles.even_places <= 0 || tiles.split_k != 1 || !tiles.part.empty())
     return std::nullopt;
   const std::optional<Sizes> sizes = sizes_of(schedule, sum, tiles);
   const auto tail = sizes ? even_tail(sizes->extents, sizes->tile, tiles.even_places, terms_of(tiles))
@@ -110,7 +110,8 @@ static std::optional<Product> with_even_tail(Schedule &schedule, BlockRef sum, c
 
 template <class Tiles>
 static std::optional<Product> with_helped_tail(Schedule &schedule, BlockRef sum, const Tiles &tiles) {
-  if (tiles.helped_places <= 0 || tiles.split_k != 1 || !schedule.target().arch.has(Feature::griddepcontrol))
+  if (tiles.helped_places <= 0 || tiles.split_k != 1 || !tiles.part.empty() ||
+      !schedule.target().arch.has(Feature::griddepcontrol))
     return std::nullopt;
   const std::optional<Sizes> sizes = sizes_of(schedule, sum, tiles);
   const auto tail =

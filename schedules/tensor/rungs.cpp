@@ -226,7 +226,7 @@ Schedule stores(const Shape &shape, DType dtype, const Target &target, Knobs &kn
 Schedule layer(const Shape &shape, DType dtype, const Target &target, Knobs &knobs) {
   const Tiles tiles =
       tiles_with_roles(shape, dtype, target, knobs, {.bulk = true, .stores = true, .bulk_stores = true});
-  Schedule s(linear(shape, dtype), target);
+  Schedule s(linear(with_size_of_part(shape, dtype, target, tiles), dtype), target);
   library::product(s, s.block("AB"), tiles);
   return s;
 }

@@ -18,11 +18,13 @@ std::optional<Variant> variant(const Shape &shape, DType dtype) {
   return library::matrix_variant(shape, dtype);
 }
 
-Schedule product(const Shape &shape, DType dtype, const Target &target, const Tiles &tiles) {
+Shape with_size_of_part(const Shape &shape, DType dtype, const Target &target, const Tiles &tiles) {
   const std::int64_t depth = tiles.part.empty() ? 0 : tiles.steps * library::instruction_for(dtype).k();
-  Schedule s(
-      gemm(library::with_size_of_part(shape, tiles.part, {tiles.tile(0), tiles.tile(1), depth}, target), dtype),
-      target);
+  return library::with_size_of_part(shape, tiles.part, {tiles.tile(0), tiles.tile(1), depth}, target);
+}
+
+Schedule product(const Shape &shape, DType dtype, const Target &target, const Tiles &tiles) {
+  Schedule s(gemm(with_size_of_part(shape, dtype, target, tiles), dtype), target);
   library::product(s, s.block("AB"), tiles);
   return s;
 }

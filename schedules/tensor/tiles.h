@@ -19,6 +19,9 @@ using library::to_lanes;
 using Tiles = library::MatrixTiles;
 inline constexpr auto dtypes = library::matrix_dtypes;
 
+/// The shape with the size that `tiles.part` names, if it names one.
+Shape with_size_of_part(const Shape &shape, DType dtype, const Target &target, const Tiles &tiles);
+
 /// The schedule of alpha*A*B + beta*C for these tiles. The operands are stored as the shape says.
 Schedule product(const Shape &shape, DType dtype, const Target &target, const Tiles &tiles);
 

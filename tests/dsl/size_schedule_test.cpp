@@ -202,6 +202,9 @@ TEST(Sizes, AreStatedWithinReason) {
   expect_user_error([&] { state({.min = 5, .max = 7, .multiple_of = 4}); }, ExitCode::usage,
                     "but no number from 1 to 2^40 satisfies both");
   expect_user_error([&] { state({.multiple_of = 0}); }, ExitCode::usage, "has .multiple_of = 0");
+  for (std::int64_t usual : {-16, 8, 24, 4096})
+    expect_user_error([&] { state({.min = 16, .max = 1024, .multiple_of = 16, .usual = usual}); },
+                      ExitCode::usage, "expected a multiple of 16 from 16 to 1024");
   Workload w("w");
   Expr M = w.size("M"), ld = w.size("ld", {.max = 8});
   expect_user_error([&] { w.size("M"); }, ExitCode::usage, "the name 'M' is taken");

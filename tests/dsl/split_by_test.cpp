@@ -76,6 +76,25 @@ TEST(SplitBy, GivesThePartsOfASum) {
   EXPECT_EQ(replay(file, product({.multiple_of = 4}), s.target(), "t").trace(), s.trace());
 }
 
+/// Each iteration is known by the values of the axes: other loops may be bound beside a sum, and the parts to
+/// blocks and threads.
+TEST(SplitBy, ConcealsNoIterationFromTheChecks) {
+  Schedule s(product({.multiple_of = 4}));
+  auto [i, j, k] = s.loops<3>(s.block("S"));
+  s.bind(i, Axis::block_x);
+  auto [part, rest] = s.split_by<2>(k, "D");
+  s.split(rest, {infer, 4});
+  EXPECT_TRUE(s.obligations().empty()) << s.obligations().front().message;
+  expect_same_meaning(s, 4);
+  Schedule of_rows(product({.multiple_of = 4}));
+  auto [block, row] = of_rows.split_by<2>(of_rows.loop("i"), "D");
+  auto [step, thread] = of_rows.split(row, {infer, 4});
+  of_rows.bind(block, Axis::block_x);
+  of_rows.bind(thread, Axis::thread_x);
+  EXPECT_TRUE(of_rows.obligations().empty()) << of_rows.obligations().front().message;
+  expect_same_meaning(of_rows, 4);
+}
+
 TEST(SplitBy, KeepsTheUsualValueInATrace) {
   Schedule s(product({.min = 8, .max = 512, .multiple_of = 4, .usual = 64}));
   const TraceFile file = parse_trace(to_json(trace_file(s, {1, 1, 1}, DType::u32)), "t");
@@ -87,7 +106,9 @@ TEST(SplitBy, KeepsTheUsualValueInATrace) {
 TEST(SplitBy, Refuses) {
   Schedule s(product());
   expect_refused(s, "split_by.size", [&] { s.split_by(s.loop("k"), "P"); },
-                 "the computation declares no size 'P', but M, N, K, D; declare it, as in w.size(\"P\")", {});
+                 "the computation declares no size 'P', but D; declare it, as in w.size(\"P\")", {});
+  expect_refused(s, "split_by.size", [&] { s.split_by(s.loop("k"), "N"); },
+                 "an array has the size 'N', which may be 0; declare a size that no array has", {});
   Schedule constant(test::gemm(4, 4, 4));
   expect_refused(constant, "split_by.size", [&] { constant.split_by(constant.loop("k"), "P"); },
                  "the computation declares no size 'P'; declare it", {});
@@ -97,7 +118,7 @@ TEST(SplitBy, Refuses) {
   // k_inner has iterations past the end of K, and the second split would run some of them twice.
   Schedule inner = s;
   inner.split_by(inner.loop("k"), "D");
-  expect_refused(inner, "split_by.tail", [&] { inner.split_by(inner.loop("k_inner"), "M"); },
+  expect_refused(inner, "split_by.tail", [&] { inner.split_by(inner.loop("k_inner"), "D"); },
                  "the last part may be partial, and k_inner is not the outermost part of an axis of block S",
                  {"k_inner", "S"});
 }

@@ -56,6 +56,11 @@ Case any_setting(Random &random, std::uint64_t generated) {
     for (std::int64_t &extent : shape)
       extent = (extent + unit - 1) / unit * unit;
     shape.stated = Size{.max = std::int64_t{1} << 15, .multiple_of = unit};
+    if (std::int64_t part = random.pick({0, 1, 2, 4, 8}); part > 0) // of the computations that declare it
+      shape.part = Size{.min = part,
+                        .max = std::int64_t{1} << 15,
+                        .multiple_of = part,
+                        .usual = part * random.pick({1, 2, 3, 100})};
   }
   return case_of(computation, shape, dtype, arch);
 }

@@ -1,5 +1,6 @@
 #include "dsl/ir/allocation.h"
 #include "dsl/schedule/primitives/edit.h"
+#include "schedules/workloads.h"
 #include "tests/fuzz/author_steps.h"
 
 #include <algorithm>
@@ -105,10 +106,9 @@ std::string Author::partial_sums(const std::string &name) {
   for (const For *loop : serial_loops(name))
     if (sums(block(name), loop->var)) {
       std::string at = loop->var->name;
-      Names sizes; // that are known only at launch
-      for (const Var &size : s_.program().sizes)
-        sizes.push_back(size->name);
-      if (!sizes.empty() && apart_.below(2) == 0 && go("split_by", {LoopName{at}, Word{apart_.pick(sizes)}}))
+      const std::vector<Var> &sizes = s_.program().sizes;
+      const bool has_part = std::ranges::find(sizes, size_of_part, &Symbol::name) != sizes.end();
+      if (has_part && apart_.below(3) > 0 && go("split_by", {LoopName{at}, Word{size_of_part}}))
         at = results()[0];
       else if (chance(80) &&
                go("split",

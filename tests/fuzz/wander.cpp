@@ -123,7 +123,7 @@ public:
 
   Argument size() {
     const std::vector<Var> &sizes = schedule_.program().sizes;
-    return Word{sizes.empty() ? "none" : sizes[random_.below(sizes.size())]->name};
+    return Word{sizes.empty() ? "none" : random_.chance(50) ? sizes.back()->name : random_.pick(sizes)->name};
   }
 
   /// An argument for the parameter, for which those before it are drawn.

@@ -262,5 +262,34 @@ TEST(AsyncCopy, OfAGatherLoadsNoIndexPastTheEnd) {
   EXPECT_TRUE(contains(text(32, true), "(I[a] where a < 5 else 0)")) << text(32, true);
 }
 
+/// A copy past the end of a pipelined loop whose address depends on memory keeps its branch: the address is
+/// computed under any mask. Others get the condition as a part of the mask.
+TEST(AsyncCopy, PastTheEndOfAPipelineReadsNoIndexThatDoesNotExist) {
+  auto text = [](bool gathers) {
+    Workload w("sums");
+    Expr k = w.size("K", {.multiple_of = 4}), n = 32;
+    Tensor x = w.placeholder("X", {64, n}, DType::f32), y = w.placeholder("Y", {k, n}, DType::f32);
+    Tensor at = w.placeholder("I", {k}, DType::i32);
+    Reduce r = reduce_axis("k", k);
+    Tensor s = w.compute("S", {n}, {"i"}, [&](Expr i) {
+      return gathers ? sum(x(cast(DType::i64, at(r)) % 64, i), r) : sum(y(r, i), r);
+    });
+    Schedule schedule(w.output({s}));
+    auto S = schedule.block("S");
+    auto [i, over] = schedule.loops<2>(S);
+    schedule.bind(i, Axis::thread_x);
+    auto [outer, inner] = schedule.split(over, {infer, 4});
+    auto T = schedule.reindex_cache_read(S, gathers ? "X" : "Y", Scope::shared);
+    schedule.compute_at(T, outer);
+    schedule.bind(schedule.loops_below(T, outer).front(), Axis::thread_x); // i
+    schedule.async_copy(T);
+    schedule.pipeline(outer, {{T, 0, 0}, {S, 2, 1}});
+    return kernel::print(lower(schedule));
+  };
+  EXPECT_TRUE(contains(text(false), "k_outer + 2 < K//4 else 0")) << text(false);
+  EXPECT_FALSE(contains(text(false), "if k_outer + 2 < K//4")) << text(false);
+  EXPECT_TRUE(contains(text(true), "if k_outer + 2 < K//4")) << text(true);
+}
+
 } // namespace
 } // namespace nestsmith

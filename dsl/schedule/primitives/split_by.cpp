@@ -14,13 +14,30 @@ constinit const Primitive primitives::split_by =
     primitive<Method<std::vector<Loop>, Loop, std::string>{&Schedule::split_by}>("split_by",
                                                                                  {loop("loop"), size("size")});
 
+/// Whether an array has the size in its shape or its strides.
+static bool is_of_array(const Program &program, const Var &size) {
+  auto uses_it = [&](const Expr &e) { return uses(e, size); };
+  return std::ranges::any_of(program.params, [&](const Buffer &buffer) {
+    return std::ranges::any_of(buffer->shape, uses_it) ||
+           (buffer->strides && std::ranges::any_of(*buffer->strides, uses_it));
+  });
+}
+
 static Var size_named(const Schedule::Edit &edit, const std::string &name) {
-  const std::vector<Var> &sizes = edit.program().sizes;
-  if (auto found = std::ranges::find(sizes, name, &Symbol::name); found != sizes.end())
-    return *found;
   std::vector<std::string> names;
-  for (const Var &size : sizes)
-    names.push_back(size->name);
+  for (const Var &size : edit.program().sizes) {
+    const bool of_array = is_of_array(edit.program(), size);
+    if (size->name == name && of_array)
+      edit.refuse(
+          "split_by.size",
+          fmt::format("an array has the size '{}', which may be 0; declare a size that no array has, as in "
+                      "w.size(\"part\"), and let the launch choose it",
+                      name));
+    if (size->name == name)
+      return size;
+    if (!of_array)
+      names.push_back(size->name);
+  }
   edit.refuse("split_by.size",
               fmt::format("the computation declares no size '{}'{}; declare it, as in w.size(\"{}\")", name,
                           names.empty() ? "" : fmt::format(", but {}", fmt::join(names, ", ")), name));
