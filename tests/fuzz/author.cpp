@@ -6,6 +6,7 @@
 #include "dsl/ir/allocation.h"
 #include "dsl/ir/dependence.h"
 #include "dsl/schedule/trace.h"
+#include "schedules/workloads.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -51,16 +52,16 @@ Case any_setting(Random &random, std::uint64_t generated) {
       computations()[random.chance(30) ? random.below(2) : random.below(computations().size())];
   Shape shape = any_shape(computation.rank, random);
   DType dtype = any_dtype(random);
-  if (computation.symbolic && random.chance(12)) {
+  if (computation.symbolic && random.chance(20)) {
     std::int64_t unit = random.pick({1, 1, 4, 8});
     for (std::int64_t &extent : shape)
       extent = (extent + unit - 1) / unit * unit;
     shape.stated = Size{.max = std::int64_t{1} << 15, .multiple_of = unit};
-    if (std::int64_t part = random.pick({0, 1, 2, 4, 8}); part > 0) // of the computations that declare it
-      shape.part = Size{.min = part,
-                        .max = std::int64_t{1} << 15,
-                        .multiple_of = part,
-                        .usual = part * random.pick({1, 2, 3, 100})};
+    const std::int64_t part = random.pick({1, 2, 4, 8}); // of the computations that declare it
+    shape.part = Size{.min = part,
+                      .max = std::int64_t{1} << 15,
+                      .multiple_of = part,
+                      .usual = part * random.pick({1, 2, 3, 100})};
   }
   return case_of(computation, shape, dtype, arch);
 }
@@ -125,6 +126,8 @@ void Author::write() {
     divide_a_loop();
   if (apart_.chance(12))
     cut_terms();
+  if (apart_.chance(90))
+    split_at_launch();
   if (apart_.chance(10))
     cut_to_blocks();
   schedule_nest(anchor(), true);
@@ -392,6 +395,18 @@ void Author::cut_terms() {
         return;
       }
   }
+}
+
+void Author::split_at_launch() {
+  const std::vector<Var> &sizes = s_.program().sizes;
+  const std::string name = any_block();
+  const std::vector<const For *> around = serial_loops(name);
+  if (around.empty() || std::ranges::find(sizes, size_of_part, &Symbol::name) == sizes.end())
+    return;
+  const For *loop = apart_.pick(around);
+  const bool of_sum = sums(block(name), loop->var);
+  if (go("split_by", {LoopName{loop->var->name}, Word{size_of_part}}) && of_sum && apart_.chance(70))
+    go("rfactor", {LoopName{results()[0]}});
 }
 
 void Author::cut_to_blocks() {

@@ -172,6 +172,7 @@ private:
   void divide_a_loop();
   /// Takes the last terms of the first sum that a temporary keeps out of it.
   void cut_terms();
+  void split_at_launch(); ///< splits a loop by the size of no array, if the program has one
   /// Cuts the outermost loop of a nest, and binds both parts to blocks, so that they may share a launch.
   void cut_to_blocks();
   /// Launches nests together that follow each other, if nothing is owed for it.

@@ -55,7 +55,11 @@ Program traced_program(const std::vector<Rung> &rungs, const TraceFile &trace, c
   if (auto program = contained_program(trace, shape, dtype))
     return *program;
   std::set<std::string> known;
-  if (auto program = find_traced(rungs, trace.workload, shape, dtype, target, known))
+  Shape with_part = shape; // with the size that the schedule splits a sum by
+  for (const auto &[name, size] : trace.sizes)
+    if (name == size_of_part)
+      with_part.part = size;
+  if (auto program = find_traced(rungs, trace.workload, with_part, dtype, target, known))
     return *program;
   Shape own = trace.shape;
   own.stated = shape.stated;
