@@ -92,7 +92,8 @@ void describe(const Schedule &schedule, const kernel::Plan &plan, Verdict &verdi
 /// Whether the architecture supports the statements of the kernels.
 bool supports(Arch arch, const kernel::Plan &plan) {
   bool all = true;
-  for (const kernel::Kernel &kernel : plan.kernels)
+  for (const kernel::Kernel &kernel : plan.kernels) {
+    all = all && (!kernel.launches_early || arch.has(nestsmith::Feature::griddepcontrol));
     kernel::walk(kernel.body, [&](const kernel::Stmt &stmt) {
       const auto *call = kernel::as<kernel::Call>(stmt);
       if (kernel::as<kernel::Commit>(stmt))
@@ -100,6 +101,7 @@ bool supports(Arch arch, const kernel::Plan &plan) {
       else if (call && call->intrinsic.get().feature)
         all = all && arch.has(*call->intrinsic.get().feature);
     });
+  }
   return all;
 }
 
