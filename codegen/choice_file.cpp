@@ -7,6 +7,7 @@
 #include "codegen/tensor_maps.h"
 #include "codegen/text.h"
 #include "dsl/expr/error.h"
+#include "dsl/ir/workload_info.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -19,7 +20,8 @@ namespace {
 
 /// The plan without the sizes that the choice gives.
 kernel::Plan without_chosen_sizes(kernel::Plan plan) {
-  std::erase_if(plan.sizes, [&](const kernel::SizeParameter &size) { return !is_of_array(plan, size.size); });
+  std::erase_if(plan.sizes,
+                [&](const kernel::SizeParameter &size) { return !is_of_array(plan.params, size.size); });
   return plan;
 }
 
@@ -90,10 +92,8 @@ private:
   static bool is_of_chosen_size(const ChoicePlan &part, const Launcher &launcher,
                                 const std::string &condition) {
     auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
-    return std::ranges::any_of(part.plan.sizes, [&](const kernel::SizeParameter &size) {
-      if (is_of_array(part.plan, size.size))
-        return false;
-      const std::string &name = launcher.names.at(size.size);
+    return std::ranges::any_of(chosen_sizes(part.plan), [&](const Var &size) {
+      const std::string &name = launcher.names.at(size);
       for (std::size_t at = condition.find(name); at != std::string::npos; at = condition.find(name, at + 1))
         if ((at == 0 || !is_word(condition[at - 1])) &&
             (at + name.size() == condition.size() || !is_word(condition[at + name.size()])))
@@ -211,9 +211,8 @@ private:
         const std::string bytes = launcher.spell(file_.plans[n].plan.workspace_bytes);
         out_.line(fmt::format("case {}:", n));
         if (const std::string size = chosen_size(file_.plans[n]); !size.empty()) {
-          for (const kernel::SizeParameter &parameter : file_.plans[n].plan.sizes)
-            if (!is_of_array(file_.plans[n].plan, parameter.size))
-              out_.line(fmt::format("  {{ const long long {} = {};", launcher.names.at(parameter.size), size));
+          for (const Var &chosen : chosen_sizes(file_.plans[n].plan))
+            out_.line(fmt::format("  {{ const long long {} = {};", launcher.names.at(chosen), size));
           out_.line(fmt::format("  bytes = {}; }}", bytes));
         } else {
           out_.line(fmt::format("  bytes = {};", bytes));

@@ -178,9 +178,8 @@ private:
   /// NAME_workspace_bytes, a function of the sizes, if any.
   void workspace_function() {
     std::string divides; // no size that may be a divisor is 0
-    for (const kernel::SizeParameter &parameter : plan_.sizes)
-      if (!is_of_array(plan_, parameter.size))
-        divides += fmt::format("{} < {} ? 0 : ", launcher_.names.at(parameter.size), parameter.size->size->min);
+    for (const Var &size : chosen_sizes(plan_))
+      divides += fmt::format("{} < {} ? 0 : ", launcher_.names.at(size), size->size->min);
     out_.verbatim(fmt::format("extern \"C\" size_t {}({}) {{ return {}{}; }}\n\n", launcher_.workspace_function,
                               fmt::join(declarations(launcher_.of_workspace_bytes()), ", "), divides,
                               launcher_.spell(plan_.workspace_bytes)));

@@ -5,6 +5,7 @@
 #include "codegen/names.h"
 #include "codegen/requirements.h"
 #include "codegen/text.h"
+#include "dsl/ir/workload_info.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -72,7 +73,9 @@ private:
     }
     if (!apart.empty())
       return fmt::format("elements between the starts of consecutive rows of {}", fmt::join(apart, " and of "));
-    return of.empty() ? "a size that no array has, chosen by the caller"
+    if (!is_of_array(plan_.params, size))
+      return "a size that no array has, chosen by the caller";
+    return of.empty() ? "a size, in elements"
                       : fmt::format("an extent of {}, in elements", fmt::join(of, " and of "));
   }
 

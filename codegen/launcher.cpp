@@ -4,6 +4,7 @@
 #include "codegen/tensor_maps.h"
 #include "dsl/expr/error.h"
 #include "dsl/ir/printer.h"
+#include "dsl/ir/workload_info.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -50,7 +51,7 @@ std::string arguments_for(const Launcher &launcher, const kernel::Plan &plan, co
   std::vector<Parameter> list = launcher.pointers;
   auto size = launcher.sizes.begin();
   for (const kernel::SizeParameter &parameter : plan.sizes)
-    list.push_back(is_of_array(plan, parameter.size) ? *size++ : Parameter{"long long", chosen});
+    list.push_back(is_of_array(plan.params, parameter.size) ? *size++ : Parameter{"long long", chosen});
   internal_check(size == launcher.sizes.end(), "the plans of a file have the same sizes of arrays");
   if (launch)
     list.insert(list.end(), launcher.scalars.begin(), launcher.scalars.end());
@@ -62,12 +63,12 @@ std::string arguments_for(const Launcher &launcher, const kernel::Plan &plan, co
   return names;
 }
 
-bool is_of_array(const kernel::Plan &plan, const Var &size) {
-  auto is_it = [&](const Expr &e) { return e.as<Var>() && *e.as<Var>() == size; };
-  return std::ranges::any_of(plan.params, [&](const Buffer &buffer) {
-    return std::ranges::any_of(buffer->shape, is_it) ||
-           (buffer->strides && is_it((*buffer->strides)[buffer->shape.size() - 2]));
-  });
+std::vector<Var> chosen_sizes(const kernel::Plan &plan) {
+  std::vector<Var> chosen;
+  for (const kernel::SizeParameter &parameter : plan.sizes)
+    if (!is_of_array(plan.params, parameter.size))
+      chosen.push_back(parameter.size);
+  return chosen;
 }
 
 std::string function_name(const kernel::Plan &plan, const char *suffix) {
@@ -151,7 +152,7 @@ std::vector<Parameter> Launcher::of_workspace_bytes() const {
     return {};
   std::vector<Parameter> result;
   for (std::size_t n = 0; n < sizes.size(); ++n)
-    if (!dispatched_ || n >= plan.sizes.size() || is_of_array(plan, plan.sizes[n].size))
+    if (!dispatched_ || n >= plan.sizes.size() || is_of_array(plan.params, plan.sizes[n].size))
       result.push_back(sizes[n]);
   return result;
 }

@@ -56,9 +56,8 @@ private:
   bool dispatched_; ///< the plan is one of a `ChoiceFile`
 };
 
-/// Whether a parameter of the plan has the size as an extent or as its leading dimension. Any other size is
-/// chosen by the caller, such as the number of terms in a part of a sum.
-bool is_of_array(const kernel::Plan &plan, const Var &size);
+/// The sizes of the plan that no parameter has: the caller chooses them.
+std::vector<Var> chosen_sizes(const kernel::Plan &plan);
 
 /// A name for a function of the file, "gemm_launch" for the suffix "_launch", that differs from the names of
 /// all kernels and arrays.

@@ -2,6 +2,7 @@
 
 #include "dsl/expr/simplify.h"
 #include "dsl/ir/printer.h"
+#include "dsl/ir/workload_info.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -114,7 +115,7 @@ private:
   void range(const Var &size) {
     const Size &stated = *size->size;
     const std::string &size_name = name(size);
-    bool zero = !result_.empty.empty() && is_of_array(plan_, size);
+    bool zero = !result_.empty.empty() && is_of_array(plan_.params, size);
     std::int64_t least = zero && stated.min == 1 ? 0 : stated.min;
     bool gap = zero && least != 0;
     std::string below = gap ? fmt::format("({0} < {1} && {0} != 0)", size_name, least)
@@ -127,7 +128,7 @@ private:
   /// Whether previous requirements imply that the size is not 0 if there is something to compute. This holds
   /// for an extent of every output, and for the leading dimension of rows that are not empty.
   bool is_positive(const Var &size) const {
-    bool extent = true, leading = !is_of_array(plan_, size);
+    bool extent = true, leading = !is_of_array(plan_.params, size);
     for (const Buffer &buffer : plan_.params) {
       if (buffer->role != Role::input)
         extent &= std::ranges::any_of(buffer->shape, [&](const Expr &e) { return is_size(e, size); });
@@ -156,8 +157,7 @@ private:
 
   /// With few terms in a part, the number of parts is large enough for their bytes to overflow.
   void workspaces() {
-    if (std::ranges::all_of(plan_.sizes,
-                            [&](const kernel::SizeParameter &size) { return is_of_array(plan_, size.size); }))
+    if (chosen_sizes(plan_).empty())
       return; // or the choice of a file limits the bytes
     for (const kernel::Workspace &part : plan_.workspaces) {
       std::vector<std::string> extents;

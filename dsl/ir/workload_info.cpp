@@ -296,6 +296,14 @@ std::optional<SwitchedRead> switched_read(const Program &program) {
   return std::nullopt;
 }
 
+bool is_of_array(const std::vector<Buffer> &arrays, const Var &size) {
+  auto uses_it = [&](const Expr &e) { return uses(e, size); };
+  return std::ranges::any_of(arrays, [&](const Buffer &buffer) {
+    return std::ranges::any_of(buffer->shape, uses_it) ||
+           (buffer->strides && std::ranges::any_of(*buffer->strides, uses_it));
+  });
+}
+
 std::vector<Buffer> written_params(const Program &program) {
   std::vector<Buffer> written;
   for (const Buffer &param : program.params)

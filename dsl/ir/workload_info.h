@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 namespace nestsmith {
 
@@ -56,6 +57,10 @@ struct SwitchedRead {
   Var scalar;
 };
 std::optional<SwitchedRead> switched_read(const Program &program);
+
+/// Whether one of the arrays has the size in its shape or its strides. Any other size is a choice of the
+/// caller, such as the number of terms in a part of a sum.
+bool is_of_array(const std::vector<Buffer> &arrays, const Var &size);
 
 /// The parameters that the program writes, in parameter order.
 std::vector<Buffer> written_params(const Program &program);

@@ -4,6 +4,7 @@
 #include "dsl/ir/array.h"
 #include "dsl/ir/interpret.h"
 #include "dsl/ir/printer.h"
+#include "dsl/ir/specialise.h"
 #include "dsl/ir/tensor.h"
 #include "dsl/schedule/schedule.h"
 #include "dsl/schedule/trace.h"
@@ -130,11 +131,13 @@ inline std::string trace_text(const Schedule &schedule) {
   return text;
 }
 
-/// Checks that the program after each directive computes the results of the source, bit for bit.
-inline testing::AssertionResult same_meaning(const Schedule &schedule) {
-  std::vector<Array> expected = results_of(schedule.source());
+/// Checks that the program after each directive computes the results of the source, bit for bit, for these
+/// values of its sizes.
+inline testing::AssertionResult same_meaning(const Schedule &schedule,
+                                             const std::vector<std::int64_t> &sizes = {}) {
+  std::vector<Array> expected = results_of(specialise(schedule.source(), sizes));
   for (std::size_t n = 1; n <= schedule.trace().size(); ++n)
-    if (auto what = difference(schedule.step(n), expected))
+    if (auto what = difference(specialise(schedule.step(n), sizes), expected))
       return testing::AssertionFailure() << "after " << to_cpp(schedule.trace()[n - 1]) << " " << *what << "\n"
                                          << print(schedule.step(n));
   return testing::AssertionSuccess();

@@ -372,6 +372,17 @@ TEST(PartsAtLaunch, AreCheckedByTheLauncher) {
               testing::HasSubstr("part             a size that no array has, chosen by the caller"));
 }
 
+/// An extent may be an expression of a size: it is one of an array, and 0 makes the array empty.
+TEST(PartsAtLaunch, AreNoSizesInExpressions) {
+  Workload w("twice");
+  Expr n = w.size("N");
+  Tensor x = w.placeholder("X", {n * 2}, DType::f32);
+  Tensor y = w.compute("Y", {n * 2}, {"i"}, [&](Expr i) -> Definition { return x(i) + 1; });
+  const kernel::Plan plan = lower(Schedule(w.output({y})));
+  EXPECT_THAT(emit({}, plan), testing::HasSubstr("return \"N must be from 0 to 1073741824\""));
+  EXPECT_THAT(emit_header({}, plan), testing::Not(testing::HasSubstr("chosen by the caller")));
+}
+
 /// Rows along N and K may be multiples of 4 while M is any number: vectors, and no guard on them.
 TEST(MultiplesOfEachExtent, AllowVectorsForAnyNumberOfRows) {
   Shape any = {1, 4, 4};

@@ -1,6 +1,7 @@
 #include "dsl/schedule/primitives/split_by.h"
 
 #include "dsl/expr/expr_text.h"
+#include "dsl/ir/workload_info.h"
 #include "dsl/schedule/primitives/loop_names.h"
 #include "dsl/schedule/primitives/split.h"
 
@@ -14,19 +15,10 @@ constinit const Primitive primitives::split_by =
     primitive<Method<std::vector<Loop>, Loop, std::string>{&Schedule::split_by}>("split_by",
                                                                                  {loop("loop"), size("size")});
 
-/// Whether an array has the size in its shape or its strides.
-static bool is_of_array(const Program &program, const Var &size) {
-  auto uses_it = [&](const Expr &e) { return uses(e, size); };
-  return std::ranges::any_of(program.params, [&](const Buffer &buffer) {
-    return std::ranges::any_of(buffer->shape, uses_it) ||
-           (buffer->strides && std::ranges::any_of(*buffer->strides, uses_it));
-  });
-}
-
 static Var size_named(const Schedule::Edit &edit, const std::string &name) {
   std::vector<std::string> names;
   for (const Var &size : edit.program().sizes) {
-    const bool of_array = is_of_array(edit.program(), size);
+    const bool of_array = is_of_array(edit.program().params, size);
     if (size->name == name && of_array)
       edit.refuse(
           "split_by.size",
