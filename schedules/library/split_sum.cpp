@@ -47,16 +47,12 @@ LoopsOfSum split_sum(Schedule &s, Loop k, const PartsOfSum &parts, const std::ve
   const std::size_t turns = known_extent(s, k) ? 0 : 1;
   depths.insert(depths.begin() + static_cast<std::ptrdiff_t>(turns), of_parts.begin(), of_parts.end());
   loops.inside = s.split(k, depths);
-  auto take = [&] {
-    const auto at = loops.inside.begin() + static_cast<std::ptrdiff_t>(turns);
-    const Loop loop = *at;
-    loops.inside.erase(at);
-    return loop;
-  };
   if (parts.groups > 1)
-    loops.group = take();
+    loops.group = loops.inside[turns];
   if (parts.number > 1)
-    loops.part = take();
+    loops.part = loops.inside[turns + of_parts.size() - 1];
+  const auto first = loops.inside.begin() + static_cast<std::ptrdiff_t>(turns);
+  loops.inside.erase(first, first + static_cast<std::ptrdiff_t>(of_parts.size()));
   return loops;
 }
 
