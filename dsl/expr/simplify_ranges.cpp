@@ -195,6 +195,7 @@ std::optional<std::int64_t> IndexRewriter::highest_constant(const LinearForm &x)
 /// [rule.end.extent] x//d <= (n - 1)//d, k*(x//d) <= k*((n - 1)//d) where k > 0, d > 0, 0 <= x, x < n
 /// [rule.end.modulo] k*(x % y) <= k*(y - 1) where k > 0, y > 0
 /// [rule.end.quotient] x//y <= e//y, k*(x//y) <= k*(e//y) where k > 0, y > 0, x <= e
+/// [rule.end.product] x*y <= e*y, k*(x*y) <= k*(e*y) where k > 0, y > 0, x <= e
 /// [rule.end.range] k*x <= max(k*l, k*h) where l <= x, x <= h
 std::optional<LinearForm> IndexRewriter::at_end(const Term &term) {
   auto [factor, digit] = term;
@@ -211,6 +212,11 @@ std::optional<LinearForm> IndexRewriter::at_end(const Term &term) {
   if (factor > 0 && divides && op->op == BinaryOp::floordiv && !may_wrap(linearize(op->a)))
     if (auto end = at_ends(linearize(op->a)))
       return small_multiple(linearize(floordiv(to_expr(*end), op->b)), factor);
+  if (factor > 0 && digit.is_base() && op && op->op == BinaryOp::mul && is_index(op->a.dtype()))
+    for (const auto &[of_sizes, other] : {std::pair(op->a, op->b), std::pair(op->b, op->a)})
+      if (is_of_sizes(of_sizes) && is_positive(of_sizes) && !may_wrap(linearize(other)))
+        if (auto end = at_ends(linearize(other)))
+          return small_multiple(linearize(to_expr(*end) * of_sizes), factor);
   auto r = range(digit);
   std::int64_t most = 0;
   if (!r || __builtin_mul_overflow(factor > 0 ? r->high : r->low, factor, &most))

@@ -118,6 +118,23 @@ TEST(Sizes, HaveARange) {
   EXPECT_EQ(to_string(*highest(Expr(l.in) * Expr(2), l.bounds)), "62");
 }
 
+/// The first iterations of parts of M iterations, which split_by makes of a loop of K.
+TEST(Sizes, BoundTheirMultiples) {
+  Var part = make_var("part"), in = make_var("in");
+  Bounds bounds;
+  bounds.set_extent(part, ceildiv(K, M));
+  bounds.set_extent(in, M);
+  for (const Expr &first : {Expr(part) * Expr(M), Expr(M) * Expr(part)}) {
+    std::optional<Expr> last = highest(first + Expr(in), bounds);
+    ASSERT_TRUE(last);
+    EXPECT_EQ(to_string(*last), "(K - 1)//M*M + M - 1");
+  }
+  Bounds shifted; // no upper bound, because M - 5 may be negative
+  shifted.set_extent(part, K);
+  std::optional<Expr> negative = highest(Expr(part) * (Expr(M) - Expr(5)), shifted);
+  EXPECT_TRUE(!negative || to_string(*negative).find("M") == std::string::npos);
+}
+
 /// Random expressions of small sizes and of loops whose extents depend on the sizes.
 class SizedWorld {
 public:
