@@ -22,7 +22,7 @@ public:
   void define(const Var &var, std::optional<Range> range) {
     if (range)
       bounds_.set(var, *range);
-    narrowed_[var] = fits(range) ? make_var(var->name, DType::i32) : var;
+    narrowed_[var] = var->dtype == DType::i64 && fits(range) ? make_var(var->name, DType::i32) : var;
   }
   void define(const ThreadIndex &index) {
     define(index.var, index.range());

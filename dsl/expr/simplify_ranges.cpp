@@ -300,7 +300,7 @@ std::optional<Range> IndexRewriter::base_range(const Expr &base) {
   if (const auto *conversion = base.as<Cast>()) {
     const auto *op = conversion->a.as<Binary>();
     bool of_bits = op && is_bitwise(op->op); // also of u32 and u64, whose sums wrap around
-    if (is_index(conversion->a.dtype()) || of_bits)
+    if (!is_float(conversion->dtype) && (is_index(conversion->a.dtype()) || of_bits)) // a float may be rounded
       return within(conversion->dtype, operand_range(conversion->a));
   }
   return std::nullopt;

@@ -328,11 +328,15 @@ std::vector<Matrices> stored_matrices(const Expr &lane) {
 
 /// "a + b", "fmaxf(a, b)" ("fmax" in f64): a reducer of two elements that are not NaN, in CUDA C++.
 std::string combined(Reducer reducer, DType dtype, std::string_view a, std::string_view b) {
+  auto wrapping = [&](char op) { // signed overflow is undefined in C++
+    return dtype == DType::i32 ? fmt::format("(int)((unsigned int){} {} (unsigned int){})", a, op, b)
+                               : fmt::format("{} {} {}", a, op, b);
+  };
   switch (reducer.kind()) {
   case Reducer::sum:
-    return fmt::format("{} + {}", a, b);
+    return wrapping('+');
   case Reducer::product:
-    return fmt::format("{} * {}", a, b);
+    return wrapping('*');
   case Reducer::max:
   case Reducer::min:
     break;

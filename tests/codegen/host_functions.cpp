@@ -5,6 +5,7 @@
 #include "codegen/spell.h"
 #include "dsl/hardware/intrinsics.h"
 #include "dsl/hardware/lane_reductions.h"
+#include "lowering/data_arithmetic.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -27,6 +28,12 @@ public:
 private:
   std::string variable(const Var &var) const override { return var->name; }
 };
+
+/// The expression with unsigned arithmetic where a sum of integers of 32 bits may wrap around.
+Expr wrapping(const Expr &e) {
+  Expr wrapped = wrap_on_data(e, {}, wrapping);
+  return wrapped.exists() ? wrapped : map_children(e, wrapping);
+}
 
 /// Returns the text of a function that returns an element of a tile, which the first lane passes. The tile
 /// starts at a multiple of 1024 bytes, so the address has the chunk of its first element.
@@ -96,7 +103,7 @@ std::string host_function(const Intrinsic &x) {
                      "  __syncwarp();\n"
                      "}}\n",
                      x.name, parameters, x.operands.size(), pointers, elements, loops,
-                     spell(load(body.buffer, body.indices)), spell(body.value), replicas);
+                     spell(load(body.buffer, body.indices)), spell(wrapping(body.value)), replicas);
 }
 
 /// Whether the host has all that the prelude calls.

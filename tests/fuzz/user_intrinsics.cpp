@@ -4,6 +4,7 @@
 
 #include "codegen/spell.h"
 #include "dsl/expr/math.h"
+#include "dsl/expr/spelling.h"
 #include "dsl/hardware/intrinsics.h"
 
 #include <algorithm>
@@ -50,6 +51,14 @@ const char *suffix_of(DType type) {
          : type == DType::i64 ? "LL"
          : type == DType::u64 ? "ULL"
                               : "";
+}
+
+/// x op y in C++. The sum, difference or product of i32 and i64 wraps around, so it has unsigned operands.
+std::string arithmetic(DType type, const std::string &x, char op, const std::string &y) {
+  if (type != DType::i32 && type != DType::i64)
+    return fmt::format("({} {} {})", x, op, y);
+  std::string_view own = c_type(type);
+  return fmt::format("({0})((unsigned {0}){1} {2} (unsigned {0}){3})", own, x, op, y);
 }
 
 /// Draws the declaration of an intrinsic of a thread.
@@ -129,27 +138,20 @@ private:
 
   Part joined(const Part &x, const Part &y) {
     using enum BinaryOp;
-    struct Choice {
-      BinaryOp op;
-      const char *text;
-    };
-    static const std::vector<Choice> choices = {{add, "({0} + {1})"},
-                                                {sub, "({0} - {1})"},
-                                                {mul, "({0} * {1})"},
-                                                {mul, "({0} * {1})"},
-                                                {max, "({0} < {1} ? {1} : {0})"},
-                                                {min, "({1} < {0} ? {1} : {0})"}};
-    Choice choice = random_.pick(choices);
+    static const std::vector<BinaryOp> choices = {add, sub, mul, mul, max, min};
+    BinaryOp choice = random_.pick(choices);
     bool real = is_float(type_);
     // The reference has no error bound for a product of sums, and represents 64-bit integers as doubles.
     bool exact = real ? x.given || y.given : byte_size(type_) < 8 || x.magnitude * y.magnitude < 0x1p40;
-    if (choice.op == mul && !exact)
-      choice = choices[0];
-    double magnitude = choice.op == mul                       ? x.magnitude * y.magnitude
-                       : choice.op == max || choice.op == min ? std::max(x.magnitude, y.magnitude)
-                                                              : x.magnitude + y.magnitude;
-    return {binary(choice.op, x.expr, y.expr), fmt::format(fmt::runtime(choice.text), x.text, y.text),
-            magnitude, !real};
+    if (choice == mul && !exact)
+      choice = add;
+    double magnitude = choice == mul                    ? x.magnitude * y.magnitude
+                       : choice == max || choice == min ? std::max(x.magnitude, y.magnitude)
+                                                        : x.magnitude + y.magnitude;
+    std::string text = choice == max   ? fmt::format("({0} < {1} ? {1} : {0})", x.text, y.text)
+                       : choice == min ? fmt::format("({1} < {0} ? {1} : {0})", x.text, y.text)
+                                       : arithmetic(type_, x.text, *spelling(choice).data(), y.text);
+    return {binary(choice, x.expr, y.expr), text, magnitude, !real};
   }
 
   Part chosen(const Part &when, const Part &x) {
@@ -193,7 +195,7 @@ private:
           line += "xyzw"[n % 4], ++at;
         else
           line += std::to_string(n);
-      text += fmt::format("  total = total + {};\n", line);
+      text += fmt::format("  total = {};\n", arithmetic(type_, "total", '+', line));
     }
     return text + "  return total;\n}\n";
   }

@@ -474,6 +474,23 @@ TEST(OwnReducers, AreCheckedByAStandaloneFile) {
   EXPECT_EQ(run_on_host(text), 1) << "a wrong index is found";
 }
 
+/// The variable of such a term keeps the type of the term, although its value is that of a small index.
+TEST(OwnReducers, OfTermsThatAreComputedFromIndicesAreRight) {
+  for (DType dtype : {DType::f32, DType::f64, DType::u32, DType::i32, DType::i64}) {
+    SCOPED_TRACE(name(dtype));
+    Workload w("remainders");
+    Reduce k = reduce_axis("k", 25);
+    Tensor best = w.compute("best", {6}, {"i"},
+                            [&](Expr i) { return argmin_over(cast(dtype, floormod(i + k + 1, 3)), k); });
+    Tensor value = w.compute("value", {6}, {"i"}, [&](Expr i) { return part(best(i), "value"); });
+    Tensor index = w.compute("index", {6}, {"i"}, [&](Expr i) { return part(best(i), "index"); });
+    Schedule s(w.output({value, index}));
+    each_in_threads(s);
+    expect_right(s);
+    EXPECT_EQ(run_on_host(emit_standalone({}, lower(s), s.source())), 0);
+  }
+}
+
 /// The text of the reference names long operands once, but not the tuple of which the reducer reads the parts.
 TEST(OwnReducers, OfLongTermsAreCheckedByAStandaloneFile) {
   Workload w("long_terms");
