@@ -333,7 +333,7 @@ std::string emit(const ChoiceFile &file) {
   out.verbatim(fmt::format("#ifndef __CUDACC_RTC__\n{}{}#include <math.h>\n#endif\n\n",
                            file.info.header.empty() ? "" : fmt::format("#include \"{}\"\n", file.info.header),
                            runtime_includes(plan)));
-  return out.take() + cuda_helpers(plan.kernels) + ChoiceWriter(file).write();
+  return out.take() + cuda_helpers(plan) + ChoiceWriter(file).write();
 }
 
 std::string emit_header(const ChoiceFile &file) {

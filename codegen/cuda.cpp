@@ -569,7 +569,7 @@ bool is_written(const kernel::Plan &plan, const Buffer &buffer) {
 std::string entry_name(const kernel::Kernel &kernel) { return linked_identifier(kernel.name); }
 
 std::string cuda_kernel(const kernel::Kernel &kernel) {
-  return cuda_helpers({&kernel, 1}) + KernelWriter(kernel).write();
+  return cuda_helpers(kernel) + KernelWriter(kernel).write();
 }
 
 /// Appends the kernels to `text`. `marks` may be null.
@@ -610,10 +610,10 @@ std::string cuda_definitions(const kernel::Plan &plan, const SourceLines &locate
 }
 
 std::string cuda_kernels(const kernel::Plan &plan, const SourceLines &locate) {
-  return cuda_helpers(plan.kernels) + cuda_definitions(plan, locate);
+  return cuda_helpers(plan) + cuda_definitions(plan, locate);
 }
 
-CudaText cuda_text(const kernel::Plan &plan) { return text_with_origins(plan, cuda_helpers(plan.kernels)); }
+CudaText cuda_text(const kernel::Plan &plan) { return text_with_origins(plan, cuda_helpers(plan)); }
 
 TextLine CudaText::line(const kernel::Stmt &stmt) const {
   auto found = begins.find(stmt.get());

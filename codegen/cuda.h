@@ -7,7 +7,6 @@
 
 #include <cstddef>
 #include <map>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -28,9 +27,11 @@ std::string cuda_kernel(const kernel::Kernel &kernel);
 /// have
 /// `#line` directives (codegen/line_info.h).
 std::string cuda_kernels(const kernel::Plan &plan, const SourceLines &locate = nullptr);
-/// The two parts of `cuda_kernels`, for a file with several plans: the helpers that these kernels call, and the
-/// definitions of the kernels of a plan.
-std::string cuda_helpers(std::span<const kernel::Kernel> kernels);
+/// The helpers that a kernel calls, with the headers of its types.
+std::string cuda_helpers(const kernel::Kernel &kernel);
+/// The two parts of `cuda_kernels`, for a file with several plans: the helpers that the kernels call, with the
+/// headers of the types of the kernels and of the parameters, and the definitions of the kernels.
+std::string cuda_helpers(const kernel::Plan &plan);
 std::string cuda_definitions(const kernel::Plan &plan, const SourceLines &locate = nullptr);
 
 /// The position of a statement in the text.

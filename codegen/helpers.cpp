@@ -460,6 +460,8 @@ public:
     }
   }
 
+  void add_type(DType type) { types_.insert(type); }
+
   std::string text() const {
     std::string includes, helpers;
     if (types_.count(DType::f16))
@@ -593,6 +595,15 @@ private:
 
 } // namespace
 
-std::string cuda_helpers(std::span<const kernel::Kernel> kernels) { return Prelude(kernels).text(); }
+std::string cuda_helpers(const kernel::Kernel &kernel) { return Prelude({&kernel, 1}).text(); }
+
+std::string cuda_helpers(const kernel::Plan &plan) {
+  Prelude prelude(plan.kernels);
+  for (const Buffer &buffer : plan.params)
+    prelude.add_type(buffer->dtype);
+  for (const Var &scalar : plan.scalars)
+    prelude.add_type(scalar->dtype);
+  return prelude.text();
+}
 
 } // namespace nestsmith

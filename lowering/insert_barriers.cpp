@@ -236,8 +236,7 @@ private:
     if (roles)
       enter_role(roles->body);
     Segment body = rewrite(branch.body);
-    if (auto until = until_of(branch.condition))
-      limit(body, *until);
+    limit(body, branch.condition);
     bool changed = body.stmt != branch.body;
     internal_check(!changed || roles || uniform_.uniform(branch.condition),
                    "a barrier falls below a divergent guard");
@@ -271,12 +270,16 @@ private:
     return sum ? std::optional(FirstIterations{sum->var, *end - sum->shift - 1}) : std::nullopt;
   }
 
-  static void limit(Segment &body, const FirstIterations &until) {
-    body.head = body.head.guarded(until);
-    body.tail = body.tail.guarded(until);
+  /// Limits the accesses to the iterations in which the condition holds, as far as `until_of` knows them.
+  static void limit(Segment &body, const Expr &condition) {
+    const auto until = until_of(condition);
+    if (!until)
+      return;
+    body.head = body.head.guarded(*until);
+    body.tail = body.tail.guarded(*until);
     for (auto *list : {&body.front, &body.back})
       for (Reached &barrier : *list)
-        barrier.beyond = barrier.beyond.guarded(until);
+        barrier.beyond = barrier.beyond.guarded(*until);
   }
 
   /// The guard of the iterations of a loop that skips tiles, or null. The barrier at the end of an iteration is
@@ -290,8 +293,6 @@ private:
   Segment below_guard(const Stmt &stmt, const If &guard, Segment body) const {
     internal_check(body.stmt == guard.body || uniform_.uniform(guard.condition),
                    "a barrier falls below a divergent guard");
-    if (auto until = until_of(guard.condition))
-      limit(body, *until);
     If copy = guard;
     copy.body = body.stmt;
     body.stmt = make(std::move(copy), stmt->origin);
@@ -302,6 +303,8 @@ private:
   Segment rewrite_loop(const Stmt &stmt, const Loop &loop) {
     const If *tiles = guard_of_tiles(loop.body);
     Segment body = rewrite(tiles ? tiles->body : loop.body);
+    if (tiles)
+      limit(body, tiles->condition);
     // If each iteration has a barrier, only adjacent iterations can conflict. Otherwise, iterations can
     // conflict up to the distance at which the copies repeat.
     std::int64_t around = 1;

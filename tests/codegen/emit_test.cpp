@@ -141,6 +141,19 @@ TEST(Emit, WithoutAShapeTheLauncherTakesTheSizeOfEachDimension) {
           "long long a_dim0,[ \n]+long long b_dim0,[ \n]+long long out_dim0,[ \n]+cudaStream_t stream"));
 }
 
+/// The launcher takes an array of this type, although no kernel reads it.
+TEST(Emit, HeadersOfTheTypesOfUnusedArraysAreIncluded) {
+  Workload w("unused");
+  for (auto [name, dtype] : {std::pair{"a", DType::f16}, {"b", DType::bf16}})
+    w.placeholder(name, {100}, dtype);
+  Tensor used = w.placeholder("used", {100}, DType::f32);
+  Tensor out = w.compute("out", {100}, {"i"}, [&](Expr i) { return Definition(used(i) + 1); });
+  std::string text = emit({}, lower(Schedule(w.output({out}))));
+  EXPECT_THAT(text, HasSubstr("const __half *a"));
+  EXPECT_THAT(text, HasSubstr("#include <cuda_fp16.h>\n"));
+  EXPECT_THAT(text, HasSubstr("#include <cuda_bf16.h>\n"));
+}
+
 TEST(Emit, SizesThatAreNamedLikeAnArrayGetAnotherName) {
   EmitInfo info = gemm_info(64, 64, 64);
   info.sizes[0].name = "A";

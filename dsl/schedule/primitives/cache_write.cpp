@@ -38,11 +38,11 @@ BlockRef Schedule::cache_write(BlockRef handle, Scope scope, Caller caller) {
         {writer.id->name});
   const Stmt top = edit.nest_of(writer.id);
   for (const Block *other : writers_of(edit.body(), buffer))
-    if (!find_block(top, other->id))
+    if (const bool inside = find_block(top, other->id) != nullptr; updates ? other->id != writer.id : !inside)
       edit.refuse("cache_write.writers",
-                  fmt::format("block {} also writes {}, in another nest, and would bypass the cache; use "
-                              "cache_write before decompose_reduction",
-                              other->id->name, buffer->name),
+                  fmt::format("block {} also writes {}{}, and would bypass the cache; use cache_write before "
+                              "decompose_reduction",
+                              other->id->name, buffer->name, inside ? "" : ", in another nest"),
                   {other->id->name, writer.id->name});
   for (const Block *reader : readers_of(top, buffer))
     if (!updates || reader->id != writer.id)
