@@ -312,7 +312,7 @@ private:
   const Block &block_;
   bool stores_;
   const Load &load_;
-  const Buffer &array_, &tile_; ///< in global and in shared memory
+  const Buffer &array_, tile_; ///< in global and in shared memory
   std::string_view way_;        ///< that of the copy, seen from the array
   const std::string &name_;
   std::vector<const For *> loops_; ///< that may be of the box, outermost first
@@ -325,8 +325,11 @@ private:
 
 bool is_bulk_store(const Block &block) { return block.bulk && block.body.buffer->scope == Scope::global; }
 
-const Buffer &tile_of_bulk(const Block &block) {
-  return is_bulk_store(block) ? block.body.value.as<Load>()->buffer : block.body.buffer;
+Buffer tile_of_bulk(const Block &block) {
+  if (!is_bulk_store(block))
+    return block.body.buffer;
+  const auto *load = block.body.value.as<Load>();
+  return load ? load->buffer : nullptr;
 }
 
 std::string store_breach(const Block &block) {

@@ -39,8 +39,9 @@ struct CopiedBox {
 
 /// Whether the bulk copies of the block go from the tile to global memory.
 bool is_bulk_store(const Block &block);
-/// The tile of a block with `bulk`.
-const Buffer &tile_of_bulk(const Block &block);
+/// The tile of a block with `bulk`; null for a store that is no longer a copy (see `bulk_obligation`), because
+/// the computation of the tile was inlined into it.
+Buffer tile_of_bulk(const Block &block);
 
 /// The box of a block with `bulk`: of the loops below the pipelined loop or, of a bulk store, below the loops
 /// that are bound, the innermost ones, as many as fit in one. If there is no box, a message that states the
