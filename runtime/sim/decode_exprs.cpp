@@ -126,21 +126,23 @@ ValueId Decoder::load(const Load &e, Guard guard, int n) {
   std::uint32_t hint = std::exchange(hint_, no_register);
   internal_check(e.indices.size() == 1, "an access of a kernel has one index, an element offset");
   std::optional<ValueId> mask, fill;
-  Guard inner = guard;
+  const bool whole_address = std::exchange(whole_address_, false); // not of the loads in the address
+  Guard inner = guard, of_address = guard;
   if (e.mask.exists()) {
     mask = value(e.mask, guard);
     inner = both(guard, *mask);
+    of_address = whole_address ? guard : inner;
     fill = value(e.fill, reads_memory(e.fill) ? both(guard, values_.complement(*mask)) : guard);
     if (values_.is_constant(*mask, 0)) {
       // Arithmetic counts as written in the text, even if its value is known while decoding.
-      if (!reads_memory(e.indices[0]))
-        (void)value(e.indices[0], inner);
+      if (whole_address || !reads_memory(e.indices[0]))
+        (void)value(e.indices[0], of_address);
       return *fill;
     }
   }
   if (!computes() && n > 0)
     return unknown(e.buffer->dtype);
-  ValueId index = value(e.indices[0], inner);
+  ValueId index = value(e.indices[0], of_address);
   if (!computes() && e.buffer->scope == Scope::local)
     return unknown(e.buffer->dtype);
   if (n > 0)

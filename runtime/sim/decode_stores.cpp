@@ -141,12 +141,14 @@ bool Decoder::accumulate(const kernel::Store &node, std::int64_t element) {
   return true;
 }
 
-/// The source is loaded at once, and the value is kept until the wait.
+/// The source is loaded at once, from an address that is computed whether or not the mask holds, and the value
+/// is kept until the wait.
 void Decoder::copy(const kernel::Store &node) {
   const auto &source = *node.value.as<Load>();
   ValueId first = value(node.indices[0]);
   for (int n = 0; n < node.lanes; ++n) {
     std::size_t before = decoded_.accesses.size();
+    whole_address_ = reads_memory(source.indices[0]); // otherwise, no lane can tell
     ValueId loaded = load_element(source, {}, n);
     bool tracked = decoded_.accesses.size() > before && decoded_.stored[storage_.at(source.buffer).slot];
     const Access *from = tracked ? decoded_.accesses.back().get() : nullptr;

@@ -97,7 +97,7 @@ std::string unit_text(const std::vector<const Case *> &cases) {
     std::size_t n = test_case->number;
     std::string renames, restored;
     for (const std::string &name : linked_names(test_case->plan)) {
-      renames += fmt::format("#define {0} {0}_{1}\n", name, n);
+      renames += fmt::format("#define {0} {0}_of_case_{1}\n", name, n);
       restored += fmt::format("#undef {}\n", name);
     }
     // The arrays of each case have their own section, so that the harness finds and fills them.

@@ -320,6 +320,23 @@ TEST(InFlight, AMaskedCopyFillsWithZeros) {
   EXPECT_TRUE(c.run().empty());
 }
 
+/// A thread computes the address of a masked copy, and so it loads an index there, also where the mask is
+/// false.
+TEST(InFlight, AnIndexThatTheMaskOfTheCopyDoesNotGuard) {
+  for (bool guarded : {false, true}) {
+    Copying c;
+    const Expr inside = c.t < Copying::number(4), at = c.t + Copying::number(60);
+    const Buffer rows = c.b.param("rows", 64, Role::input, DType::i32);
+    const Expr row = guarded ? load(rows, {at}, inside, Copying::number(0)) : load(rows, {at});
+    c.b.copy_async(c.s, c.t, load(c.x, {row}, inside, Expr(0.0F)));
+    c.b.commit();
+    c.b.wait(0);
+    c.use(c.t);
+    EXPECT_THAT(c.finding(sim::ErrorKind::out_of_bounds),
+                guarded ? testing::IsEmpty() : testing::Matcher<std::string>(HasSubstr("loads rows[64]")));
+  }
+}
+
 TEST(InFlight, ACopyOutOfBounds) {
   Copying c;
   c.b.copy_async(c.s, c.t + Copying::number(1), load(c.x, {c.t}));
