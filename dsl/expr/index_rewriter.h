@@ -87,6 +87,7 @@ private:
   void add(LinearForm &linear, LinearForm &&more, std::int64_t factor);
   void merge(LinearForm &linear);
   bool merge(LinearForm &linear, std::size_t low, std::size_t high);
+  bool merge_by_size(LinearForm &linear);
   static bool same_digit(const Digit &a, const Digit &b);
 
   // ---- ranges (simplify_ranges.cpp)

@@ -185,6 +185,8 @@ void IndexRewriter::add(LinearForm &linear, Term term) {
 /// [rule.digits.join_within] x//d//m = x//(d*m), x//d//(m*n) = x//(d*m)//n,
 ///     k*(x//d % m) + k*m*(x//(d*m) % n) = k*(x//d % (m*n)) where d > 0, m > 0, n > 0
 void IndexRewriter::merge(LinearForm &linear) {
+  while (merge_by_size(linear))
+    ;
   bool changed = std::ranges::any_of(linear.terms, [](const Term &term) { return term.digit.mod != 0; });
   while (changed) {
     changed = false;
@@ -209,6 +211,45 @@ bool IndexRewriter::merge(LinearForm &linear, std::size_t low, std::size_t high)
   LinearForm whole = joined.is_base() ? linearize(joined.base) : LinearForm{{{1, joined}}, 0};
   linear = sum(std::move(linear), scale(std::move(whole), a.coefficient), 1);
   return true;
+}
+
+/// The same for a divisor that is known only at launch:
+/// [rule.sizes.join] k*(x % y) + k*((x//y + q)*y) = k*(x + q*y) where y > 0
+bool IndexRewriter::merge_by_size(LinearForm &linear) {
+  auto operator_of = [](const Term &term, BinaryOp op) {
+    const auto *binary = term.digit.is_base() ? term.digit.base.as<Binary>() : nullptr;
+    return binary && binary->op == op ? binary : nullptr;
+  };
+  for (std::size_t low = 0; low < linear.terms.size(); ++low) {
+    const Binary *rest = operator_of(linear.terms[low], BinaryOp::floormod);
+    for (std::size_t high = 0; rest && high < linear.terms.size(); ++high) {
+      const Binary *multiple = operator_of(linear.terms[high], BinaryOp::mul);
+      if (!multiple || linear.terms[high].coefficient != linear.terms[low].coefficient)
+        continue;
+      for (const auto &[quotient, size] :
+           {std::pair(multiple->a, multiple->b), std::pair(multiple->b, multiple->a)}) {
+        if (!same(size, rest->b))
+          continue;
+        LinearForm more = linearize(quotient);
+        const auto whole = std::ranges::find_if(more.terms, [&](const Term &term) {
+          const Binary *division = operator_of(term, BinaryOp::floordiv);
+          return division && term.coefficient == 1 && same(division->a, rest->a) && same(division->b, rest->b);
+        });
+        if (whole == more.terms.end())
+          continue;
+        more.terms.erase(whole);
+        Expr joined = rest->a;
+        if (!more.terms.empty() || more.constant != 0)
+          joined = joined + to_expr(more, rest->b.dtype()) * rest->b;
+        const std::int64_t factor = linear.terms[low].coefficient;
+        linear.terms.erase(linear.terms.begin() + static_cast<std::ptrdiff_t>(std::max(low, high)));
+        linear.terms.erase(linear.terms.begin() + static_cast<std::ptrdiff_t>(std::min(low, high)));
+        linear = sum(std::move(linear), linearize(joined), factor);
+        return true;
+      }
+    }
+  }
+  return false;
 }
 
 Expr IndexRewriter::simplify(const Expr &e) {

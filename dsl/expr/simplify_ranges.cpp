@@ -194,7 +194,8 @@ std::optional<std::int64_t> IndexRewriter::highest_constant(const LinearForm &x)
 
 /// [rule.end.extent] x//d <= (n - 1)//d, k*(x//d) <= k*((n - 1)//d) where k > 0, d > 0, 0 <= x, x < n
 /// [rule.end.modulo] k*(x % y) <= k*(y - 1) where k > 0, y > 0
-/// [rule.end.quotient] x//y <= e//y, k*(x//y) <= k*(e//y) where k > 0, y > 0, x <= e
+/// [rule.end.quotient] x//y <= e//y, x//y//d <= e//y//d, k*(x//y//d) <= k*(e//y//d)
+///     where k > 0, y > 0, d > 0, x <= e
 /// [rule.end.product] x*y <= e*y, k*(x*y) <= k*(e*y) where k > 0, y > 0, x <= e
 /// [rule.end.range] k*x <= max(k*l, k*h) where l <= x, x <= h
 std::optional<LinearForm> IndexRewriter::at_end(const Term &term) {
@@ -204,14 +205,14 @@ std::optional<LinearForm> IndexRewriter::at_end(const Term &term) {
   const Var *var = digit.base.as<Var>();
   const Expr *extent = var ? bounds_.find_extent(*var) : nullptr;
   const auto *op = digit.base.as<Binary>();
-  bool divides = op && is_index(op->a.dtype()) && is_of_sizes(op->b) && digit.is_base() && is_positive(op->b);
+  bool divides = op && is_index(op->a.dtype()) && is_of_sizes(op->b) && digit.mod == 0 && is_positive(op->b);
   if (factor > 0 && digit.mod == 0 && extent)
     return small_multiple(divide(sum(linearize(*extent), {{}, 1}, -1), digit.div), factor);
-  if (factor > 0 && divides && op->op == BinaryOp::floormod)
+  if (factor > 0 && divides && digit.is_base() && op->op == BinaryOp::floormod)
     return small_multiple(sum(linearize(op->b), {{}, 1}, -1), factor);
   if (factor > 0 && divides && op->op == BinaryOp::floordiv && !may_wrap(linearize(op->a)))
     if (auto end = at_ends(linearize(op->a)))
-      return small_multiple(linearize(floordiv(to_expr(*end), op->b)), factor);
+      return small_multiple(divide(linearize(floordiv(to_expr(*end), op->b)), digit.div), factor);
   if (factor > 0 && digit.is_base() && op && op->op == BinaryOp::mul && is_index(op->a.dtype()))
     for (const auto &[of_sizes, other] : {std::pair(op->a, op->b), std::pair(op->b, op->a)})
       if (is_of_sizes(of_sizes) && is_positive(of_sizes) && !may_wrap(linearize(other)))

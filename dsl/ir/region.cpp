@@ -418,18 +418,23 @@ Expr values_of(const Expr &extent, const Expr &div) {
   return simplify(floordiv(extent - Expr(1), div) + Expr(1));
 }
 
-/// var // size or var % size, if `base` has one of these forms.
-std::optional<LoopDigit> digit_by_size(const Expr &base, std::int64_t scale, const Bounds &bounds) {
-  const auto *op = base.as<Binary>();
-  const Var *var = op ? op->a.as<Var>() : nullptr;
+/// The digit of a variable, if it is a quotient or a remainder by sizes, such as var // size // 2 % 3.
+/// x//a//b is x//(a*b).
+std::optional<LoopDigit> digit_by_size(const Digit &digit, std::int64_t scale, const Bounds &bounds) {
+  Expr rest = digit.base, div = Expr(digit.div), mod = digit.mod ? Expr(digit.mod) : Expr();
+  if (const auto *op = rest.as<Binary>(); op && op->op == BinaryOp::floormod && digit.is_base()) {
+    mod = op->b;
+    rest = Expr(op->a);
+  }
+  for (const auto *op = rest.as<Binary>(); op && op->op == BinaryOp::floordiv; op = rest.as<Binary>()) {
+    div = simplify(Expr(op->b) * div);
+    rest = Expr(op->a);
+  }
+  const Var *var = rest.as<Var>();
   const Expr *whole = var ? bounds.find_extent(*var) : nullptr;
-  if (!whole || !uses_size(op->b))
+  if (!whole || (!uses_size(div) && !(mod.exists() && uses_size(mod))))
     return std::nullopt;
-  if (op->op == BinaryOp::floormod)
-    return LoopDigit{*var, 1, op->b, scale};
-  if (op->op == BinaryOp::floordiv)
-    return LoopDigit{*var, op->b, values_of(*whole, op->b), scale};
-  return std::nullopt;
+  return LoopDigit{*var, div, mod.exists() ? mod : values_of(*whole, div), scale};
 }
 
 } // namespace
@@ -442,8 +447,8 @@ std::optional<std::vector<LoopDigit>> loop_digits(const Expr &binding, const Bou
     auto range = var ? bounds.find(*var) : std::nullopt;
     const Expr *whole = var ? bounds.find_extent(*var) : nullptr;
     std::optional<LoopDigit> found;
-    if (!var && digit.is_base())
-      found = digit_by_size(digit.base, factor, bounds);
+    if (!var)
+      found = digit_by_size(digit, factor, bounds);
     else if (whole)
       found = LoopDigit{*var, digit.div, digit.mod ? Expr(digit.mod) : values_of(*whole, digit.div), factor};
     else if (range) {
