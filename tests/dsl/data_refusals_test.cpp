@@ -86,11 +86,23 @@ TEST(CacheWriteRefuses, ReductionOfAnUpdatedParameter) {
   w.update(y, {"i"}, [&](const std::vector<Expr> &at) -> Definition { return sum(x(at[0], k), k); });
   Schedule s(w.output());
   BlockRef block = s.block("Y");
+  s.decompose_reduction(block, s.loops(block)[1]);
   expect_refused(
       s, "cache_write.pure", [&] { s.cache_write(block, Scope::local); },
       "Y is an inout parameter, and block Y is a reduction or reads other elements than the one that it "
       "writes, so the cache would not hold their old values; compute the update in a stage of its own",
       {"Y"});
+}
+
+TEST(CacheWrite, HoldsTheSumsOfAnUpdatedParameter) {
+  Workload w("sums");
+  Tensor x = w.placeholder("X", {4, 8}), y = w.inout("Y", {4});
+  Reduce k = reduce_axis("k", 8);
+  w.update(y, {"i"}, [&](const std::vector<Expr> &at) -> Definition { return sum(x(at[0], k), k); });
+  Schedule s(w.output());
+  BlockRef block = s.block("Y"), stored = s.cache_write(block, Scope::local);
+  s.reverse_compute_at(stored, s.loops(block)[0]);
+  EXPECT_TRUE(test::same_meaning(s));
 }
 
 /// The block goes on to read the parameter, and the cache holds new values.

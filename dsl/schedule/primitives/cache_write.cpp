@@ -26,7 +26,8 @@ BlockRef Schedule::cache_write(BlockRef handle, Scope scope, Caller caller) {
   if (scope == Scope::global)
     edit.refuse("cache_write.scope", "got the scope global, expected shared, local or warp: a cache must be in "
                                      "faster memory than its destination");
-  const bool updates = buffer->role == Role::inout;
+  // A reduction with its init reads no old value: a computation whose terms do is not well formed.
+  const bool updates = buffer->role == Role::inout && !writer.init;
   if (updates && !reads_own_element(writer))
     edit.refuse(
         "cache_write.pure",

@@ -12,7 +12,8 @@ namespace nestsmith::primitives {
 ///
 /// Requires [cache_write.scope]: the scope is shared or local.
 /// Requires [cache_write.pure]: of an inout parameter, W reads only the old value of the element that it
-///   writes, and it has no init: it goes on to read the parameter, and the cache holds new values only.
+///   writes, and is no reduction: it goes on to read the parameter, and the cache holds new values only. A
+///   reduction with its init reads no old value.
 /// Requires [cache_write.writers]: no block outside of the nest of W writes the buffer.
 /// Requires [cache_write.readers]: no other block in the nest of W reads the buffer.
 /// Requires [cache_write.whole]: the loops of W compute all elements of the buffer. After `compute_at`, they
