@@ -78,11 +78,11 @@ private:
     };
     std::vector<Stmt> stmts;
     Store made = x;
-    if (is_vector_of(x.buffer, x.indices[0]) && is_vector_of(source.buffer, source.indices[0])) {
+    const Expr from = with_uniform_masks(source.indices[0]);
+    if (is_vector_of(x.buffer, x.indices[0]) && is_vector_of(source.buffer, from)) {
       made.indices = {at(x.indices[0], 0)};
       made.lanes = static_cast<int>(lanes_);
-      made.value = load(source.buffer, {at(source.indices[0], 0)}, uniform(source.mask), uniform(source.fill),
-                        made.lanes);
+      made.value = load(source.buffer, {at(from, 0)}, uniform(source.mask), uniform(source.fill), made.lanes);
       align(x.buffer);
       align(source.buffer);
       return make(std::move(made), origin_);
@@ -194,6 +194,17 @@ private:
 
   std::optional<Motion> motion_of(const Expr &e) const {
     return motion_along(expanded(e), loop_.var, lanes_, bounds_);
+  }
+
+  /// A mask of a load in the index that is the same in all lanes becomes that of the first lane, so that the
+  /// rules see that all lanes load one element.
+  Expr with_uniform_masks(const Expr &index) const {
+    return replace_nodes(index, [&](const Expr &node) {
+      const auto *access = node.as<Load>();
+      if (!access || !access->mask.exists() || !is_uniform(expanded(access->mask), loop_.var, lanes_, bounds_))
+        return Expr();
+      return load(access->buffer, access->indices, at(access->mask, 0), access->fill);
+    });
   }
 
   Expr uniform(const Expr &condition) const {
