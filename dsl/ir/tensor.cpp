@@ -4,6 +4,7 @@
 #include "dsl/expr/expr_limits.h"
 #include "dsl/expr/identifier.h"
 #include "dsl/expr/math_functions.h"
+#include "dsl/expr/shared_results.h"
 #include "dsl/expr/simplify.h"
 #include "dsl/ir/printer.h"
 
@@ -47,6 +48,21 @@ void check_accesses(const std::string &stage, const Expr &value, const Buffer &t
           refuse(fmt::format("stage '{}' overwrites '{}' and may read only the element that it writes; "
                              "compute into another tensor first",
                              stage, target->name));
+  });
+}
+
+/// Indices are i64 in a program, also those that are loaded from an array of i32.
+Expr with_wide_indices(const Expr &value, SharedResults<Expr> &done) {
+  return done(value, [&] {
+    const Expr inside = map_children(value, [&](const Expr &child) { return with_wide_indices(child, done); });
+    const auto *access = inside.as<Load>();
+    auto is_wide = [](const Expr &index) { return index.dtype() == DType::i64; };
+    if (!access || std::ranges::all_of(access->indices, is_wide))
+      return inside;
+    std::vector<Expr> indices;
+    for (const Expr &index : access->indices)
+      indices.push_back(cast(DType::i64, index));
+    return load(access->buffer, indices, access->mask, access->fill);
   });
 }
 
@@ -353,6 +369,8 @@ Stmt Workload::stage(const std::string &name, const Buffer &buffer, const std::v
     refuse(fmt::format("stage '{}' computes {}, but its tensor holds {}", name,
                        nestsmith::name(definition.value.dtype()), nestsmith::name(buffer->dtype)));
   check_accesses(name, definition.value, buffer, indices);
+  SharedResults<Expr> widened;
+  definition.value = with_wide_indices(definition.value, widened);
   check_origin(name, definition, indices);
   check_divisions(name, definition.value);
   for (const Reduce &axis : definition.axes)
