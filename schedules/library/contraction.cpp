@@ -46,11 +46,19 @@ std::optional<std::ptrdiff_t> common_sums(const Block &block, const Load &first,
   return rows && columns ? std::optional(sums) : std::nullopt;
 }
 
-/// The different elements that a term reads.
+/// The different elements that a term reads. An index that is loaded, as in X[idx[i], k], is a part of the
+/// access, and no element of the term.
 std::vector<const Load *> elements_of(const Block &block) {
-  std::vector<const Load *> found;
-  for (const Load *access : loads_of(block))
-    if (access->buffer != block.body.buffer &&
+  std::vector<const Load *> loads = loads_of(block), found;
+  auto is_in_another = [&](const Load *inner) {
+    return std::ranges::any_of(loads, [&](const Load *outer) {
+      return outer != inner && std::ranges::any_of(outer->indices, [&](const Expr &index) {
+               return any_node(index, [&](const Expr &node) { return node.as<Load>() == inner; });
+             });
+    });
+  };
+  for (const Load *access : loads)
+    if (access->buffer != block.body.buffer && !is_in_another(access) &&
         std::ranges::none_of(found, [&](const Load *other) { return is_same_access(*access, *other); }))
       found.push_back(access);
   return found;
@@ -93,17 +101,33 @@ struct Axes {
   std::vector<Var> batch, rows, columns, reduction;
 };
 
-/// A spatial axis on which no factor depends counts rows: their elements are the same for all of its values.
-Axes classify(const Block &block, const std::array<const Load *, 2> &factors) {
+/// A spatial axis on which no factor depends counts rows: their elements are the same for all of its values. If
+/// the rows have one value without it, it counts columns, because a fused axis does not show an axis of one
+/// value, and each operand needs an axis of its own.
+Axes classify(BlockRef handle, const Block &block, const std::array<const Load *, 2> &factors) {
   Axes axes;
+  std::vector<Var> free;
   for (const IterVar &iter : block.iters) {
     bool first = uses_axis(*factors[0], iter.var), second = uses_axis(*factors[1], iter.var);
-    (iter.is_summed()   ? axes.reduction
-     : first && second  ? axes.batch
-     : first || !second ? axes.rows
-                        : axes.columns)
+    (iter.is_summed()  ? axes.reduction
+     : first && second ? axes.batch
+     : first           ? axes.rows
+     : second          ? axes.columns
+                       : free)
         .push_back(iter.var);
   }
+  auto has_one = [&](const std::vector<Var> &group) {
+    return std::ranges::all_of(group, [&](const Var &axis) {
+      return as_int(std::ranges::find(block.iters, axis, &IterVar::var)->extent) == 1;
+    });
+  };
+  const bool one_row = has_one(axes.rows);
+  if (!free.empty() && one_row && has_one(axes.columns))
+    refuse(handle, fmt::format("has an axis {} on which no operand depends, and operands of one row and one "
+                               "column; use library::reduction",
+                               free.front()->name));
+  std::vector<Var> &side = one_row ? axes.columns : axes.rows;
+  side.insert(side.begin(), free.begin(), free.end());
   return axes;
 }
 
@@ -145,6 +169,35 @@ bool reads_each_once(const Block &block, const Buffer &buffer) {
   return !block.reduces();
 }
 
+/// Whether a block after the sum, in the order of the program, writes something else that the block reads: then
+/// the block cannot be computed where the sum is.
+bool reads_later_results(const Schedule &s, const Block &block, const Buffer &sum) {
+  bool after = false;
+  for (const Block *other : blocks_of(s.program().body)) {
+    if (other == &block)
+      return false;
+    const Buffer &written = other->body.buffer;
+    if (after && written != sum && reads(block, written))
+      return true;
+    after = after || written == sum;
+  }
+  return false;
+}
+
+/// Whether each reader of the stage can be computed where the sum is, so that the stage may be inlined.
+/// Otherwise, it is stored, such as the activation between two products.
+bool may_be_inlined(const Schedule &s, const Block &stage, const Buffer &sum) {
+  const Buffer &buffer = stage.body.buffer;
+  bool read = false;
+  for (const Block *block : blocks_of(s.program().body))
+    if (block->body.buffer != buffer && reads(*block, buffer)) {
+      read = true;
+      if (!reads_each_once(*block, buffer) || reads_later_results(s, *block, sum))
+        return false;
+    }
+  return read;
+}
+
 /// Inlines the stages between the sum and its results, and returns the results. None if one of them cannot be
 /// computed where the sum is.
 std::optional<std::vector<BlockRef>> results_of(Schedule &s, const Buffer &sum) {
@@ -157,8 +210,10 @@ std::optional<std::vector<BlockRef>> results_of(Schedule &s, const Buffer &sum) 
         continue;
       if (!reads_each_once(*block, sum))
         return std::nullopt;
+      if (reads_later_results(s, *block, sum))
+        return std::nullopt;
       bool inner = block->body.buffer->role == Role::temporary;
-      if (inner && block->body.buffer->scope == Scope::global) {
+      if (inner && block->body.buffer->scope == Scope::global && may_be_inlined(s, *block, sum)) {
         s.compute_inline({block->id});
         again = true;
         break;
@@ -239,6 +294,21 @@ std::vector<std::vector<Var>> groups_of_result(const Block &result, const Buffer
   return mapped;
 }
 
+/// Whether the block is in a nest of its own, as it was declared: not the store of a product that has a
+/// schedule.
+bool is_stage(const Schedule &s, const Block &block) {
+  auto is_serial = [&](const IterVar &iter) {
+    const Var *loop = iter.binding.as<Var>();
+    return !loop || find_loop(s.program().body, *loop)->is<Serial>();
+  };
+  auto is_array = [](const Load *access) { return access->buffer->scope == Scope::global; };
+  for (const Stmt &nest : nests_of(s.program().body))
+    if (find_block(nest, block.id))
+      return blocks_of(nest).size() == 1 && std::ranges::all_of(block.iters, is_serial) &&
+             std::ranges::all_of(loads_of(block), is_array);
+  return false;
+}
+
 /// The stage that computes the buffer, if it can be inlined into its only reader. A reduction, and what several
 /// blocks read, stay arrays.
 const Block *stage_of(const Schedule &s, const Buffer &buffer) {
@@ -252,7 +322,7 @@ const Block *stage_of(const Schedule &s, const Buffer &buffer) {
     else
       readers += reads(*block, buffer);
   }
-  return writers == 1 && readers == 1 && !writer->reduces() ? writer : nullptr;
+  return writers == 1 && readers == 1 && !writer->reduces() && is_stage(s, *writer) ? writer : nullptr;
 }
 
 /// Whether the accesses are those of a product of two matrices, or of two batches of them, whose dimensions are
@@ -348,7 +418,7 @@ Contraction contraction(Schedule &schedule, BlockRef handle, Scope scope, bool a
   c.sum = handle;
   const Terms terms = terms_of(handle, block_of(s, handle));
   std::array<const Load *, 2> factors = terms.factors;
-  Axes axes = classify(block_of(s, handle), factors);
+  Axes axes = classify(handle, block_of(s, handle), factors);
   const Buffer buffer = block_of(s, handle).body.buffer;
   if (!are_axes(block_of(s, handle).body.indices))
     refuse(handle, fmt::format("writes {}, expected one axis for each index",

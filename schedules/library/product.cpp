@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <fmt/format.h>
 #include <variant>
 #include <vector>
 
@@ -29,9 +30,10 @@ bool has_instruction(const Block &sum, const Target &target) {
   if (dtype == DType::u32 ||
       (dtype != DType::u16 && std::ranges::find(matrix_dtypes, dtype) == matrix_dtypes.end()))
     return false;
+  const DType stored = dtype == DType::tf32 ? DType::f32 : dtype;
   auto multiplies = [&](const Intrinsic *intrinsic) {
     return std::ranges::any_of(intrinsic->operands, [&](const nestsmith::Operand &operand) {
-      return operand.formal->dtype == dtype && (!intrinsic->feature || target.arch.has(*intrinsic->feature));
+      return operand.formal->dtype == stored && (!intrinsic->feature || target.arch.has(*intrinsic->feature));
     });
   };
   return std::ranges::any_of(find_intrinsics(instruction_for(dtype).name, sum.body.buffer->dtype), multiplies);
@@ -48,18 +50,26 @@ Product product(Schedule &s, BlockRef sum) {
       has_instruction(*find_block(s.program().body, s.block(Schedule::name(sum)).id), s.target());
   Schedule copy = s;
   const Contraction c = contraction(copy, sum, Scope::local);
-  const std::vector<AnyTiles> list = chosen_tiles(copy, c, units);
+  std::vector<AnyTiles> list = chosen_tiles(copy, c, units);
+  if (units) // registers take every contraction
+    list.push_back(chosen_tiles(copy, c, false).back());
   const std::size_t owed = s.obligations().size();
   for (std::size_t n = 0;; ++n) {
+    const bool last = n + 1 == list.size();
     Schedule attempt = s;
     try {
       Product made = std::visit([&](const auto &tiles) { return product(attempt, sum, tiles); }, list[n]);
-      if (n + 1 == list.size() || attempt.obligations().size() <= owed) {
+      if (attempt.obligations().size() <= owed) {
         s = std::move(attempt);
         return made;
       }
-    } catch (const ScheduleError &) { // other tiles may be legal, such as smaller ones
-      if (n + 1 == list.size())
+      if (last)
+        throw UserError(ExitCode::illegal_schedule,
+                        fmt::format("library::product: block {}: no tiles leave a kernel that can be lowered; "
+                                    "with the last ones, {}",
+                                    Schedule::name(sum), attempt.obligations().back().message));
+    } catch (const UserError &) { // other tiles may be legal, such as smaller ones
+      if (last)
         throw;
     }
   }

@@ -1,6 +1,7 @@
 #include "schedules/library/program.h"
 
 #include "schedules/library/accesses.h"
+#include "schedules/library/contraction.h"
 #include "schedules/library/parts.h"
 #include "schedules/library/product.h"
 
@@ -348,30 +349,49 @@ void fallback(Schedule &schedule, BlockRef block) {
     s.bind(grid, Axis::block_x);
     s.bind(thread, Axis::thread_x);
   };
-  if (!loops.reduction.empty()) {
+  auto attempt = [&](const std::function<void(Schedule &)> &f) {
     try {
-      return change(schedule, [&](Schedule &s) { by_threads(s, true); });
-    } catch (const ScheduleError &) { // the last threads of several axes have no box of results
+      change(schedule, f);
+      return true;
+    } catch (const ScheduleError &) {
+      return false;
     }
-  }
-  change(schedule, [&](Schedule &s) { by_threads(s, false); });
+  };
+  // The last threads of several axes have no box of results, and those of axes with sizes have no guard.
+  if ((!loops.reduction.empty() && attempt([&](Schedule &s) { by_threads(s, true); })) ||
+      attempt([&](Schedule &s) { by_threads(s, false); }))
+    return;
+  change(schedule, [&](Schedule &s) {
+    put_in_order(s, joined(loops.spatial, loops.reduction));
+    const Loop last = loops.spatial.back();
+    auto [outer, thread] = s.split<2>(last, {infer, std::min(threads, extent_or(s, last, threads))});
+    std::vector<Loop> grid = loops.spatial;
+    grid.back() = outer;
+    s.bind(fuse_all(s, grid), Axis::block_x);
+    s.bind(thread, Axis::thread_x);
+  });
 }
 
 Schedule schedule(Program program, Target target) {
   Schedule s(std::move(program), std::move(target));
+  // Not if the schedule could not be lowered then, such as a stage that is inlined into asynchronous copies.
   auto tried = [&](auto &&function, BlockRef block) {
+    Schedule copy = s;
     try {
-      function(s, block);
-      return true;
+      function(copy, block);
     } catch (const UserError &) {
       return false;
     }
+    if (copy.obligations().size() > s.obligations().size())
+      return false;
+    s = std::move(copy);
+    return true;
   };
-  std::vector<BlockRef> reductions;
+  std::vector<BlockRef> products;
   for (const Block *block : blocks_of(s.program().body))
-    if (block->reduces())
-      reductions.push_back({block->id});
-  for (const BlockRef &block : reductions)
+    if (block->reduces() && is_product_of_matrices(s, {block->id}))
+      products.push_back({block->id});
+  for (const BlockRef &block : products)
     tried([](Schedule &to, BlockRef sum) { product(to, sum); }, block);
   std::vector<BlockRef> stages;
   for (const Stmt &nest : nests_of(s.program().body))
