@@ -29,6 +29,8 @@ Expr to_expr(const LinearForm &form, DType dtype = DType::i64);
 /// [rule.size.unit] M = u*(M//u) where u > 0, M % u = 0
 std::int64_t unit_of(const Expr &e);
 bool is_whole_size(const Digit &digit);
+/// The same product with the smallest divisor.
+Term in_lowest_terms(Term term);
 /// Whether the expression depends on sizes only, so its value is constant during a launch and unknown before
 /// it.
 bool is_of_sizes(const Expr &e);
@@ -100,6 +102,7 @@ private:
   std::optional<std::int64_t> highest_constant(const LinearForm &x);
   std::optional<LinearForm> at_end(const Term &term);
   LinearForm without_divisions(const LinearForm &x);
+  std::optional<LinearForm> without_multiple(const Term &term);
   bool is_positive(const Expr &e);
 
   // ---- division and modulo (simplify_divisions.cpp)

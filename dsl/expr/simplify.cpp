@@ -39,7 +39,7 @@ static Expr to_expr(const Digit &digit) {
 
 /// Returns the term in the form in which it is printed.
 /// [rule.size.whole] M//u = g*(M//(u*g)), k*g*(M//(u*g)) = k*(M//u) where u > 0, g > 0, M % (u*g) = 0
-static Term in_lowest_terms(Term term) {
+Term in_lowest_terms(Term term) {
   if (is_whole_size(term.digit)) {
     std::int64_t g = std::gcd(term.coefficient, term.digit.div);
     term.coefficient /= g;

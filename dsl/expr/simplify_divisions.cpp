@@ -35,8 +35,8 @@ std::pair<LinearForm, LinearForm> IndexRewriter::split(const LinearForm &x, std:
 /// Splits x into y*quotient + rest, where y is one term. A term goes to the quotient if y is one of its
 /// factors. A product of data is split only if it cannot wrap around.
 std::pair<LinearForm, LinearForm> IndexRewriter::split(const LinearForm &x, const LinearForm &y) {
-  const Term &unit = y.terms[0];
-  Expr divisor = to_expr(y);
+  const Term &unit = y.terms[0], written = in_lowest_terms(unit);
+  const Expr divisor = to_expr(y), factor = to_expr(Linear{{{1, written.digit}}, 0});
   LinearForm quotient, rest{{}, x.constant};
   for (const Term &term : x.terms) {
     const auto *product = term.digit.base.as<Binary>();
@@ -48,6 +48,12 @@ std::pair<LinearForm, LinearForm> IndexRewriter::split(const LinearForm &x, cons
       quotient = sum(std::move(quotient), scale(linearize(product->a), term.coefficient), 1);
     else if (plain && same(product->a, divisor))
       quotient = sum(std::move(quotient), scale(linearize(product->b), term.coefficient), 1);
+    else if (plain && term.coefficient % written.coefficient == 0 &&
+             (same(product->a, factor) || same(product->b, factor)))
+      quotient = sum(std::move(quotient),
+                     scale(linearize(same(product->a, factor) ? product->b : product->a),
+                           term.coefficient / written.coefficient),
+                     1);
     else
       rest.terms.push_back(term);
   }

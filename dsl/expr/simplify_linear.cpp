@@ -47,10 +47,22 @@ LinearForm IndexRewriter::linearize_term(const Expr &e) {
       return scale(std::move(a), b.constant);
     if (a.terms.empty())
       return scale(std::move(b), a.constant);
-    Expr x = to_expr(a), y = op->a.get() == op->b.get() ? x : to_expr(b);
+    // [rule.mul.coefficients] k*x*(l*y) = k*l*(x*y)
+    std::int64_t factor = 1;
+    auto without_coefficient = [&](const LinearForm &form) {
+      if (form.terms.size() != 1 || form.constant != 0)
+        return to_expr(form);
+      const Term term = in_lowest_terms(form.terms[0]);
+      std::int64_t product = 0;
+      if (__builtin_mul_overflow(factor, term.coefficient, &product))
+        return to_expr(form);
+      factor = product;
+      return to_expr(LinearForm{{{1, term.digit}}, 0});
+    };
+    Expr x = without_coefficient(a), y = op->a.get() == op->b.get() && factor == 1 ? x : without_coefficient(b);
     if (is_of_sizes(x) && is_of_sizes(y) && order(y, x) < 0)
       std::swap(x, y); // [rule.mul.order] x*y = y*x
-    return atom(x * y);
+    return scale(atom(x * y), factor);
   }
   case BinaryOp::floordiv:
     if (divisor && *divisor > 0)

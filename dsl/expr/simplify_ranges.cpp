@@ -230,14 +230,39 @@ bool IndexRewriter::is_positive(const Expr &e) {
   return r && r->low > 0;
 }
 
+/// The upper bound of a multiple of x//y*y by rule.end.multiple and rule.end.multiple_subtracted; none for
+/// other terms.
+std::optional<LinearForm> IndexRewriter::without_multiple(const Term &term) {
+  const auto *product = term.digit.is_base() ? term.digit.base.as<Binary>() : nullptr;
+  if (!product || product->op != BinaryOp::mul)
+    return std::nullopt;
+  for (const auto &[quotient, size] : {std::pair(product->a, product->b), std::pair(product->b, product->a)}) {
+    const auto *division = quotient.as<Binary>();
+    if (!division || division->op != BinaryOp::floordiv || !same(division->b, size) || !is_positive(size))
+      continue;
+    const LinearForm divided = linearize(division->a);
+    if (may_wrap(divided))
+      continue;
+    const LinearForm rest = sum(linearize(size), {{}, 1}, -1);
+    return small_multiple(term.coefficient > 0 ? divided : sum(divided, rest, -1), term.coefficient);
+  }
+  return std::nullopt;
+}
+
 /// Returns an upper bound of x, a form of sizes, in which divisions are replaced by their operands.
 /// [rule.end.undivided] k*c*(y//c) <= k*y where k > 0, c > 0
 /// [rule.end.undivided_subtracted] g*y//(g*c) = y//c, k*c*(y//c) <= k*y - k*(c - 1),
 ///     g*(k*c*(g*y//(g*c))) <= g*(k*y - k*(c - 1)) where k < 0, c > 0, g > 0
+/// [rule.end.multiple] x//y*y <= x, k*(x//y*y) <= k*x where k > 0, y > 0
+/// [rule.end.multiple_subtracted] x - (y - 1) <= x//y*y, k*(x//y*y) <= k*x - k*(y - 1) where k < 0, y > 0
 LinearForm IndexRewriter::without_divisions(const LinearForm &x) {
   LinearForm result{{}, x.constant};
   for (const Term &term : x.terms) {
     auto [factor, digit] = term;
+    if (std::optional<LinearForm> bound = without_multiple(term)) {
+      result = sum(std::move(result), *bound, 1);
+      continue;
+    }
     bool divided = digit.mod == 0 && digit.div != 1 && !is_whole_size(digit) && factor % digit.div == 0;
     auto multiple =
         divided ? small_multiple(linearize(digit.base), factor / digit.div) : std::optional<LinearForm>();

@@ -128,11 +128,28 @@ TEST(Sizes, BoundTheirMultiples) {
     std::optional<Expr> last = highest(first + Expr(in), bounds);
     ASSERT_TRUE(last);
     EXPECT_EQ(to_string(*last), "(K - 1)//M*M + M - 1");
+    EXPECT_TRUE(proves(Expr(K) <= *last + Expr(1), bounds));
+    EXPECT_FALSE(proves(Expr(K) < *last + Expr(1), bounds));
+    EXPECT_TRUE(proves(*last <= Expr(K) + Expr(M) - Expr(2), bounds));
+    EXPECT_FALSE(proves(*last < Expr(K) + Expr(M) - Expr(2), bounds));
   }
   Bounds shifted; // no upper bound, because M - 5 may be negative
   shifted.set_extent(part, K);
   std::optional<Expr> negative = highest(Expr(part) * (Expr(M) - Expr(5)), shifted);
   EXPECT_TRUE(!negative || to_string(*negative).find("M") == std::string::npos);
+}
+
+/// Of the loop that fuse makes of loops of sizes and of a constant.
+TEST(Sizes, DivideAFusedLoopIntoItsParts) {
+  Var fused = make_var("fused");
+  Bounds bounds;
+  bounds.set_extent(fused, Expr(M) * Expr(2) * Expr(N));
+  EXPECT_EQ(simplified(floordiv(fused, N) * Expr(N) + floormod(fused, N), bounds), "fused");
+  EXPECT_EQ(simplified((floordiv(fused, N) + Expr(3)) * Expr(N) + floormod(fused, N), bounds), "N*3 + fused");
+  EXPECT_EQ(simplified(floordiv(fused, N) * Expr(N) - floormod(fused, N), bounds), "fused//N*N - fused%N");
+  EXPECT_TRUE(proves(floordiv(floordiv(fused, N), 2) < Expr(M), bounds));
+  EXPECT_FALSE(proves(floordiv(floordiv(fused, N), 2) < Expr(M) - Expr(1), bounds));
+  EXPECT_TRUE(proves(floordiv(fused, N) < Expr(M) * Expr(2), bounds));
 }
 
 /// Random expressions of small sizes and of loops whose extents depend on the sizes.
