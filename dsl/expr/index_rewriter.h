@@ -90,6 +90,10 @@ private:
   void merge(LinearForm &linear);
   bool merge(LinearForm &linear, std::size_t low, std::size_t high);
   bool merge_by_size(LinearForm &linear);
+  std::optional<Expr> with_remainder(const Term &term, const Term &multiple, const Expr &quotient,
+                                     const Expr &size);
+  std::optional<Expr> with_multiple(const Term &term, const Term &multiple, const Expr &quotient,
+                                    const Expr &size);
   static bool same_digit(const Digit &a, const Digit &b);
 
   // ---- ranges (simplify_ranges.cpp)

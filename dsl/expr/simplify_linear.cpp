@@ -197,8 +197,8 @@ void IndexRewriter::add(LinearForm &linear, Term term) {
 /// [rule.digits.join_within] x//d//m = x//(d*m), x//d//(m*n) = x//(d*m)//n,
 ///     k*(x//d % m) + k*m*(x//(d*m) % n) = k*(x//d % (m*n)) where d > 0, m > 0, n > 0
 void IndexRewriter::merge(LinearForm &linear) {
-  while (merge_by_size(linear))
-    ;
+  for (bool merged = true; merged;)
+    merged = merge_by_size(linear);
   bool changed = std::ranges::any_of(linear.terms, [](const Term &term) { return term.digit.mod != 0; });
   while (changed) {
     changed = false;
@@ -225,43 +225,67 @@ bool IndexRewriter::merge(LinearForm &linear, std::size_t low, std::size_t high)
   return true;
 }
 
-/// The same for a divisor that is known only at launch:
-/// [rule.sizes.join] k*(x % y) + k*((x//y + q)*y) = k*(x + q*y) where y > 0
+/// The operands of a term that is one operation; null if it is another one, or a digit of one.
+static const Binary *operator_of(const Term &term, BinaryOp op) {
+  const auto *binary = term.digit.is_base() ? term.digit.base.as<Binary>() : nullptr;
+  return binary && binary->op == op ? binary : nullptr;
+}
+
+/// Replaces two terms of which the second is a multiple of a size, if rule.sizes.join or rule.sizes.collect
+/// makes one of them.
 bool IndexRewriter::merge_by_size(LinearForm &linear) {
-  auto operator_of = [](const Term &term, BinaryOp op) {
-    const auto *binary = term.digit.is_base() ? term.digit.base.as<Binary>() : nullptr;
-    return binary && binary->op == op ? binary : nullptr;
-  };
-  for (std::size_t low = 0; low < linear.terms.size(); ++low) {
-    const Binary *rest = operator_of(linear.terms[low], BinaryOp::floormod);
-    for (std::size_t high = 0; rest && high < linear.terms.size(); ++high) {
-      const Binary *multiple = operator_of(linear.terms[high], BinaryOp::mul);
-      if (!multiple || linear.terms[high].coefficient != linear.terms[low].coefficient)
-        continue;
+  for (std::size_t n = 0; n < linear.terms.size(); ++n) {
+    const Binary *multiple = operator_of(linear.terms[n], BinaryOp::mul);
+    if (!multiple)
+      continue;
+    for (std::size_t other = 0; other < linear.terms.size(); ++other)
       for (const auto &[quotient, size] :
            {std::pair(multiple->a, multiple->b), std::pair(multiple->b, multiple->a)}) {
-        if (!same(size, rest->b))
+        std::optional<Expr> joined = with_remainder(linear.terms[other], linear.terms[n], quotient, size);
+        const std::int64_t factor = joined ? linear.terms[n].coefficient : 1;
+        if (!joined && other != n)
+          joined = with_multiple(linear.terms[other], linear.terms[n], quotient, size);
+        if (!joined)
           continue;
-        LinearForm more = linearize(quotient);
-        const auto whole = std::ranges::find_if(more.terms, [&](const Term &term) {
-          const Binary *division = operator_of(term, BinaryOp::floordiv);
-          return division && term.coefficient == 1 && same(division->a, rest->a) && same(division->b, rest->b);
-        });
-        if (whole == more.terms.end())
-          continue;
-        more.terms.erase(whole);
-        Expr joined = rest->a;
-        if (!more.terms.empty() || more.constant != 0)
-          joined = joined + to_expr(more, rest->b.dtype()) * rest->b;
-        const std::int64_t factor = linear.terms[low].coefficient;
-        linear.terms.erase(linear.terms.begin() + static_cast<std::ptrdiff_t>(std::max(low, high)));
-        linear.terms.erase(linear.terms.begin() + static_cast<std::ptrdiff_t>(std::min(low, high)));
-        linear = sum(std::move(linear), linearize(joined), factor);
+        linear.terms.erase(linear.terms.begin() + static_cast<std::ptrdiff_t>(std::max(n, other)));
+        linear.terms.erase(linear.terms.begin() + static_cast<std::ptrdiff_t>(std::min(n, other)));
+        linear = sum(std::move(linear), linearize(*joined), factor);
         return true;
       }
-    }
   }
   return false;
+}
+
+/// [rule.sizes.join] k*(x % y) + k*((x//y + q)*y) = k*(x + q*y) where y > 0
+std::optional<Expr> IndexRewriter::with_remainder(const Term &term, const Term &multiple, const Expr &quotient,
+                                                  const Expr &size) {
+  const Binary *rest = operator_of(term, BinaryOp::floormod);
+  if (!rest || term.coefficient != multiple.coefficient || !same(size, rest->b))
+    return std::nullopt;
+  LinearForm more = linearize(quotient);
+  const auto whole = std::ranges::find_if(more.terms, [&](const Term &part) {
+    const Binary *division = operator_of(part, BinaryOp::floordiv);
+    return division && part.coefficient == 1 && same(division->a, rest->a) && same(division->b, rest->b);
+  });
+  if (whole == more.terms.end())
+    return std::nullopt;
+  more.terms.erase(whole);
+  return more.terms.empty() && more.constant == 0 ? rest->a
+                                                  : rest->a + to_expr(more, size.dtype()) * Expr(size);
+}
+
+/// If the sum of the quotients is one term, such as x//2*2 + x%2:
+/// [rule.sizes.collect] k*(a*y) + l*(b*y) = (k*a + l*b)*y
+std::optional<Expr> IndexRewriter::with_multiple(const Term &term, const Term &multiple, const Expr &quotient,
+                                                 const Expr &size) {
+  const Binary *product = operator_of(term, BinaryOp::mul);
+  if (!product || !is_of_sizes(size) || (!same(product->a, size) && !same(product->b, size)))
+    return std::nullopt;
+  const Expr &own = same(product->b, size) ? product->a : product->b;
+  const LinearForm both =
+      sum(scale(linearize(quotient), multiple.coefficient), linearize(own), term.coefficient);
+  return both.terms.size() == 1 && both.constant == 0 ? std::optional(to_expr(both) * Expr(size))
+                                                      : std::nullopt;
 }
 
 Expr IndexRewriter::simplify(const Expr &e) {

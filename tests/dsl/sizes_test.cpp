@@ -147,6 +147,10 @@ TEST(Sizes, DivideAFusedLoopIntoItsParts) {
   EXPECT_EQ(simplified(floordiv(fused, N) * Expr(N) + floormod(fused, N), bounds), "fused");
   EXPECT_EQ(simplified((floordiv(fused, N) + Expr(3)) * Expr(N) + floormod(fused, N), bounds), "N*3 + fused");
   EXPECT_EQ(simplified(floordiv(fused, N) * Expr(N) - floormod(fused, N), bounds), "fused//N*N - fused%N");
+  EXPECT_EQ(simplified(floordiv(floordiv(fused, N), 2) * Expr(2) * Expr(N) +
+                           floormod(floordiv(fused, N), 2) * Expr(N) + floormod(fused, N),
+                       bounds),
+            "fused");
   EXPECT_TRUE(proves(floordiv(floordiv(fused, N), 2) < Expr(M), bounds));
   EXPECT_FALSE(proves(floordiv(floordiv(fused, N), 2) < Expr(M) - Expr(1), bounds));
   EXPECT_TRUE(proves(floordiv(fused, N) < Expr(M) * Expr(2), bounds));
