@@ -48,7 +48,7 @@ std::pair<LinearForm, LinearForm> IndexRewriter::split(const LinearForm &x, cons
       quotient = sum(std::move(quotient), scale(linearize(product->a), term.coefficient), 1);
     else if (plain && same(product->a, divisor))
       quotient = sum(std::move(quotient), scale(linearize(product->b), term.coefficient), 1);
-    else if (plain && term.coefficient % written.coefficient == 0 &&
+    else if (plain && written.coefficient > 1 && term.coefficient % written.coefficient == 0 &&
              (same(product->a, factor) || same(product->b, factor)))
       quotient = sum(std::move(quotient),
                      scale(linearize(same(product->a, factor) ? product->b : product->a),

@@ -267,7 +267,7 @@ std::optional<Expr> IndexRewriter::with_remainder(const Term &term, const Term &
     const Binary *division = operator_of(part, BinaryOp::floordiv);
     return division && part.coefficient == 1 && same(division->a, rest->a) && same(division->b, rest->b);
   });
-  if (whole == more.terms.end())
+  if (whole == more.terms.end() || !is_positive(size))
     return std::nullopt;
   more.terms.erase(whole);
   return more.terms.empty() && more.constant == 0 ? rest->a

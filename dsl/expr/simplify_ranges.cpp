@@ -210,12 +210,16 @@ std::optional<LinearForm> IndexRewriter::at_end(const Term &term) {
     return small_multiple(divide(sum(linearize(*extent), {{}, 1}, -1), digit.div), factor);
   if (factor > 0 && divides && digit.is_base() && op->op == BinaryOp::floormod)
     return small_multiple(sum(linearize(op->b), {{}, 1}, -1), factor);
-  if (factor > 0 && divides && op->op == BinaryOp::floordiv && !may_wrap(linearize(op->a)))
+  // Each level of a nested quotient or product would be searched several times.
+  constexpr std::uint64_t most_nodes = 12;
+  auto is_short = [](const Expr &e) { return e.node().size <= most_nodes; };
+  if (factor > 0 && divides && op->op == BinaryOp::floordiv && (digit.is_base() || is_short(op->a)) &&
+      !may_wrap(linearize(op->a)))
     if (auto end = at_ends(linearize(op->a)))
       return small_multiple(divide(linearize(floordiv(to_expr(*end), op->b)), digit.div), factor);
   if (factor > 0 && digit.is_base() && op && op->op == BinaryOp::mul && is_index(op->a.dtype()))
     for (const auto &[of_sizes, other] : {std::pair(op->a, op->b), std::pair(op->b, op->a)})
-      if (is_of_sizes(of_sizes) && is_positive(of_sizes) && !may_wrap(linearize(other)))
+      if (is_short(other) && is_of_sizes(of_sizes) && is_positive(of_sizes) && !may_wrap(linearize(other)))
         if (auto end = at_ends(linearize(other)))
           return small_multiple(linearize(to_expr(*end) * of_sizes), factor);
   auto r = range(digit);

@@ -419,14 +419,15 @@ Expr values_of(const Expr &extent, const Expr &div) {
 }
 
 /// The digit of a variable, if it is a quotient or a remainder by sizes, such as var // size // 2 % 3.
-/// x//a//b is x//(a*b).
+/// x//a//b is x//(a*b) for positive a and b.
 std::optional<LoopDigit> digit_by_size(const Digit &digit, std::int64_t scale, const Bounds &bounds) {
   Expr rest = digit.base, div = Expr(digit.div), mod = digit.mod ? Expr(digit.mod) : Expr();
   if (const auto *op = rest.as<Binary>(); op && op->op == BinaryOp::floormod && digit.is_base()) {
     mod = op->b;
     rest = Expr(op->a);
   }
-  for (const auto *op = rest.as<Binary>(); op && op->op == BinaryOp::floordiv; op = rest.as<Binary>()) {
+  for (const auto *op = rest.as<Binary>();
+       op && op->op == BinaryOp::floordiv && proves(Expr(0) < op->b, bounds); op = rest.as<Binary>()) {
     div = simplify(Expr(op->b) * div);
     rest = Expr(op->a);
   }

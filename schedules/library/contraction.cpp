@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <iterator>
+#include <set>
 #include <span>
 
 namespace nestsmith::library {
@@ -46,15 +47,17 @@ std::optional<std::ptrdiff_t> common_sums(const Block &block, const Load &first,
   return rows && columns ? std::optional(sums) : std::nullopt;
 }
 
-/// The different elements that a term reads. An index that is loaded, as in X[idx[i], k], is a part of the
-/// access, and no element of the term.
+/// The different elements that a term reads. What is loaded for the index or the mask of an access, as in
+/// X[idx[i], k], is no element of the term.
 std::vector<const Load *> elements_of(const Block &block) {
   std::vector<const Load *> loads = loads_of(block), found;
   auto is_in_another = [&](const Load *inner) {
     return std::ranges::any_of(loads, [&](const Load *outer) {
-      return outer != inner && std::ranges::any_of(outer->indices, [&](const Expr &index) {
-               return any_node(index, [&](const Expr &node) { return node.as<Load>() == inner; });
-             });
+      auto has_it = [&](const Expr &e) {
+        return e.exists() && any_node(e, [&](const Expr &node) { return node.as<Load>() == inner; });
+      };
+      return outer != inner &&
+             (std::ranges::any_of(outer->indices, has_it) || has_it(outer->mask) || has_it(outer->fill));
     });
   };
   for (const Load *access : loads)
@@ -169,30 +172,33 @@ bool reads_each_once(const Block &block, const Buffer &buffer) {
   return !block.reduces();
 }
 
-/// Whether a block after the sum, in the order of the program, writes something else that the block reads: then
-/// the block cannot be computed where the sum is.
-bool reads_later_results(const Schedule &s, const Block &block, const Buffer &sum) {
-  bool after = false;
-  for (const Block *other : blocks_of(s.program().body)) {
-    if (other == &block)
-      return false;
-    const Buffer &written = other->body.buffer;
-    if (after && written != sum && reads(block, written))
-      return true;
-    after = after || written == sum;
+/// What may be computed where the sum is: the buffers of the stages that read it, and those that read such a
+/// stage. Not what reads anything else that is written after the sum, such as another sum.
+std::set<Buffer> computed_at(const Schedule &s, const Buffer &sum) {
+  std::set<Buffer> here, later;
+  auto reads_one_of = [](const Block &block, const std::set<Buffer> &buffers) {
+    return std::ranges::any_of(buffers, [&](const Buffer &buffer) { return reads(block, buffer); });
+  };
+  for (const Block *block : blocks_of(s.program().body)) {
+    const Buffer &written = block->body.buffer;
+    if (written == sum)
+      here.insert(written);
+    else if (!here.empty())
+      (!block->reduces() && reads_one_of(*block, here) && !reads_one_of(*block, later) ? here : later)
+          .insert(written);
   }
-  return false;
+  return here;
 }
 
 /// Whether each reader of the stage can be computed where the sum is, so that the stage may be inlined.
 /// Otherwise, it is stored, such as the activation between two products.
-bool may_be_inlined(const Schedule &s, const Block &stage, const Buffer &sum) {
+bool may_be_inlined(const Schedule &s, const Block &stage, const std::set<Buffer> &here) {
   const Buffer &buffer = stage.body.buffer;
   bool read = false;
   for (const Block *block : blocks_of(s.program().body))
     if (block->body.buffer != buffer && reads(*block, buffer)) {
       read = true;
-      if (!reads_each_once(*block, buffer) || reads_later_results(s, *block, sum))
+      if (!reads_each_once(*block, buffer) || !here.contains(block->body.buffer))
         return false;
     }
   return read;
@@ -205,15 +211,16 @@ std::optional<std::vector<BlockRef>> results_of(Schedule &s, const Buffer &sum) 
   for (bool again = true; again;) {
     again = false;
     results.clear();
+    const std::set<Buffer> here = computed_at(s, sum);
     for (const Block *block : blocks_of(s.program().body)) {
       if (block->body.buffer == sum || !reads(*block, sum))
         continue;
       if (!reads_each_once(*block, sum))
         return std::nullopt;
-      if (reads_later_results(s, *block, sum))
+      if (!here.contains(block->body.buffer))
         return std::nullopt;
       bool inner = block->body.buffer->role == Role::temporary;
-      if (inner && block->body.buffer->scope == Scope::global && may_be_inlined(s, *block, sum)) {
+      if (inner && block->body.buffer->scope == Scope::global && may_be_inlined(s, *block, here)) {
         s.compute_inline({block->id});
         again = true;
         break;
@@ -352,6 +359,9 @@ bool are_matrices(const Block &product, const std::array<const Load *, 2> &facto
 /// Exchanges rows and columns if the rows are neighbours in the first result: the columns are to be.
 void make_columns_neighbours(Axes &axes, std::array<const Load *, 2> &factors, const Block &product,
                              const Block &result) {
+  if (factors[0]->buffer ==
+      factors[1]->buffer) // a copy is found by the name of its buffer, the first one first
+    return;
   const Var *last = neighbours(result.body.indices, result.iters, bounds_of(result));
   const Load &read = read_of(result, product.body.buffer);
   auto is_last = [&](const Var &row) {
@@ -525,7 +535,11 @@ Copy copy_operand(Schedule &s, BlockRef reader, const Operand &operand, Scope sc
         stage = stage_of(s, access->buffer);
     if (!stage)
       break;
-    s.compute_inline({stage->id});
+    try {
+      s.compute_inline({stage->id});
+    } catch (const ScheduleError &) { // such as one that reads what is overwritten later: it stays an array
+      break;
+    }
   }
   const Block &block = block_of(s, copy);
   return {copy,

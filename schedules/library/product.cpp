@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <exception>
 #include <fmt/format.h>
 #include <variant>
 #include <vector>
@@ -51,8 +52,9 @@ Product product(Schedule &s, BlockRef sum) {
   Schedule copy = s;
   const Contraction c = contraction(copy, sum, Scope::local);
   std::vector<AnyTiles> list = chosen_tiles(copy, c, units);
-  if (units) // registers take every contraction
+  if (units) // fragments do not take every term that registers take
     list.push_back(chosen_tiles(copy, c, false).back());
+  std::exception_ptr refusal; // of the last tiles for the units that the target has
   const std::size_t owed = s.obligations().size();
   for (std::size_t n = 0;; ++n) {
     const bool last = n + 1 == list.size();
@@ -63,15 +65,15 @@ Product product(Schedule &s, BlockRef sum) {
         s = std::move(attempt);
         return made;
       }
-      if (last)
-        throw UserError(ExitCode::illegal_schedule,
-                        fmt::format("library::product: block {}: no tiles leave a kernel that can be lowered; "
-                                    "with the last ones, {}",
-                                    Schedule::name(sum), attempt.obligations().back().message));
+      throw UserError(ExitCode::illegal_schedule,
+                      fmt::format("library::product: block {} has no schedule that can be lowered: {}",
+                                  Schedule::name(sum), attempt.obligations().back().message));
     } catch (const UserError &) { // other tiles may be legal, such as smaller ones
-      if (last)
-        throw;
+      if (!last || !units)
+        refusal = std::current_exception();
     }
+    if (last)
+      std::rethrow_exception(refusal);
   }
 }
 

@@ -76,7 +76,7 @@ void put_in_order(Schedule &s, const std::vector<Loop> &loops) {
 /// Keeps the result in registers, if it goes to global memory, and returns the block that stores it.
 std::optional<BlockRef> in_registers(Schedule &s, BlockRef block) {
   const Buffer &buffer = block_of(s, block).body.buffer;
-  if (buffer->scope != Scope::global || buffer->role == Role::inout)
+  if (buffer->scope != Scope::global || (buffer->role == Role::inout && !block_of(s, block).init))
     return std::nullopt;
   return s.cache_write(block, Scope::local);
 }
@@ -362,11 +362,14 @@ void fallback(Schedule &schedule, BlockRef block) {
       attempt([&](Schedule &s) { by_threads(s, false); }))
     return;
   change(schedule, [&](Schedule &s) {
-    put_in_order(s, joined(loops.spatial, loops.reduction));
-    const Loop last = loops.spatial.back();
-    auto [outer, thread] = s.split<2>(last, {infer, std::min(threads, extent_or(s, last, threads))});
+    // The last loop with a warp of iterations, or the longest one.
+    auto length = [&](const Loop &loop) { return std::min(warp_size, extent_or(s, loop, warp_size)); };
+    const Loop last = *std::ranges::max_element(loops.spatial.rbegin(), loops.spatial.rend(), {}, length);
     std::vector<Loop> grid = loops.spatial;
-    grid.back() = outer;
+    std::erase_if(grid, [&](const Loop &loop) { return loop.var == last.var; });
+    put_in_order(s, joined(joined(grid, {last}), loops.reduction));
+    auto [outer, thread] = s.split<2>(last, {infer, std::min(threads, extent_or(s, last, threads))});
+    grid.push_back(outer);
     s.bind(fuse_all(s, grid), Axis::block_x);
     s.bind(thread, Axis::thread_x);
   });
@@ -374,7 +377,7 @@ void fallback(Schedule &schedule, BlockRef block) {
 
 Schedule schedule(Program program, Target target) {
   Schedule s(std::move(program), std::move(target));
-  // Not if the schedule could not be lowered then, such as a stage that is inlined into asynchronous copies.
+  // Leaves out what adds an obligation, such as a stage that is inlined into asynchronous copies.
   auto tried = [&](auto &&function, BlockRef block) {
     Schedule copy = s;
     try {
