@@ -327,14 +327,14 @@ private:
   bool holds(const Expr &condition) const { return proves(condition, bounds_); }
 
   /// A copy from global memory, or a value of elements there that a reduction reads, which a mask can exclude
-  /// past an end. A mask that reads memory is not evaluated there.
+  /// past an end.
   bool is_copy(const Block &block) const {
     auto pure = [](const Expr &e) { return !e.exists() || !reads_memory(e); };
     auto loads = loads_of(block);
     return !loads.empty() && !block.init && !block.reduces() &&
            (block.body.value.as<Load>() || reduced_.contains(block.body.buffer)) &&
            std::ranges::all_of(loads, [&](const Load *access) {
-             return pure(access->mask) && pure(access->fill) && access->buffer->scope == Scope::global;
+             return pure(access->fill) && access->buffer->scope == Scope::global;
            });
   }
   /// Whether the copy stores the fill of its buffer where its mask is false.
@@ -509,9 +509,10 @@ private:
       const auto *access = copy.body.value.as<Load>();
       bool masked = access && access->mask.exists();
       Expr fill = masked ? access->fill : fill_of(block->body.buffer);
-      copy.body.value = access
-                            ? load(access->buffer, access->indices, masked ? access->mask && mask : mask, fill)
-                            : branch(mask, copy.body.value, fill);
+      if (masked) // past the end, a mask that reads memory is not evaluated
+        mask = reads_memory(access->mask) ? mask && access->mask : access->mask && mask;
+      copy.body.value = access ? load(access->buffer, access->indices, mask, fill)
+                               : branch(mask, copy.body.value, fill);
     }
     return make_block(std::move(copy));
   }

@@ -93,6 +93,49 @@ const StatedProgram stated_programs[] = {
            {p.stage("Y", {33, 40}, [&](At at) { return narrow(s(at[0], at[1]) * t(at[0], at[1])); })});
      },
      2, 2},
+    {"a bias and an activation",
+     [](Stating &p) {
+       Tensor t = p.product("T", p.in("X", {33, 24}), p.in("W", {24, 40})), bias = p.in("bias", {40}, f32);
+       Tensor b = p.stage("B", {33, 40}, [&](At at) { return t(at[0], at[1]) + bias(at[1]); });
+       return p.w.output({p.stage("Y", {33, 40}, [&](At at) { return narrow(positive(b(at[0], at[1]))); })});
+     },
+     1, 1},
+    {"a stage of the sum that two others read",
+     [](Stating &p) {
+       Tensor t = p.product("T", p.in("X", {33, 24}), p.in("W", {24, 40}));
+       Tensor a = p.stage("A", {33, 40}, [&](At at) { return t(at[0], at[1]) + 1; });
+       Tensor b = p.stage("B", {33, 40}, [&](At at) { return a(at[0], at[1]) * t(at[0], at[1]); });
+       return p.w.output({p.stage("Y", {33, 40}, [&](At at) { return a(at[0], at[1]) + b(at[0], at[1]); }),
+                          p.stage("Z", {33, 40}, [&](At at) { return narrow(positive(a(at[0], at[1]))); })});
+     },
+     1, 1},
+    {"a product of a matrix with itself, transposed",
+     [](Stating &p) {
+       Tensor x = p.in("X", {40, 40});
+       Tensor t = p.product("T", x, x);
+       return p.w.output({p.stage("Y", {40, 40}, [&](At at) { return t(at[1], at[0]); })});
+     },
+     1, 1},
+    {"an operand that reads what is overwritten later",
+     [](Stating &p) {
+       Tensor c = p.w.inout("C", {33, 64}, f32), w = p.in("W", {64, 64});
+       Tensor old = p.stage("Old", {33, 64}, [&](At at) { return narrow(c(at[0], at[1]) * 3); });
+       Reduce k = reduce_axis("k", 64);
+       p.w.update(c, {"i", "j"},
+                  [&](At at) -> Definition { return sum(wide(old(at[0], k)) * wide(w(k, at[1])), k); });
+       return p.w.output();
+     },
+     2, 1},
+    {"gathered rows of which some are absent",
+     [](Stating &p) {
+       Tensor x = p.in("X", {50, 32}), w = p.in("W", {32, 40}), index = p.in("index", {33}, DType::i32);
+       Reduce k = reduce_axis("k", 32);
+       return p.w.output({p.compute("S", {33, 40}, [&](At at) -> Definition {
+         const Expr row = cast(DType::i64, index(at[0]));
+         return sum(wide(x.where(0 <= row && row < 50, row, k)) * wide(w(k, at[1])), k);
+       })});
+     },
+     1, 1},
     {"a stage that two products read",
      [](Stating &p) {
        Tensor x = p.in("X", {33, 48});
