@@ -74,7 +74,8 @@ private:
     if (!apart.empty())
       return fmt::format("elements between the starts of consecutive rows of {}", fmt::join(apart, " and of "));
     if (!is_of_array(plan_.params, size))
-      return "a size that no array has, chosen by the caller";
+      return "a size that no array has, chosen by the caller; parts of a loop that are longer than "
+             "the loop cost time";
     return of.empty() ? "a size, in elements"
                       : fmt::format("an extent of {}, in elements", fmt::join(of, " and of "));
   }

@@ -119,7 +119,7 @@ public:
   explicit Tensor(Buffer buffer) : buffer_(std::move(buffer)) {}
   const Buffer &buffer() const { return buffer_; }
 
-  /// The element at `index`.
+  /// The element at `index`. An index of i32, such as an element of an array of i32, is converted to i64.
   template <class... Index> Expr operator()(Index &&...index) const {
     return load(buffer_, {Expr(std::forward<Index>(index))...});
   }

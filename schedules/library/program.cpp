@@ -375,18 +375,23 @@ void fallback(Schedule &schedule, BlockRef block) {
   });
 }
 
-Schedule schedule(Program program, Target target) {
+Schedule schedule(Program program, Target target, std::vector<std::string> *refused) {
   Schedule s(std::move(program), std::move(target));
   // Leaves out what adds an obligation, such as a stage that is inlined into asynchronous copies.
+  std::string why; // the last attempt failed
   auto tried = [&](auto &&function, BlockRef block) {
     Schedule copy = s;
     try {
       function(copy, block);
-    } catch (const UserError &) {
+    } catch (const UserError &error) {
+      const std::string text = error.what();
+      why = text.substr(0, text.find('\n'));
       return false;
     }
-    if (copy.obligations().size() > s.obligations().size())
+    if (copy.obligations().size() > s.obligations().size()) {
+      why = copy.obligations().back().message;
       return false;
+    }
     s = std::move(copy);
     return true;
   };
@@ -395,7 +400,8 @@ Schedule schedule(Program program, Target target) {
     if (block->reduces() && is_product_of_matrices(s, {block->id}))
       products.push_back({block->id});
   for (const BlockRef &block : products)
-    tried([](Schedule &to, BlockRef sum) { product(to, sum); }, block);
+    if (!tried([](Schedule &to, BlockRef sum) { product(to, sum); }, block) && refused)
+      refused->push_back(why);
   std::vector<BlockRef> stages;
   for (const Stmt &nest : nests_of(s.program().body))
     if (const Block *block = blocks_of(nest).front(); blocks_of(nest).size() == 1)

@@ -9,6 +9,9 @@
 
 #include "dsl/schedule/schedule.h"
 
+#include <string>
+#include <vector>
+
 namespace nestsmith::library {
 
 /// A block that is no reduction: consecutive threads write neighbours in memory, 16 bytes at a time if all
@@ -29,8 +32,9 @@ void reduction(Schedule &s, BlockRef block);
 void fallback(Schedule &s, BlockRef block);
 
 /// A whole program: stages that are no reductions are inlined into their readers, and each nest that is left is
-/// scheduled by the first of `product`, `reduction`, `transpose`, `elementwise` and `fallback` that can.
-Schedule schedule(Program program, Target target = {});
+/// scheduled by the first of `product`, `reduction`, `transpose`, `elementwise` and `fallback` that can. If
+/// `refused` is given, it gets one sentence for each product of matrices that `product` refused.
+Schedule schedule(Program program, Target target = {}, std::vector<std::string> *refused = nullptr);
 
 } // namespace nestsmith::library
 

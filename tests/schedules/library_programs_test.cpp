@@ -297,6 +297,10 @@ TEST(LibraryProductRefuses, AnAxisOfNoOperandBesideOneRowAndOneColumn) {
       "has an axis S_1 on which no operand depends, and operands of one row and one column; "
       "use library::reduction");
   EXPECT_TRUE(s.trace().empty());
+  std::vector<std::string> refused;
+  EXPECT_FALSE(library::schedule(s.source(), {}, &refused).trace().empty());
+  ASSERT_EQ(refused.size(), 1U);
+  EXPECT_TRUE(refused[0].starts_with("library::product: block S has an axis S_1")) << refused[0];
 }
 
 } // namespace
