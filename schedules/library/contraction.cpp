@@ -359,8 +359,8 @@ bool are_matrices(const Block &product, const std::array<const Load *, 2> &facto
 /// Exchanges rows and columns if the rows are neighbours in the first result: the columns are to be.
 void make_columns_neighbours(Axes &axes, std::array<const Load *, 2> &factors, const Block &product,
                              const Block &result) {
-  if (factors[0]->buffer ==
-      factors[1]->buffer) // a copy is found by the name of its buffer, the first one first
+  // A copy is found by the name of its buffer, that of the first factor first.
+  if (factors[0]->buffer == factors[1]->buffer)
     return;
   const Var *last = neighbours(result.body.indices, result.iters, bounds_of(result));
   const Load &read = read_of(result, product.body.buffer);

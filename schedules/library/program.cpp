@@ -32,6 +32,16 @@ void change(Schedule &s, const std::function<void(Schedule &)> &f) {
   s = std::move(copy);
 }
 
+/// The same; false if a directive is refused, such as a copy of a result that is read in the nest.
+bool is_changed(Schedule &s, const std::function<void(Schedule &)> &f) {
+  try {
+    change(s, f);
+    return true;
+  } catch (const ScheduleError &) {
+    return false;
+  }
+}
+
 /// The loops of a block whose axes are loops: spatial ones in the order of the dimensions that the block
 /// writes, so that the last one is of neighbours, and those of the reduction.
 struct Loops {
@@ -313,14 +323,7 @@ void reduction(Schedule &schedule, BlockRef block) {
   const Loops loops = loops_of("reduction", schedule, block);
   const Load *input = largest_input(own);
   const Var *along = input ? neighbours(input->indices, own.iters, bounds_of(own)) : nullptr;
-  auto attempt = [&](const std::function<void(Schedule &)> &f) {
-    try {
-      change(schedule, f);
-      return true;
-    } catch (const ScheduleError &) { // such as a result that is read in the nest
-      return false;
-    }
-  };
+  auto attempt = [&](const std::function<void(Schedule &)> &f) { return is_changed(schedule, f); };
   if (along && !loops.spatial.empty()) {
     const IterVar &axis = *std::ranges::find(own.iters, *along, &IterVar::var);
     const Loop loop{*axis.binding.as<Var>()};
@@ -349,17 +352,9 @@ void fallback(Schedule &schedule, BlockRef block) {
     s.bind(grid, Axis::block_x);
     s.bind(thread, Axis::thread_x);
   };
-  auto attempt = [&](const std::function<void(Schedule &)> &f) {
-    try {
-      change(schedule, f);
-      return true;
-    } catch (const ScheduleError &) {
-      return false;
-    }
-  };
   // The last threads of several axes have no box of results, and those of axes with sizes have no guard.
-  if ((!loops.reduction.empty() && attempt([&](Schedule &s) { by_threads(s, true); })) ||
-      attempt([&](Schedule &s) { by_threads(s, false); }))
+  if ((!loops.reduction.empty() && is_changed(schedule, [&](Schedule &s) { by_threads(s, true); })) ||
+      is_changed(schedule, [&](Schedule &s) { by_threads(s, false); }))
     return;
   change(schedule, [&](Schedule &s) {
     // The last loop with a warp of iterations, or the longest one.

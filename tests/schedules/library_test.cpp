@@ -1,8 +1,10 @@
 /// Tests `library`: contractions of any axes, in any order, and whole programs are scheduled and are right.
 
+#include "dsl/ir/workload_info.h"
 #include "lowering/lower.h"
 #include "runtime/check/check.h"
 #include "runtime/check/sim_executor.h"
+#include "runtime/check/stored_array.h"
 #include "schedules/library/product.h"
 #include "schedules/library/program.h"
 #include "schedules/workloads.h"
@@ -13,6 +15,7 @@
 #include <fmt/format.h>
 #include <functional>
 #include <gtest/gtest.h>
+#include <map>
 #include <random>
 
 namespace nestsmith {
@@ -30,11 +33,14 @@ DType sum_of(DType dtype) {
 }
 
 /// "" if the schedule is right.
-std::string checked(const Schedule &s) {
+std::string checked(const Schedule &s, const std::vector<std::int64_t> &sizes = {}) {
   if (auto owed = s.obligations(); !owed.empty())
     return owed.front().message;
   SimExecutor simulator;
-  CheckResult result = check(s, lower(s), simulator);
+  kernel::Plan plan = lower(s);
+  if (!sizes.empty())
+    plan = with_sizes(plan, sizes_for(s.source(), sizes, 0));
+  CheckResult result = check(s, plan, simulator);
   return result.passed ? "" : result.messages().front();
 }
 
@@ -44,14 +50,25 @@ std::string checked(const Schedule &s) {
 struct Drawn {
   Program program;
   std::string text;
+  std::vector<std::int64_t> sizes = {}; ///< of a run, in the order of their declarations
 };
 
 class Contractions {
 public:
   explicit Contractions(unsigned seed) : random_(seed) {}
 
-  Drawn draw(DType dtype) {
+  /// With `sized`, each extent but that of a sum is a size of the program in one of two cases.
+  Drawn draw(DType dtype, bool sized = false) {
+    Drawn drawn = draw_statement(dtype, sized);
+    drawn.sizes = sizes_;
+    return drawn;
+  }
+
+private:
+  Drawn draw_statement(DType dtype, bool sized) {
     Workload w("drawn");
+    sizes_.clear();
+    size_of_axis_.clear();
     std::vector<Axis> batch = axes("b", below(3)), rows = axes("i", 1 + below(2)),
                       columns = axes("j", 1 + below(2));
     std::vector<Reduce> reduced;
@@ -61,6 +78,12 @@ public:
       reduced.push_back(reduce_axis(fmt::format("k{}", n), extent));
       k.push_back({fmt::format("k{}", n), extent, reduced.size() - 1, true});
     }
+    for (const std::vector<Axis> &group : {batch, rows, columns})
+      for (const Axis &axis : group)
+        if (sized && below(2) == 0) {
+          size_of_axis_[axis.name] = w.size("Z" + axis.name, {.max = 512});
+          sizes_.push_back(axis.extent);
+        }
     auto x = shuffled({batch, rows, k}), y = shuffled({batch, k, columns}),
          z = shuffled({batch, rows, columns});
     auto out = z;
@@ -120,7 +143,6 @@ public:
     }
   }
 
-private:
   struct Axis {
     std::string name;
     std::int64_t extent;
@@ -144,10 +166,12 @@ private:
     std::ranges::shuffle(all, random_);
     return all;
   }
-  static std::vector<Expr> extents(const std::vector<Axis> &axes) {
+  std::vector<Expr> extents(const std::vector<Axis> &axes) const {
     std::vector<Expr> result;
-    for (const Axis &axis : axes)
-      result.emplace_back(axis.extent);
+    for (const Axis &axis : axes) {
+      auto size = size_of_axis_.find(axis.name);
+      result.push_back(size == size_of_axis_.end() ? Expr(axis.extent) : size->second);
+    }
     return result;
   }
   static std::vector<std::string> list(const std::vector<Axis> &axes, const std::string &prefix) {
@@ -156,10 +180,11 @@ private:
       result.push_back(prefix + axis.name);
     return result;
   }
-  static std::string names(const std::vector<Axis> &axes) {
+  std::string names(const std::vector<Axis> &axes) const {
     std::string text;
     for (const Axis &axis : axes)
-      text += fmt::format("{}{}:{}", text.empty() ? "" : ", ", axis.name, axis.extent);
+      text += fmt::format("{}{}:{}{}", text.empty() ? "" : ", ", axis.name, axis.extent,
+                          size_of_axis_.contains(axis.name) ? " at launch" : "");
     return text;
   }
   static std::size_t position(const std::vector<Axis> &axes, const Axis &axis) {
@@ -167,6 +192,8 @@ private:
   }
 
   std::mt19937 random_;
+  std::vector<std::int64_t> sizes_;
+  std::map<std::string, Expr> size_of_axis_;
 };
 
 class DrawnContractions : public testing::TestWithParam<unsigned> {};
@@ -184,6 +211,21 @@ TEST_P(DrawnContractions, AreRight) {
     EXPECT_EQ(checked(s), "") << drawn.text;
   }
 }
+
+class DrawnContractionsOfSizes : public testing::TestWithParam<unsigned> {};
+
+TEST_P(DrawnContractionsOfSizes, AreRight) {
+  Contractions contractions(GetParam());
+  for (DType dtype : {DType::f32, DType::f16, DType::u32, DType::i8}) {
+    const Drawn drawn = contractions.draw(dtype, true);
+    std::vector<std::string> refused;
+    const Schedule s = library::schedule(drawn.program, {}, &refused);
+    EXPECT_EQ(checked(s, drawn.sizes), "") << drawn.text;
+    EXPECT_EQ(refused, std::vector<std::string>()) << drawn.text;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, DrawnContractionsOfSizes, testing::Values(3U, 4U, 5U, 7U, 11U, 14U, 15U, 20U));
 
 class DrawnSplitContractions : public testing::TestWithParam<unsigned> {};
 
