@@ -46,7 +46,9 @@ static __device__ __forceinline__ unsigned int packed_word(unsigned char x, unsi
                                                            unsigned char w) {
   return (unsigned int)x | (unsigned int)y << 8 | (unsigned int)z << 16 | (unsigned int)w << 24;
 }
-static __device__ __forceinline__ int packed_word(signed char x, signed char y, signed char z,
+)";
+constexpr std::string_view packed_signed_word =
+    R"(static __device__ __forceinline__ int packed_word(signed char x, signed char y, signed char z,
                                                   signed char w) {
   return (int)packed_word((unsigned char)x, (unsigned char)y, (unsigned char)z, (unsigned char)w);
 }
@@ -193,19 +195,22 @@ template <int slots>
 static __device__ __forceinline__ void signal_filled(unsigned long long *filled, unsigned int number) {
   arrive(filled + number % slots);
 }
-/// The same, when the copies have arrived that this thread has started.
-template <int slots>
-static __device__ __forceinline__ void signal_copies(unsigned long long *filled, unsigned int number) {
-  asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(
-                   shared_address(filled + number % slots))
-               : "memory");
-}
 /// This warp no longer reads fill `number`.
 template <int slots>
 static __device__ __forceinline__ void signal_freed(unsigned long long *freed, unsigned int number) {
   __syncwarp();
   if (threadIdx.x % 32 == 0)
     arrive(freed + number % slots);
+}
+)";
+
+constexpr std::string_view arrival_of_copies =
+    R"(/// The copies that this thread has started for fill `number` arrive when they are done.
+template <int slots>
+static __device__ __forceinline__ void signal_copies(unsigned long long *filled, unsigned int number) {
+  asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(
+                   shared_address(filled + number % slots))
+               : "memory");
 }
 )";
 
@@ -440,10 +445,11 @@ public:
         if (const auto *sync = kernel::as<kernel::Sync>(stmt))
           note(*sync);
         if (const auto *signal =
-                kernel::as<kernel::Signal>(stmt)) // others than those of bulk copies and clusters
-          arrives_at_channel_ |=
-              signal->stores || signal->copies ||
-              (signal->event == kernel::Event::freed && kernel.channels[signal->channel].blocks == 1);
+                kernel::as<kernel::Signal>(stmt)) { // others than those of bulk copies and clusters
+          arrives_at_channel_ |= signal->stores || (signal->event == kernel::Event::freed &&
+                                                    kernel.channels[signal->channel].blocks == 1);
+          copies_arrive_ |= signal->copies;
+        }
         if (const auto *copy = kernel::as<kernel::BulkCopy>(stmt))
           (copy->stores()           ? stored_ranks_
            : copy->fill->to_cluster ? ranks_to_cluster_
@@ -478,6 +484,8 @@ public:
       helpers += vector_definition(type, lanes);
     if (packs_)
       helpers += packed_word;
+    if (packs_signed_)
+      helpers += packed_signed_word;
     for (const std::string &function : functions_)
       helpers += function;
     if (arrives_)
@@ -500,6 +508,8 @@ public:
       helpers += channel_of_tiles;
     if (arrives_at_channel_)
       helpers += arrivals_at_channel;
+    if (copies_arrive_)
+      helpers += arrival_of_copies;
     if (!ranks_.empty() || !ranks_to_cluster_.empty())
       helpers += bulk_arrival;
     for (std::size_t rank : ranks_)
@@ -572,7 +582,9 @@ private:
       functions_.insert(call->function->prelude);
     const auto *access = e.as<Load>();
     bool filled = access && !is_true(access->mask);
-    packs_ |= is_packed_word(e.dtype(), e.lanes()) && (e.as<Pack>() || filled);
+    const bool packs = is_packed_word(e.dtype(), e.lanes()) && (e.as<Pack>() || filled);
+    packs_ |= packs;
+    packs_signed_ |= packs && e.dtype() == DType::i8;
     const auto *cast = e.as<Cast>();
     rounds_ |= cast && cast->dtype == DType::tf32;
   }
@@ -582,10 +594,10 @@ private:
   std::set<std::pair<DType, int>> vectors_;        ///< element types and numbers of lanes
   std::set<std::string> functions_;                ///< a set, for a deterministic order
   std::set<std::pair<int, bool>> copies_; ///< bytes of asynchronous copies, and whether they have a mask
-  bool rounds_ = false, packs_ = false, arrives_ = false, groups_ = false, calls_ = false, fences_ = false,
-       stores_ = false;
-  bool channels_ = false, arrives_at_channel_ = false, registers_ = false, syncs_roles_ = false,
-       role_arrives_ = false, launches_early_ = false;
+  bool rounds_ = false, packs_ = false, packs_signed_ = false, arrives_ = false, groups_ = false,
+       calls_ = false, fences_ = false, stores_ = false;
+  bool channels_ = false, arrives_at_channel_ = false, copies_arrive_ = false, registers_ = false,
+       syncs_roles_ = false, role_arrives_ = false, launches_early_ = false;
   /// Of the arrays of bulk copies to shared memory, from there, and to the shared memory of all blocks of a
   /// cluster.
   std::set<std::size_t> ranks_, stored_ranks_, ranks_to_cluster_;

@@ -104,6 +104,8 @@ TEST(Intrinsics, Dp4aTakesBytesOfRegistersAndMaskedReads) {
     EXPECT_NE(text.find("dp4a(A_v, packed_word(B_local[0], B_local[1], B_local[2], B_local[3]), "),
               std::string::npos)
         << text;
+    EXPECT_EQ(text.find("int packed_word(signed char x") != std::string::npos, dtype == DType::i8)
+        << "nvcc warns of a function that is not used";
     EXPECT_NE(text.find(dtype == DType::i8 ? ": packed_word((signed char)0, (signed char)0, "
                                            : ": packed_word((unsigned char)0, (unsigned char)0, "),
               std::string::npos)
