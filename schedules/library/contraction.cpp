@@ -2,6 +2,7 @@
 
 #include "dsl/expr/error.h"
 #include "dsl/expr/expr_text.h"
+#include "dsl/ir/allocation.h"
 #include "schedules/library/accesses.h"
 #include "schedules/library/parts.h"
 
