@@ -173,8 +173,8 @@ bool reads_each_once(const Block &block, const Buffer &buffer) {
   return !block.reduces();
 }
 
-/// What may be computed where the sum is: the buffers of the stages that read it, and those that read such a
-/// stage. Not what reads anything else that is written after the sum, such as another sum.
+/// The buffers that may be computed where the sum is complete. A stage that reads the sum or such a buffer may
+/// be computed there, unless it also reads another buffer that is written after the sum.
 std::set<Buffer> computed_at(const Schedule &s, const Buffer &sum) {
   std::set<Buffer> here, later;
   auto reads_one_of = [](const Block &block, const std::set<Buffer> &buffers) {
