@@ -304,7 +304,7 @@ private:
     auto past_end = [&](const Var &var) { return var == loop_.var ? loop_.extent + Expr(past) : Expr(); };
     return std::ranges::all_of(blocks_of(nest), [&](const Block *block) {
       const auto *access = block->body.value.as<Load>();
-      if (!access || !access->mask.exists())
+      if (!access || !access->mask.exists() || reads_memory(access->mask)) // past an end
         return false;
       Expr mask = substitute(access->mask, [&](const Var &var) {
         auto axis = std::ranges::find(block->iters, var, &IterVar::var);
@@ -334,9 +334,11 @@ private:
       return kernel::map_children(stmt, [&](const kernel::Stmt &child) { return with_mask(child, condition); });
     const auto &access = *copy->value.as<Load>();
     kernel::Store masked = *copy;
-    masked.value =
-        load(access.buffer, access.indices, access.mask.exists() ? access.mask && condition : condition,
-             access.mask.exists() ? access.fill : constant(access.buffer->dtype, 0));
+    Expr mask = condition;
+    if (access.mask.exists()) // past the end, a mask that reads memory is not evaluated
+      mask = reads_memory(access.mask) ? condition && access.mask : access.mask && condition;
+    masked.value = load(access.buffer, access.indices, mask,
+                        access.mask.exists() ? access.fill : constant(access.buffer->dtype, 0));
     return kernel::make(std::move(masked), stmt->origin);
   }
 

@@ -173,22 +173,40 @@ bool reads_each_once(const Block &block, const Buffer &buffer) {
   return !block.reduces();
 }
 
-/// The buffers that may be computed where the sum is complete. A stage that reads the sum or such a buffer may
-/// be computed there, unless it also reads another buffer that is written after the sum.
-std::set<Buffer> computed_at(const Schedule &s, const Buffer &sum) {
-  std::set<Buffer> here, later;
-  auto reads_one_of = [](const Block &block, const std::set<Buffer> &buffers) {
-    return std::ranges::any_of(buffers, [&](const Buffer &buffer) { return reads(block, buffer); });
-  };
+/// One pass of `computed_at`, for stages that are not inlined.
+std::set<Buffer> computed_beside(const Schedule &s, const Buffer &sum, const std::set<Buffer> &stored) {
+  std::set<Buffer> here, later = stored;
   for (const Block *block : blocks_of(s.program().body)) {
     const Buffer &written = block->body.buffer;
-    if (written == sum)
+    if (written == sum) {
       here.insert(written);
-    else if (!here.empty())
-      (!block->reduces() && reads_one_of(*block, here) && !reads_one_of(*block, later) ? here : later)
-          .insert(written);
+      continue;
+    }
+    auto is_read = [&](const Buffer &buffer) { return reads(*block, buffer); };
+    auto by_element = [&](const Buffer &buffer) { return !is_read(buffer) || reads_each_once(*block, buffer); };
+    const bool may_be = std::ranges::any_of(here, is_read) && std::ranges::none_of(later, is_read) &&
+                        std::ranges::all_of(here, by_element);
+    if (!here.empty())
+      (may_be ? here : later).insert(written);
   }
   return here;
+}
+
+/// The buffers that may be computed where the sum is complete. A stage that reads the sum element by element
+/// may be, or one that reads such a stage, if that one is inlined into all of its readers. A stage that also
+/// reads another buffer that is written after the sum may not be.
+std::set<Buffer> computed_at(const Schedule &s, const Buffer &sum) {
+  for (std::set<Buffer> stored;;) {
+    const std::set<Buffer> here = computed_beside(s, sum, stored);
+    const std::size_t known = stored.size();
+    for (const Block *block : blocks_of(s.program().body))
+      for (const Buffer &stage : here)
+        if (stage != sum && stage != block->body.buffer && reads(*block, stage) &&
+            (stage->role != Role::temporary || !here.contains(block->body.buffer)))
+          stored.insert(stage);
+    if (stored.size() == known)
+      return here;
+  }
 }
 
 /// Whether each reader of the stage can be computed where the sum is, so that the stage may be inlined.

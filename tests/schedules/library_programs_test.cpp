@@ -136,6 +136,48 @@ const StatedProgram stated_programs[] = {
        })});
      },
      1, 1},
+    {"terms that a flag of each k excludes",
+     [](Stating &p) {
+       Expr k_size = p.w.size("K", {.max = 512, .multiple_of = 8});
+       Tensor x = p.in("X", {48, k_size}, f32), w = p.in("W", {k_size, 40}, f32),
+              flag = p.in("flag", {k_size}, DType::i32);
+       Reduce k = reduce_axis("k", k_size);
+       return p.w.output({p.compute("S", {48, 40}, [&](At at) -> Definition {
+         return sum(x.where(flag(k) > 0, at[0], k) * w(k, at[1]), k);
+       })});
+     },
+     1,
+     0,
+     {24}},
+    {"rows of an index of each k",
+     [](Stating &p) {
+       Expr k_size = p.w.size("K", {.max = 512, .multiple_of = 8});
+       Tensor x = p.in("X", {48, 50}, f32), w = p.in("W", {k_size, 40}, f32),
+              index = p.in("index", {k_size}, DType::i32);
+       Reduce k = reduce_axis("k", k_size);
+       return p.w.output({p.compute("S", {48, 40}, [&](At at) -> Definition {
+         const Expr column = cast(DType::i64, index(k));
+         return sum(x.where(0 <= column && column < 50 && k < k_size - 1, at[0], column) * w(k, at[1]), k);
+       })});
+     },
+     1,
+     0,
+     {24}},
+    {"a shifted reader of the sum beside another one",
+     [](Stating &p) {
+       Tensor t = p.product("T", p.in("X", {32, 32}), p.in("W", {32, 40}));
+       Tensor left = p.stage("L", {32, 40}, [&](At at) { return t.where(at[1] >= 1, at[0], at[1] - 1); });
+       return p.w.output({p.stage("Y", {32, 40}, [&](At at) { return t(at[0], at[1]) + left(at[0], at[1]); })});
+     },
+     2, 1},
+    {"a stage of the sum that another product reads, too",
+     [](Stating &p) {
+       Tensor t = p.product("T", p.in("X", {32, 32}), p.in("W", {32, 40}));
+       Tensor twice = p.stage("D", {32, 40}, [&](At at) { return t(at[0], at[1]) * 2; });
+       Tensor y = p.stage("Y", {32, 40}, [&](At at) { return t(at[0], at[1]) + twice(at[0], at[1]); });
+       return p.w.output({y, p.product("S", twice, p.in("V", {40, 24}, f32))});
+     },
+     3, 1},
     {"a stage that two products read",
      [](Stating &p) {
        Tensor x = p.in("X", {33, 48});
