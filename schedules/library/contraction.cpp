@@ -182,7 +182,7 @@ std::set<Buffer> computed_beside(const Schedule &s, const Buffer &sum, const std
       here.insert(written);
       continue;
     }
-    auto is_read = [&](const Buffer &buffer) { return reads(*block, buffer); };
+    auto is_read = [&](const Buffer &buffer) { return buffer != written && reads(*block, buffer); };
     auto by_element = [&](const Buffer &buffer) { return !is_read(buffer) || reads_each_once(*block, buffer); };
     const bool may_be = std::ranges::any_of(here, is_read) && std::ranges::none_of(later, is_read) &&
                         std::ranges::all_of(here, by_element);
@@ -199,11 +199,14 @@ std::set<Buffer> computed_at(const Schedule &s, const Buffer &sum) {
   for (std::set<Buffer> stored;;) {
     const std::set<Buffer> here = computed_beside(s, sum, stored);
     const std::size_t known = stored.size();
-    for (const Block *block : blocks_of(s.program().body))
+    bool after = false; // the sum
+    for (const Block *block : blocks_of(s.program().body)) {
+      after = after || block->body.buffer == sum;
       for (const Buffer &stage : here)
-        if (stage != sum && stage != block->body.buffer && reads(*block, stage) &&
+        if (after && stage != sum && stage != block->body.buffer && reads(*block, stage) &&
             (stage->role != Role::temporary || !here.contains(block->body.buffer)))
           stored.insert(stage);
+    }
     if (stored.size() == known)
       return here;
   }
