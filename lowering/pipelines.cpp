@@ -324,9 +324,6 @@ private:
                     std::ranges::none_of(access->indices, reads_memory);
            });
   }
-  static bool reads_memory(const Expr &e) {
-    return any_node(e, [](const Expr &node) { return node.as<Load>() != nullptr; });
-  }
 
   static kernel::Stmt with_mask(const kernel::Stmt &stmt, const Expr &condition) {
     const auto *copy = kernel::as<kernel::Store>(stmt);

@@ -120,6 +120,10 @@ DType dtype_of_table(const Schedule &s, const Contraction &c, bool units) {
 
 } // namespace
 
+RegisterTiles usual_register_tiles(const Schedule &s, const Contraction &c) {
+  return usual_register_tiles(size_of(s, c), byte_size(block_of(s, c.sum).body.buffer->dtype));
+}
+
 std::vector<AnyTiles> chosen_tiles(const Schedule &s, const Contraction &c, bool units) {
   std::optional<records::ProductSize> size = size_of(s, c);
   std::vector<AnyTiles> list;
@@ -134,9 +138,7 @@ std::vector<AnyTiles> chosen_tiles(const Schedule &s, const Contraction &c, bool
               tiles_of(s, c, units, shape_of(c, *size), records::point_of(model->table(), choice).knobs))
         list.push_back(*std::move(tiles));
     }
-  list.push_back(units
-                     ? AnyTiles(usual_matrix_tiles(size, s.target()))
-                     : AnyTiles(usual_register_tiles(size, byte_size(block_of(s, c.sum).body.buffer->dtype))));
+  list.push_back(units ? AnyTiles(usual_matrix_tiles(size, s.target())) : AnyTiles(usual_register_tiles(s, c)));
   return list;
 }
 

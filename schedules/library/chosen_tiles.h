@@ -19,4 +19,7 @@ using AnyTiles = std::variant<RegisterTiles, MatrixTiles>;
 /// known only at launch. `c` is the result of `contraction` for `s`. `units`: matrix instructions multiply.
 std::vector<AnyTiles> chosen_tiles(const Schedule &s, const Contraction &c, bool units);
 
+/// The usual tiles of results in registers, for these numbers of results.
+RegisterTiles usual_register_tiles(const Schedule &s, const Contraction &c);
+
 } // namespace nestsmith::library

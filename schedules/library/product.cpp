@@ -53,7 +53,7 @@ Product product(Schedule &s, BlockRef sum) {
   const Contraction c = contraction(copy, sum, Scope::local);
   std::vector<AnyTiles> list = chosen_tiles(copy, c, units);
   if (units) // fragments do not take every term that registers take
-    list.push_back(chosen_tiles(copy, c, false).back());
+    list.emplace_back(usual_register_tiles(copy, c));
   std::exception_ptr refusal; // of the last tiles for the units that the target has
   const std::size_t owed = s.obligations().size();
   for (std::size_t n = 0;; ++n) {
