@@ -313,7 +313,7 @@ private:
   bool stores_;
   const Load &load_;
   const Buffer &array_, tile_; ///< in global and in shared memory
-  std::string_view way_;        ///< that of the copy, seen from the array
+  std::string_view way_;       ///< that of the copy, seen from the array
   const std::string &name_;
   std::vector<const For *> loops_; ///< that may be of the box, outermost first
   std::vector<const For *> nest_;  ///< of a copy to a tile: all below the pipelined loop

@@ -511,8 +511,8 @@ private:
       Expr fill = masked ? access->fill : fill_of(block->body.buffer);
       if (masked) // past the end, a mask that reads memory is not evaluated
         mask = reads_memory(access->mask) ? mask && access->mask : access->mask && mask;
-      copy.body.value = access ? load(access->buffer, access->indices, mask, fill)
-                               : branch(mask, copy.body.value, fill);
+      copy.body.value =
+          access ? load(access->buffer, access->indices, mask, fill) : branch(mask, copy.body.value, fill);
     }
     return make_block(std::move(copy));
   }
