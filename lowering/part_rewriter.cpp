@@ -46,7 +46,8 @@ void PartRewriter::assume(const Expr &condition) {
     assume(op->a);
     return assume(op->b);
   }
-  if (!op || op->op != BinaryOp::lt || op->a.dtype() != DType::i64)
+  op = order_of_indices(condition);
+  if (!op || op->op != BinaryOp::lt)
     return;
   Linear less = linearize(op->a - op->b, bounds_);
   if (less.terms.size() != 1 || less.terms.front().coefficient != 1 || less.terms.front().digit.mod != 0)
@@ -172,7 +173,8 @@ void PartRewriter::add_conditions(const Expr &condition, const std::set<Var> &bl
     add_conditions(op->a, blocks, found);
     return add_conditions(op->b, blocks, found);
   }
-  if (!op || op->op != BinaryOp::lt || op->a.dtype() != DType::i64)
+  op = order_of_indices(condition);
+  if (!op || op->op != BinaryOp::lt)
     return;
   Linear of_block, rest = linearize(op->a - op->b, bounds_);
   auto is_of_block = [&](const Expr &node) {

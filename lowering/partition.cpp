@@ -381,11 +381,7 @@ bool asks_for_it(const Kernel &kernel) {
 
 /// Whether a mask of the program orders indices.
 bool compares_in_masks(const Program &program) {
-  auto orders = [](const Expr &node) {
-    const auto *op = node.as<Binary>();
-    return op && (op->op == BinaryOp::lt || op->op == BinaryOp::le) && op->a.dtype() == DType::i64 &&
-           !op->a.node().data && !op->b.node().data;
-  };
+  auto orders = [](const Expr &node) { return order_of_indices(node) != nullptr; };
   return std::ranges::any_of(blocks_of(program.body), [&](const Block *block) {
     return std::ranges::any_of(loads_of(*block), [&](const nestsmith::Load *access) {
       return access->mask.exists() && any_node(access->mask, orders);

@@ -331,10 +331,7 @@ private:
       return kernel::map_children(stmt, [&](const kernel::Stmt &child) { return with_mask(child, condition); });
     const auto &access = *copy->value.as<Load>();
     kernel::Store masked = *copy;
-    Expr mask = condition;
-    if (access.mask.exists()) // past the end, a mask that reads memory is not evaluated
-      mask = reads_memory(access.mask) ? condition && access.mask : access.mask && condition;
-    masked.value = load(access.buffer, access.indices, mask,
+    masked.value = load(access.buffer, access.indices, under_guard(condition, access.mask),
                         access.mask.exists() ? access.fill : constant(access.buffer->dtype, 0));
     return kernel::make(std::move(masked), stmt->origin);
   }

@@ -487,4 +487,13 @@ Expr substitute(const Expr &e, const std::map<Var, Expr> &values);
 bool uses(const Expr &e, const Var &var);
 bool uses_size(const Expr &e); ///< whether it contains a size, so that its value is known only at launch
 
+/// The condition, if it compares two i64 that are no data, so that their difference does not wrap around;
+/// otherwise null. `order_of_indices`: only for `<` and `<=`.
+const Binary *comparison_of_indices(const Expr &condition);
+const Binary *order_of_indices(const Expr &condition);
+
+/// The condition that `guard` and `mask` hold. A mask that does not exist holds. A mask that reads memory is
+/// evaluated only where the guard holds, because it may read past the end of an array elsewhere.
+Expr under_guard(const Expr &guard, const Expr &mask);
+
 } // namespace nestsmith

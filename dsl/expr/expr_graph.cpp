@@ -66,6 +66,23 @@ bool uses(const Expr &e, const Var &var) {
 }
 bool uses_size(const Expr &e) { return e.node().sizes; }
 
+const Binary *comparison_of_indices(const Expr &condition) {
+  const auto *op = condition.as<Binary>();
+  return op && is_comparison(op->op) && op->a.dtype() == DType::i64 && !op->a.node().data && !op->b.node().data
+             ? op
+             : nullptr;
+}
+const Binary *order_of_indices(const Expr &condition) {
+  const Binary *op = comparison_of_indices(condition);
+  return op && (op->op == BinaryOp::lt || op->op == BinaryOp::le) ? op : nullptr;
+}
+
+Expr under_guard(const Expr &guard, const Expr &mask) {
+  if (!mask.exists())
+    return guard;
+  return reads_memory(mask) ? guard && mask : mask && guard;
+}
+
 static Expr replace_nodes(const Expr &e, FunctionRef<Expr(const Expr &)> f, SharedResults<Expr> &done) {
   return done(e, [&] {
     Expr replacement = f(e);

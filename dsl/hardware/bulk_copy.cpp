@@ -16,6 +16,28 @@
 
 namespace nestsmith {
 
+/// The same for a part of the mask.
+static Expr excluded_inside(const Expr &mask, const Load &access, const Bounds &bounds) {
+  if (const auto *op = mask.as<Binary>(); op && op->op == BinaryOp::logical_and) {
+    const Expr first = excluded_inside(op->a, access, bounds);
+    return first.exists() ? first : excluded_inside(op->b, access, bounds);
+  }
+  if (proves(mask, bounds))
+    return {};
+  if (const Binary *order = order_of_indices(mask))
+    for (std::size_t d = 0; d < access.indices.size(); ++d) {
+      const Expr &index = access.indices[d];
+      const Expr inside = order->op == BinaryOp::lt ? access.buffer->shape[d] - index : index;
+      if (as_int(simplify(order->b - order->a - inside, bounds)) == 0)
+        return {};
+    }
+  return mask;
+}
+
+Expr excluded_inside(const Load &access, const Bounds &bounds) {
+  return access.mask.exists() ? excluded_inside(access.mask, access, bounds) : Expr();
+}
+
 namespace {
 
 /// The swizzle of a tensor map for rows of this number of bytes, or none: that of the tiles of matrix units,
@@ -141,7 +163,7 @@ private:
              "to threads",
              name_, way_, buffer->name, fmt::join(texts(indices_), ", "));
     if (load_.mask.exists())
-      check_mask(load_.mask);
+      check_mask();
     for (const IterVar &iter : block_.iters)
       if (stores_ && iter.guarded)
         check_guard(iter);
@@ -180,27 +202,14 @@ private:
     return result;
   }
 
-  /// Checks that the mask excludes only elements outside of the source.
-  void check_mask(const Expr &mask) {
-    const auto *op = mask.as<Binary>();
-    if (op && op->op == BinaryOp::logical_and) {
-      check_mask(op->a);
-      check_mask(op->b);
-      return;
-    }
-    if (proves(in_loops(mask, block_, bounds_), bounds_))
-      return;
-    if (op && (op->op == BinaryOp::lt || op->op == BinaryOp::le)) {
-      const Expr left = in_loops(op->b, block_, bounds_) - in_loops(op->a, block_, bounds_);
-      for (std::size_t d = 0; d < indices_.size(); ++d) {
-        const Expr expected = op->op == BinaryOp::lt ? array_->shape[d] - indices_[d] : indices_[d];
-        if (as_int(simplify(left - expected, bounds_)) == 0)
-          return;
-      }
-    }
-    fail("block {} copies zeros where {} is false, but a bulk copy has zeros only outside of {}; leave the "
-         "copy to threads",
-         name_, to_string(mask), array_->name);
+  void check_mask() {
+    Bounds axes = bounds_;
+    for (const IterVar &iter : block_.iters)
+      axes.set_extent(iter.var, iter.extent);
+    if (const Expr part = excluded_inside(load_, axes); part.exists())
+      fail("block {} copies zeros where {} is false, but a bulk copy has zeros only outside of {}; leave the "
+           "copy to threads",
+           name_, to_string(part), array_->name);
   }
 
   /// With 0 for the loops of the box.

@@ -37,6 +37,10 @@ struct CopiedBox {
   std::int64_t swizzle = 0;          ///< bytes of a row, 32, 64 or 128, whose pieces are exchanged; 0: none
 };
 
+/// The first part of the mask of the access that may be false inside of its array, where no bulk copy has
+/// zeros; null if there is none. `bounds` are those of the variables of the access.
+Expr excluded_inside(const Load &access, const Bounds &bounds);
+
 /// Whether the bulk copies of the block go from the tile to global memory.
 bool is_bulk_store(const Block &block);
 /// The tile of a block with `bulk`; null for a store that is no longer a copy (see `bulk_obligation`), because

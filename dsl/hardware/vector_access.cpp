@@ -104,9 +104,8 @@ bool is_uniform(const Expr &condition, const Var &loop, std::int64_t lanes, cons
     return true;
   if (op && is_logical(op->op))
     return is_uniform(op->a, loop, lanes, bounds) && is_uniform(op->b, loop, lanes, bounds);
-  bool index =
-      op && is_comparison(op->op) && is_index(op->a.dtype()) && !op->a.node().data && !op->b.node().data;
-  if (!index) // the difference of data wraps around, so it does not decide x < y
+  op = comparison_of_indices(condition);
+  if (!op) // the difference of data wraps around, so it does not decide x < y
     return is_same_in_lanes(condition, loop, lanes, bounds);
   Expr difference = op->a - op->b;
   auto motion = motion_along(difference, loop, lanes, bounds);

@@ -3,6 +3,7 @@
 #include "dsl/ir/allocation.h"
 #include "dsl/ir/last_block.h"
 #include "dsl/ir/region.h"
+#include "dsl/ir/roles.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -352,14 +353,15 @@ namespace {
 /// `index_[axis]`.
 class Races {
 public:
-  Races(const Stmt &nest, std::vector<const Block *> blocks)
+  /// `extents`: of the axes.
+  Races(const Stmt &nest, std::vector<const Block *> blocks, const std::map<Axis, std::int64_t> &extents)
       : nest_(nest), bounds_(loop_bounds(nest)), blocks_(std::move(blocks)), lasts_(find_last_blocks(nest)) {
     walk(nest, [&](const Stmt &stmt) {
       if (const auto *loop = as<For>(stmt); loop && loop->axis())
         axis_of_[loop->var] = *loop->axis();
       return true;
     });
-    for (auto [axis, extent] : axis_extents(nest))
+    for (auto [axis, extent] : extents)
       if (extent > 1) {
         index_[axis] = make_var(std::string(name(axis)));
         bounds_.set_extent(index_[axis], Expr(extent));
@@ -479,24 +481,37 @@ static std::vector<Buffer> conflicts_in_kernel(const Block &a, const Block &b, b
   return found;
 }
 
-std::optional<Race> unordered_accesses(const Stmt &nest) {
-  std::optional<Races> races; // most nests have no blocks that conflict
+/// The extents of the axes for the threads of one role, if both blocks are in it: each role counts its own
+/// threads.
+static std::map<Axis, std::int64_t> extents_for(const Program &program, const Stmt &nest, const Block &a,
+                                                const Block &b) {
+  const std::optional<std::size_t> role = role_of(program, a.id);
+  const bool same_role = role == role_of(program, b.id);
+  return axis_extents(nest, [&](const For &loop) {
+    return !same_role || !is_thread(*loop.axis()) || role_of(program, loop) == role;
+  });
+}
+
+std::optional<Race> unordered_accesses(const Program &program, const Stmt &nest) {
   std::vector<const Block *> blocks = blocks_of(nest);
   bool has_last = !find_last_blocks(nest).empty();
   for (std::size_t n = 0; n < blocks.size(); ++n)
-    for (std::size_t m = n + 1; m < blocks.size(); ++m)
-      for (const Buffer &buffer : conflicts_in_kernel(*blocks[n], *blocks[m], has_last)) {
-        if (!races)
-          races.emplace(nest, blocks);
-        if (auto axis = races->racing_axis(n, m, buffer))
+    for (std::size_t m = n + 1; m < blocks.size(); ++m) {
+      const std::vector<Buffer> buffers = conflicts_in_kernel(*blocks[n], *blocks[m], has_last);
+      if (buffers.empty()) // as of most blocks
+        continue;
+      const Races races(nest, blocks, extents_for(program, nest, *blocks[n], *blocks[m]));
+      for (const Buffer &buffer : buffers)
+        if (auto axis = races.racing_axis(n, m, buffer))
           return Race{blocks[n]->id, blocks[m]->id, buffer, *axis};
-      }
+    }
   return std::nullopt;
 }
 
-std::optional<Axis> axis_of_other_thread(const Stmt &nest, const Block &a, const Block &b, const Buffer &buffer,
-                                         const std::vector<Var> &fixed) {
-  for (Axis axis : Races(nest, {}).differing_axes(a, b, buffer, fixed))
+std::optional<Axis> axis_of_other_thread(const Program &program, const Block &a, const Block &b,
+                                         const Buffer &buffer, const std::vector<Var> &fixed) {
+  for (Axis axis :
+       Races(program.body, {}, extents_for(program, program.body, a, b)).differing_axes(a, b, buffer, fixed))
     if (buffer->scope != Scope::shared || is_thread(axis))
       return axis;
   return std::nullopt;

@@ -63,11 +63,11 @@ struct Race {
 };
 /// The first race in a nest, which becomes one kernel; none if there is no race. The function checks parameters
 /// and the global temporaries that the last block reads (dsl/ir/last_block.h).
-std::optional<Race> unordered_accesses(const Stmt &nest);
-/// An axis on which two blocks of a nest may access one element of `buffer` with different indices; none if the
-/// element determines the index on every axis. Each thread block has its own copy of shared memory. The
+std::optional<Race> unordered_accesses(const Program &program, const Stmt &nest);
+/// An axis on which two blocks of a program may access one element of `buffer` with different indices; none if
+/// the element determines the index on every axis. Each thread block has its own copy of shared memory. The
 /// variables `fixed` have the same values for both accesses.
-std::optional<Axis> axis_of_other_thread(const Stmt &nest, const Block &a, const Block &b, const Buffer &buffer,
-                                         const std::vector<Var> &fixed);
+std::optional<Axis> axis_of_other_thread(const Program &program, const Block &a, const Block &b,
+                                         const Buffer &buffer, const std::vector<Var> &fixed);
 
 } // namespace nestsmith

@@ -337,10 +337,13 @@ private:
              return pure(access->fill) && access->buffer->scope == Scope::global;
            });
   }
-  /// Whether the copy stores the fill of its buffer where its mask is false.
-  bool fills(const Block &copy) const {
+  /// Whether the copy can store the fill of its buffer past an end. An asynchronous copy has one fill only.
+  bool fills(const Block &copy) const { return !copy.async || !has_own_fill(copy); }
+  /// Whether the copy stores another value where its mask is false than the fill that its readers need.
+  bool has_own_fill(const Block &copy) const {
     const auto *access = copy.body.value.as<Load>();
-    return !access || !access->mask.exists() || same(access->fill, fill_of(copy.body.buffer));
+    return access && access->mask.exists() && fills_.contains(copy.body.buffer) &&
+           !same(access->fill, fill_of(copy.body.buffer));
   }
 
   /// Whether the index is inside the dimension of this extent for all values of the block's axes. An axis whose
@@ -507,12 +510,11 @@ private:
     }
     if (mask.exists()) {
       const auto *access = copy.body.value.as<Load>();
-      bool masked = access && access->mask.exists();
-      Expr fill = masked ? access->fill : fill_of(block->body.buffer);
-      if (masked) // past the end, a mask that reads memory is not evaluated
-        mask = reads_memory(access->mask) ? mask && access->mask : access->mask && mask;
-      copy.body.value =
-          access ? load(access->buffer, access->indices, mask, fill) : branch(mask, copy.body.value, fill);
+      const Expr fill = fill_of(block->body.buffer);
+      copy.body.value = !access || (has_own_fill(*block) && !block->async)
+                            ? branch(mask, copy.body.value, fill)
+                            : load(access->buffer, access->indices, under_guard(mask, access->mask),
+                                   access->mask.exists() ? access->fill : fill);
     }
     return make_block(std::move(copy));
   }

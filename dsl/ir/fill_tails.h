@@ -13,8 +13,8 @@ namespace nestsmith {
 ///     if the readers need several.
 ///   - The guard of a copy becomes the mask of its load, and the cache is padded to whole tiles. A copy of the
 ///     whole padded cache also contains the fill. What computes its elements from global memory gets a branch:
-///     the value, or the fill. If the load has a mask already, which reads no memory, the guard becomes a part
-///     of it, and the tile ends with its fill.
+///     the value, or the fill. If the load has a mask already, the guard becomes a part of it, and the tile
+///     ends with its fill. If readers need another fill, a synchronous copy also gets a branch.
 ///   - The guard of a reduction axis is removed if each factor of the term is such a fill past the end of the
 ///     axis. One zero factor of a sum is not sufficient, because 0*NaN is not 0.
 ///   - The guard on an axis of a temporary is removed if everything that the writers of the temporary read is

@@ -296,9 +296,8 @@ static void add_conditions(const Expr &mask, const Block &block, const Bounds &b
     add_conditions(op->a, block, bounds, guards);
     add_conditions(op->b, block, bounds, guards);
   }
-  if (!op || !(op->op == BinaryOp::lt || op->op == BinaryOp::le) || op->a.dtype() != DType::i64)
-    return;
-  if (op->a.node().data || op->b.node().data) // the difference wraps around
+  op = order_of_indices(mask);
+  if (!op)
     return;
   Linear difference = linearize(in_loops(op->a - op->b, block, bounds), bounds);
   if (difference.constant < -farthest || difference.constant > farthest)

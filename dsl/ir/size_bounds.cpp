@@ -56,7 +56,8 @@ Cases cases_of_condition(const Expr &condition, bool negated) {
     Cases a = cases_of_condition(op->a, negated), b = cases_of_condition(op->b, negated);
     return (op->op == BinaryOp::logical_and) != negated ? conjunction(a, b) : disjunction(std::move(a), b);
   }
-  if (!op || !is_comparison(op->op) || !is_index(op->a.dtype()) || op->a.node().data || op->b.node().data)
+  op = comparison_of_indices(condition);
+  if (!op)
     return {{.others = {condition}}};
   Expr more = op->a - op->b, less = op->b - op->a;
   auto one = [](const Expr &slack) { return Cases{{.slacks = {slack}}}; };

@@ -1,7 +1,9 @@
 /// The conditions that lowering requires of a schedule: capacity, ownership and placement.
 
 #include "dsl/ir/allocation.h"
+#include "dsl/ir/printer.h"
 #include "dsl/schedule/obligations/rules.h"
+#include "dsl/schedule/trace.h"
 
 #include <iterator>
 
@@ -63,6 +65,12 @@ std::vector<Obligation> obligations_of(const Schedule &schedule) {
 }
 
 } // namespace owed
+
+ScheduleError to_error(const Schedule &schedule, const Obligation &owed) {
+  const std::string by = owed.directive == 0 ? "the computation " + schedule.program().name
+                                             : to_cpp(schedule.trace()[owed.directive - 1], "");
+  return {"", by, owed.message, print_marked(schedule.program(), {owed.culprit})};
+}
 
 std::vector<Obligation> Schedule::obligations() const {
   std::call_once(owed_->computed, [&] { owed_->list = owed::obligations_of(*this); });

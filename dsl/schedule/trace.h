@@ -1,6 +1,7 @@
 #pragma once
 /// Traces of schedules: as C++ text that compiles, and as JSON text that can be saved and replayed.
 
+#include "dsl/expr/error.h"
 #include "dsl/schedule/knobs.h"
 #include "dsl/schedule/schedule.h"
 
@@ -14,6 +15,9 @@ namespace nestsmith {
 
 /// One line of C++: `auto [i_outer, i_inner] = s.split(i, {infer, 32});`, with `end` after the call.
 std::string to_cpp(const Directive &directive, const char *end = ";");
+
+/// The error for an obligation that the schedule leaves open.
+ScheduleError to_error(const Schedule &schedule, const Obligation &owed);
 
 /// The statements that turn `Schedule s(program)` into this schedule. Handles are declared at their first use.
 std::string trace_to_cpp(const Schedule &schedule);

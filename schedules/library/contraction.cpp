@@ -2,6 +2,7 @@
 
 #include "dsl/expr/error.h"
 #include "dsl/expr/expr_text.h"
+#include "dsl/hardware/bulk_copy.h"
 #include "dsl/ir/allocation.h"
 #include "schedules/library/accesses.h"
 #include "schedules/library/parts.h"
@@ -415,6 +416,11 @@ std::array<Operand, 2> operands_of(const Schedule &s, Axes &axes, const std::arr
     operand.buffer = factors[n]->buffer->name;
     operand.dtype = factors[n]->buffer->dtype;
     operand.computed = stage_of(s, factors[n]->buffer) != nullptr;
+    operand.async =
+        !operand.computed && (!factors[n]->mask.exists() || same(factors[n]->fill, constant(operand.dtype, 0)));
+    operand.in_bulk = operand.async && factors[n]->buffer->role == Role::input &&
+                      !excluded_inside(*factors[n], bounds).exists() &&
+                      std::ranges::none_of(factors[n]->indices, [](const Expr &e) { return e.node().data; });
     const std::vector<Var> &group = operand.along_k ? axes.reduction : *sides[n];
     if (!last[n] || group.back() != *last[n])
       continue;

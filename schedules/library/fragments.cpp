@@ -13,6 +13,10 @@ static std::string group_of_lane(std::int64_t width) {
   return width == 1 ? "k%4" : fmt::format("k%{}//{}", 4 * width, width);
 }
 
+bool has_instruction(DType dtype) {
+  return dtype == DType::u16 || std::ranges::find(matrix_dtypes, dtype) != matrix_dtypes.end();
+}
+
 Instruction instruction_for(DType dtype) {
   switch (dtype) {
   case DType::f16:

@@ -26,6 +26,8 @@ struct Instruction {
 /// shuffles.
 inline constexpr std::array matrix_dtypes = {DType::f16, DType::bf16, DType::tf32,
                                              DType::i8,  DType::u8,   DType::u32};
+/// Whether there is an instruction for this dtype of a product. u16 stands in for f16 and bf16 in ring mode.
+bool has_instruction(DType dtype);
 /// The instruction for this dtype of a product. Throws UserError (usage) if there is none.
 Instruction instruction_for(DType dtype);
 

@@ -1,5 +1,6 @@
 #include "schedules/fetch.h"
 #include "schedules/library/accesses.h"
+#include "schedules/library/attempt.h"
 #include "schedules/library/contraction.h"
 #include "schedules/library/fragments.h"
 #include "schedules/library/parts.h"
@@ -9,6 +10,7 @@
 #include "schedules/library/split_sum.h"
 
 #include "dsl/expr/error.h"
+#include "dsl/expr/expr_text.h"
 #include "dsl/hardware/intrinsics.h"
 #include "dsl/ir/intrinsic.h"
 
@@ -140,6 +142,14 @@ void check_tiles(BlockRef sum, const MatrixTiles &tiles, const Contraction &c, s
     refuse(fmt::format("staged results are written in rows of {} columns, got {} columns of a warp, expected a "
                        "multiple of {}",
                        staged_columns, tiles.results[1], staged_columns));
+  if (tiles.load.warps > 0 && tiles.source == Source::global)
+    refuse(fmt::format("got {} load warps and Source::global, but load warps fill tiles in shared memory; use "
+                       "another source, or load.warps = 0",
+                       tiles.load.warps));
+  if (tiles.load.warps > 0 && tiles.stages < 2)
+    refuse(fmt::format("got {} load warps and stages = {}, expected 2 stages or more: load warps fill a tile "
+                       "while the other warps read another",
+                       tiles.load.warps, tiles.stages));
   if (tiles.source != Source::tiles) {
     if (tiles.in_flight > 0)
       refuse("calls are in flight only with Source::tiles, expected in_flight = 0");
@@ -200,7 +210,7 @@ std::int64_t blocks_of_cluster(const Schedule &s, const Contraction &c, const Ma
                      boxes = b.k_last ? side : side / columns_of_tile(b.dtype); // which the blocks divide
   const bool may = tiles.cluster > 1 && tiles.load.bulk && tiles.source == Source::tiles && tiles.stages > 1 &&
                    s.target().arch.has(Feature::tma) && s.target().arch.has(Feature::clusters) && rows &&
-                   !is_transposed(b) && !b.computed && boxes % tiles.cluster == 0 &&
+                   !is_transposed(b) && b.in_bulk && boxes % tiles.cluster == 0 &&
                    may_copy_in_bulk(b.dtype, b.width, b.k_last ? side : depth);
   return may && (*rows + tiles.tile(0) - 1) / tiles.tile(0) % tiles.cluster == 0 ? tiles.cluster : 1;
 }
@@ -221,8 +231,23 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
   const PartsOfSum parts{tiles.split_k, tiles.part};
   check_parts(sum, parts);
   const bool split = parts.several();
+  const Block stated = block_of(s, sum);
   Contraction c = contraction(s, sum, split ? Scope::local : Scope::warp, tiles.apart);
-  Instruction instruction = instruction_for(multiplied(s, c));
+  const DType of_operands = multiplied(s, c);
+  if (!has_instruction(of_operands))
+    throw UserError(
+        ExitCode::illegal_schedule,
+        fmt::format("library::product: block {}: got operands of {}, but matrix units multiply f16, "
+                    "bf16, i8, u8, and f32 that the term rounds to tf32; use RegisterTiles{}",
+                    Schedule::name(sum), name(of_operands),
+                    of_operands == DType::f32 ? ", or cast(DType::tf32, …) in the term" : ""));
+  if (!factors_of_product(stated))
+    throw UserError(
+        ExitCode::illegal_schedule,
+        fmt::format("library::product: block {}: got the update {}, but matrix units add products of "
+                    "two elements; use RegisterTiles",
+                    Schedule::name(sum), to_string(stated.body.value)));
+  Instruction instruction = instruction_for(of_operands);
   check_tiles(sum, tiles, c, instruction.k());
   const std::int64_t cluster = split ? 1 : blocks_of_cluster(s, c, tiles, instruction.k());
   const std::int64_t group =
@@ -342,9 +367,9 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
     auto width_for = [&](std::int64_t allowed) {
       return sharing.width(std::min({tiles.width, allowed, 16 / bytes}));
     };
-    // No asynchronous copy is shorter than 4 bytes, none transposes, and none computes.
-    bool async = tiles.stages > 1 && width_for(operand.width) * bytes >= 4 && !is_transposed(operand) &&
-                 !operand.computed;
+    // No asynchronous copy is shorter than 4 bytes, and none transposes.
+    bool async =
+        tiles.stages > 1 && width_for(operand.width) * bytes >= 4 && !is_transposed(operand) && operand.async;
     if (tiles.source == Source::global) {
       fragment = copy_operand(s, AB, operand, Scope::warp).block;
     } else {
@@ -365,7 +390,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
       continue;
     std::int64_t width = width_for(tile->width);
     const bool by_columns = by_tiles && !operand.k_last; // in the layout of `lay_out_tile`
-    const bool bulk = tiles.load.bulk && async && !is_transposed(operand) &&
+    const bool bulk = tiles.load.bulk && async && operand.in_bulk &&
                       may_copy_in_bulk(operand.dtype, tile->width, by_columns ? depth : side);
     if (bulk) {
       tile->bulk = true;
@@ -448,9 +473,8 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
 Product product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
   if (std::optional<Product> made = product_with_tail(s, sum, tiles))
     return *std::move(made);
-  Schedule copy = s;
-  Product made = schedule_product(copy, sum, tiles);
-  s = std::move(copy);
+  Product made;
+  change(s, [&](Schedule &copy) { made = schedule_product(copy, sum, tiles); });
   return made;
 }
 

@@ -19,17 +19,16 @@ namespace nestsmith::library {
 
 namespace {
 
-/// Whether matrix instructions of the target multiply the terms. u16 stands in for f16 and bf16 in ring mode.
-/// u32 stands in for f32, which is no such type.
-bool has_instruction(const Block &sum, const Target &target) {
+/// Whether matrix instructions of the target multiply the terms. u32 stands in for f32, which is no type of
+/// theirs.
+bool units_multiply(const Block &sum, const Target &target) {
   auto loads = factors_of_product(sum);
   if (!loads || (*loads)[0]->buffer->dtype != (*loads)[1]->buffer->dtype)
     return false;
   DType dtype = (*loads)[0]->buffer->dtype;
   if (any_node(sum.body.value, [](const Expr &node) { return node.dtype() == DType::tf32; }))
     dtype = DType::tf32;
-  if (dtype == DType::u32 ||
-      (dtype != DType::u16 && std::ranges::find(matrix_dtypes, dtype) == matrix_dtypes.end()))
+  if (dtype == DType::u32 || !library::has_instruction(dtype))
     return false;
   const DType stored = dtype == DType::tf32 ? DType::f32 : dtype;
   auto multiplies = [&](const Intrinsic *intrinsic) {
@@ -47,27 +46,17 @@ Product product(Schedule &s, BlockRef sum) {
     reduction(s, sum);
     return {.sum = sum, .results = {}, .tiles = {}, .blocks = {}, .threads = {}, .k_outer = {}, .k_inner = {}};
   }
-  const bool units =
-      has_instruction(*find_block(s.program().body, s.block(Schedule::name(sum)).id), s.target());
+  const bool units = units_multiply(*find_block(s.program().body, s.block(Schedule::name(sum)).id), s.target());
   Schedule copy = s;
   const Contraction c = contraction(copy, sum, Scope::local);
   std::vector<AnyTiles> list = chosen_tiles(copy, c, units);
   if (units) // fragments do not take every term that registers take
     list.emplace_back(usual_register_tiles(copy, c));
   std::exception_ptr refusal; // of the last tiles for the units that the target has
-  const std::size_t owed = s.obligations().size();
   for (std::size_t n = 0;; ++n) {
     const bool last = n + 1 == list.size();
-    Schedule attempt = s;
     try {
-      Product made = std::visit([&](const auto &tiles) { return product(attempt, sum, tiles); }, list[n]);
-      if (attempt.obligations().size() <= owed) {
-        s = std::move(attempt);
-        return made;
-      }
-      throw UserError(ExitCode::illegal_schedule,
-                      fmt::format("library::product: block {} has no schedule that can be lowered: {}",
-                                  Schedule::name(sum), attempt.obligations().back().message));
+      return std::visit([&](const auto &tiles) { return product(s, sum, tiles); }, list[n]);
     } catch (const UserError &) { // other tiles may be legal, such as smaller ones
       if (!last || !units)
         refusal = std::current_exception();

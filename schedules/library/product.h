@@ -36,7 +36,9 @@ struct Product {
 /// threads; 0: no such warps, or as many registers as all threads.
 struct LoadWarps {
   std::int64_t warps = 0, registers = 0;
-  bool bulk = false; ///< tiles that are stored as they are in memory are filled by bulk copies
+  /// Tiles that are stored as they are in memory are filled by bulk copies, but not those of gathered or masked
+  /// operands.
+  bool bulk = false;
   std::int64_t threads() const { return warps * 32; }
 };
 

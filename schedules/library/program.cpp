@@ -1,6 +1,7 @@
 #include "schedules/library/program.h"
 
 #include "schedules/library/accesses.h"
+#include "schedules/library/attempt.h"
 #include "schedules/library/contraction.h"
 #include "schedules/library/parts.h"
 #include "schedules/library/product.h"
@@ -23,23 +24,6 @@ constexpr std::int64_t threads = 256;
 [[noreturn]] void refuse(const char *function, BlockRef block, const std::string &why) {
   throw UserError(ExitCode::illegal_schedule,
                   fmt::format("library::{}: block {} {}", function, Schedule::name(block), why));
-}
-
-/// Applies `f` to a copy, so that the schedule stays as it is if `f` throws.
-void change(Schedule &s, const std::function<void(Schedule &)> &f) {
-  Schedule copy = s;
-  f(copy);
-  s = std::move(copy);
-}
-
-/// The same; false if a directive is refused, such as a copy of a result that is read in the nest.
-bool is_changed(Schedule &s, const std::function<void(Schedule &)> &f) {
-  try {
-    change(s, f);
-    return true;
-  } catch (const ScheduleError &) {
-    return false;
-  }
 }
 
 /// The loops of a block whose axes are loops: spatial ones in the order of the dimensions that the block
@@ -353,8 +337,10 @@ void fallback(Schedule &schedule, BlockRef block) {
     s.bind(thread, Axis::thread_x);
   };
   // The last threads of several axes have no box of results, and those of axes with sizes have no guard.
-  if ((!loops.reduction.empty() && is_changed(schedule, [&](Schedule &s) { by_threads(s, true); })) ||
-      is_changed(schedule, [&](Schedule &s) { by_threads(s, false); }))
+  auto attempt = [&](bool registers) {
+    return is_changed(schedule, [&](Schedule &s) { by_threads(s, registers); });
+  };
+  if ((!loops.reduction.empty() && attempt(true)) || attempt(false))
     return;
   change(schedule, [&](Schedule &s) {
     // The last loop with a warp of iterations, or the longest one.
@@ -372,23 +358,16 @@ void fallback(Schedule &schedule, BlockRef block) {
 
 Schedule schedule(Program program, Target target, std::vector<std::string> *refused) {
   Schedule s(std::move(program), std::move(target));
-  // Leaves out what adds an obligation, such as a stage that is inlined into asynchronous copies.
   std::string why; // the last attempt failed
   auto tried = [&](auto &&function, BlockRef block) {
-    Schedule copy = s;
     try {
-      function(copy, block);
+      function(s, block);
+      return true;
     } catch (const UserError &error) {
       const std::string text = error.what();
       why = text.substr(0, text.find('\n'));
       return false;
     }
-    if (copy.obligations().size() > s.obligations().size()) {
-      why = copy.obligations().back().message;
-      return false;
-    }
-    s = std::move(copy);
-    return true;
   };
   std::vector<BlockRef> products;
   for (const Block *block : blocks_of(s.program().body))
@@ -404,7 +383,7 @@ Schedule schedule(Program program, Target target, std::vector<std::string> *refu
   for (const BlockRef &block : stages)
     if (const Block *own = find_block(s.program().body, block.id);
         own && !own->reduces() && own->body.buffer->role == Role::temporary)
-      tried([](Schedule &to, BlockRef stage) { to.compute_inline(stage); }, block);
+      is_changed(s, [&](Schedule &to) { to.compute_inline(block); }); // or a kernel
   for (const BlockRef &block : stages) {
     const Block *own = find_block(s.program().body, block.id);
     if (!own)

@@ -1,4 +1,5 @@
 #include "schedules/library/accesses.h"
+#include "schedules/library/attempt.h"
 #include "schedules/library/contraction.h"
 #include "schedules/library/parts.h"
 #include "schedules/library/product.h"
@@ -93,13 +94,19 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
   // Elements of less than 4 bytes are too narrow to be transposed by asynchronous copies.
   const bool async = async_wanted && c.others.empty() && s.target().arch.has(Feature::cp_async) &&
                      std::ranges::all_of(c.operands, [](const Operand &operand) {
-                       return byte_size(operand.dtype) >= 4 && !operand.computed;
+                       return byte_size(operand.dtype) >= 4 && operand.async;
                      });
+  if (async && stages < 2)
+    throw UserError(
+        ExitCode::illegal_schedule,
+        fmt::format("library::product: block {}: got stages = {} with asynchronous copies, expected 2 "
+                    "tiles in flight or more; use async = false for one tile",
+                    Schedule::name(sum), stages));
   const std::int64_t low = zigzag ? 2 : 1;
   const bool all_sizes = !known_extent(s, c.i) || !known_extent(s, c.j);
   const std::int64_t group = whole_group(s, c.i, tiles.tile(0), most_group);
   const bool whole_rows = is_multiple(s, c.i, tiles.tile(0) * group),
-             whole_columns = is_multiple(s, c.j, tiles.tile(1));
+             whole_columns = is_multiple(s, c.j, tiles.tile(1)), whole_k = is_multiple(s, c.k, bk * split_k);
   // A partial wave guards the rows, and the guard must not end inside of a vector.
   const bool whole_vectors = is_multiple(s, c.i, elements);
   if (block_of(s, sum).body.buffer->scope == Scope::global)
@@ -158,7 +165,9 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
   const std::int64_t loading = of_role.empty() ? tiles.threads() : load.threads();
   for (std::size_t side : {0, 1}) {
     const Operand &operand = c.operands[side];
-    Tile tile = of_role.empty() ? tile_of(s, product, operand, !async && !guarded) : of_role[side];
+    const bool by_all = tiles.tile(side) * bk % loading == 0, // else a thread may have no element
+        through_registers = !async && !guarded && by_all;
+    Tile tile = of_role.empty() ? tile_of(s, product, operand, through_registers) : of_role[side];
     auto fragment = s.cache_read(product, s.name(tile.shared), Scope::local);
     s.compute_at(fragment, k_inner);
     std::int64_t most = is_vector_of(operand.dtype) ? std::min(widest, tile.width) : 1;
@@ -166,11 +175,12 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
       most = 1; // no vector is shorter than 4 bytes
     TileFetch fetch{.by_k = operand.k_last, .across = operand.k_last != operand.along_k, .width = most};
     const bool by_k = fetch.by_k && byte_size(operand.dtype) >= 4;
-    if (async && load.bulk && !by_k && may_copy_in_bulk(operand.dtype, tile.width, tiles.tile(side))) {
+    if (async && load.bulk && operand.in_bulk && !by_k &&
+        may_copy_in_bulk(operand.dtype, tile.width, tiles.tile(side))) {
       fetch_in_bulk(s, tile.shared, k_outer);
     } else if (async) {
       in_flight = fetch_async(s, tile.shared, k_outer, loading, fetch) && in_flight;
-    } else if (guarded) {
+    } else if (!through_registers) {
       fetch_tile(s, tile.shared, k_outer, tiles.threads(), fetch.across);
     } else {
       BlockRef registers =
@@ -191,7 +201,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
       s.snake(results_of_thread[1], results_of_thread[inner]);
   if (fragments && c.others.empty()) // loads the operands of the next k while this one is used
     s.pipeline(k_inner, {{copies[0], 0, 0}, {copies[1], 0, 1}, {product, 1, 2}});
-  const bool spreads = in_flight && joined && spread;
+  const bool joins = in_flight && joined && fragments && c.others.empty(), spreads = joins && spread;
   if (in_flight)
     s.pipeline(k_outer, {{tiles_of_k[0], 0, spreads ? 1 : 0},
                          {tiles_of_k[1], 0, spreads ? 2 : 1},
@@ -200,11 +210,15 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
                          {product, stages - 1, spreads ? 0 : 2}});
   else if (prefetch && !guarded)
     s.double_buffer(k_outer);
-  if (in_flight && joined && fragments)
+  if (joins)
     s.join_pipelines(k_inner);
   if (spreads)
-    for (const BlockRef &tile : tiles_of_k)
-      s.spread(s.loops_below(tile, k_outer)[0]);
+    for (const BlockRef &tile : tiles_of_k) {
+      const std::vector<Loop> loops = s.loops_below(tile, k_outer);
+      if (c.batch)
+        s.reorder({loops[1], loops[0]}); // the outermost loop is spread
+      s.spread(loops[c.batch ? 1 : 0]);
+    }
   for (const BlockRef &result : written)
     store_result(s, result, thread, partial);
   if (split && two_kernels)
@@ -214,7 +228,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
   if (split && !two_kernels)
     add_parts(s, c, grid.back(), in_groups ? *of_k.group : *of_k.part, tiles.threads(), tiles.tile(1), partial,
               stored);
-  if (last_k)
+  if (last_k && !whole_k)
     s.partition(k_outer);
   // With one loop over all tiles, tiles of many blocks would get the code of the edges. Two copies of the loop
   // over k, which blocks execute at the same time, evict each other from the cache of instructions. With roles,
@@ -238,21 +252,22 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
 Product product(Schedule &s, BlockRef sum, const RegisterTiles &tiles) {
   if (std::optional<Product> made = product_with_tail(s, sum, tiles))
     return *std::move(made);
-  const bool two = factors_of_product(block_of(s, sum)).has_value();
-  for (bool guarded : {false, true}) {
-    Schedule copy = s;
-    try {
-      Product made = schedule_product(copy, sum, tiles, guarded);
-      if (!guarded && !two && copy.obligations().size() > s.obligations().size())
-        continue;
-      s = std::move(copy);
-      return made;
-    } catch (const ScheduleError &) { // guards at the ends may differ between the lanes of a vector
-      if (guarded || two)
-        throw;
-    }
+  Product made;
+  auto attempt = [&](bool guarded) {
+    change(s, [&](Schedule &copy) { made = schedule_product(copy, sum, tiles, guarded); });
+  };
+  // Guards at the ends may differ between the lanes of a vector. None is left of a product, unless threads that
+  // copy no element need it.
+  const auto is_whole = [&](std::size_t side) { return tiles.tile(side) * tiles.k % tiles.threads() == 0; };
+  const bool filled = factors_of_product(block_of(s, sum)) && is_whole(0) && is_whole(1);
+  try {
+    attempt(false);
+  } catch (const UserError &) {
+    if (filled)
+      throw;
+    attempt(true);
   }
-  internal_error("the second attempt returns or throws");
+  return made;
 }
 
 } // namespace nestsmith::library

@@ -4,6 +4,7 @@
 #include "schedules/even_tail.h"
 #include "schedules/grids.h"
 #include "schedules/library/accesses.h"
+#include "schedules/library/attempt.h"
 #include "schedules/library/contraction.h"
 #include "schedules/library/fragments.h"
 
@@ -97,14 +98,15 @@ static std::optional<Product> with_even_tail(Schedule &schedule, BlockRef sum, c
                           : std::optional<EvenTail>();
   if (!tail)
     return std::nullopt;
-  Schedule s = schedule;
-  auto [whole, rest] = cut_rows(s, sum, tail->whole_rows * tiles.tile(0));
-  Tiles of_part = tiles_of_rows(tiles, tiles.even_places, schedule.target());
-  of_part.even_places = 0;
-  Product made = product(s, whole, of_part);
-  of_part.split_k = tail->parts;
-  s.share_launch(product(s, rest, of_part).blocks.front());
-  schedule = std::move(s);
+  Product made;
+  change(schedule, [&](Schedule &s) {
+    auto [whole, rest] = cut_rows(s, sum, tail->whole_rows * tiles.tile(0));
+    Tiles of_part = tiles_of_rows(tiles, tiles.even_places, s.target());
+    of_part.even_places = 0;
+    made = product(s, whole, of_part);
+    of_part.split_k = tail->parts;
+    s.share_launch(product(s, rest, of_part).blocks.front());
+  });
   return made;
 }
 
@@ -118,20 +120,21 @@ static std::optional<Product> with_helped_tail(Schedule &schedule, BlockRef sum,
       sizes ? helped_tail(sizes->extents, sizes->tile, tiles.helped_places) : std::optional<HelpedTail>();
   if (!tail)
     return std::nullopt;
-  Schedule s = schedule;
-  auto [whole, rest] = cut_rows(s, sum, tail->whole_rows * tiles.tile(0));
-  const BlockRef helped = s.cut_sum(contraction(s, rest, Scope::global).k, tail->own * sizes->tile[2]);
-  Tiles of_part = tiles_of_rows(tiles, tiles.helped_places, schedule.target());
-  of_part.helped_places = 0;
-  of_part.early = true;
-  Tiles of_helpers = of_part;
-  of_helpers.apart = true;
-  of_helpers.persistent = tail->helpers;
-  shorten_loop(of_helpers);
-  product(s, helped, of_helpers);
-  Product made = product(s, whole, of_part);
-  s.share_launch(product(s, rest, of_part).blocks.front());
-  schedule = std::move(s);
+  Product made;
+  change(schedule, [&](Schedule &s) {
+    auto [whole, rest] = cut_rows(s, sum, tail->whole_rows * tiles.tile(0));
+    const BlockRef helped = s.cut_sum(contraction(s, rest, Scope::global).k, tail->own * sizes->tile[2]);
+    Tiles of_part = tiles_of_rows(tiles, tiles.helped_places, s.target());
+    of_part.helped_places = 0;
+    of_part.early = true;
+    Tiles of_helpers = of_part;
+    of_helpers.apart = true;
+    of_helpers.persistent = tail->helpers;
+    shorten_loop(of_helpers);
+    product(s, helped, of_helpers);
+    made = product(s, whole, of_part);
+    s.share_launch(product(s, rest, of_part).blocks.front());
+  });
   return made;
 }
 

@@ -5,6 +5,7 @@
 #include "schedules/library/accesses.h"
 #include "schedules/library/parts.h"
 
+#include <array>
 #include <fmt/format.h>
 #include <map>
 #include <numeric>
@@ -146,6 +147,21 @@ void add_groups(Schedule &s, const Contraction &c, Loop group, Loop part, std::i
   add_in_last_block(s, c, group, part, threads, columns, width, width);
 }
 
+/// Shares the iterations of the loops among the threads of blocks: those of all loops or, if threads past the
+/// end would have no guard, as for several axes with sizes, those of the last one.
+static std::array<Loop, 2> share(Schedule &s, std::vector<Loop> loops, std::int64_t threads) {
+  Schedule trial = s;
+  try {
+    const auto [block, thread] = trial.split<2>(fuse_all(trial, loops), {infer, threads});
+    s = std::move(trial);
+    return {block, thread};
+  } catch (const ScheduleError &) {
+    const auto [outer, thread] = s.split<2>(loops.back(), {infer, threads});
+    loops.back() = outer;
+    return {fuse_all(s, loops), thread};
+  }
+}
+
 void add_parts_apart(Schedule &s, const Contraction &c, Loop part, std::int64_t width, std::int64_t stored) {
   constexpr std::int64_t threads = 64;
   s.bind(part, Axis::block_z);
@@ -156,7 +172,7 @@ void add_parts_apart(Schedule &s, const Contraction &c, Loop part, std::int64_t 
   place_results(s, c, group);
   rows.pop_back();
   rows.back() = group;
-  auto [block, thread] = s.split(fuse_all(s, rows), {infer, threads});
+  const auto [block, thread] = share(s, rows, threads);
   s.bind(block, Axis::block_x);
   add_in_thread(s, c, thread, k, element, width, stored, 1, many_loads);
 }

@@ -199,8 +199,8 @@ Stmt nest_of_readers(std::int64_t shift) {
 }
 
 TEST(LastBlockOwes, ReadsOfWhatOtherBlocksOfTheSameCounterWroteOnly) {
-  EXPECT_FALSE(unordered_accesses(nest_of_readers(0)));
-  auto race = unordered_accesses(nest_of_readers(1));
+  EXPECT_FALSE(unordered_accesses({}, nest_of_readers(0)));
+  auto race = unordered_accesses({}, nest_of_readers(1));
   ASSERT_TRUE(race);
   EXPECT_EQ(race->buffer->name, "T");
   EXPECT_EQ(race->axis, Axis::block_x);

@@ -182,7 +182,7 @@ std::vector<Obligation> temporaries_between_nests(const Schedule &schedule) {
 std::vector<Obligation> races_in_global_memory(const Schedule &schedule) {
   std::vector<Obligation> found;
   for (const Stmt &nest : nests_of(schedule.program().body)) {
-    auto race = unordered_accesses(nest);
+    auto race = unordered_accesses(schedule.program(), nest);
     if (!race)
       continue;
     auto verb = [&](const BlockId &id) { return access_verb(*find_block(nest, id), race->buffer); };

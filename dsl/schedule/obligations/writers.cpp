@@ -128,7 +128,7 @@ std::string owners_text(const NestFacts &nest, const Block &block) {
 /// functions of their loops. Otherwise the element alone must determine the thread.
 bool same_owners(NestFacts &nest, const Block &init, const Block &update) {
   return owners_text(nest, init) == owners_text(nest, update) ||
-         !axis_of_other_thread(nest.program.body, init, update, update.body.buffer,
+         !axis_of_other_thread(nest.program, init, update, update.body.buffer,
                                nest.lasting_loops(update.body.buffer));
 }
 

@@ -57,8 +57,8 @@ private:
     Expr result = simplify(substitute(e, values_), bounds_);
     if (!uses_axes(result))
       return result;
-    const auto *op = e.as<Binary>();
-    if (!op || !is_comparison(op->op) || op->a.dtype() != DType::i64 || op->a.node().data || op->b.node().data)
+    const auto *op = comparison_of_indices(e);
+    if (!op)
       return {};
     Expr difference = to_expr(reduced(linearize(op->a - op->b, bounds_)));
     return uses_axes(difference) ? Expr() : binary(op->op, difference, Expr(0));
@@ -142,10 +142,8 @@ void add_conjuncts(const Expr &condition, std::vector<Expr> &conjuncts) {
 
 /// An expression that is at most 0 exactly if the comparison holds; null if it is no order of indices.
 Expr excess(const Expr &condition) {
-  const auto *op = condition.as<Binary>();
-  bool order = op && (op->op == BinaryOp::lt || op->op == BinaryOp::le) && op->a.dtype() == DType::i64 &&
-               !op->a.node().data && !op->b.node().data;
-  return order ? op->a - op->b + Expr(op->op == BinaryOp::lt ? 1 : 0) : Expr();
+  const Binary *op = order_of_indices(condition);
+  return op ? op->a - op->b + Expr(op->op == BinaryOp::lt ? 1 : 0) : Expr();
 }
 
 /// The comparison with its constants on the side that has no variables of its own: x - 1 < n is x < n + 1.

@@ -15,8 +15,7 @@ bool mask_compares(const Expr &mask, const Block &block, const Var &loop) {
   const auto *op = mask.as<Binary>();
   if (op && op->op == BinaryOp::logical_and)
     return mask_compares(op->a, block, loop) || mask_compares(op->b, block, loop);
-  bool orders = op && (op->op == BinaryOp::lt || op->op == BinaryOp::le);
-  return orders && !op->a.node().data && !op->b.node().data && uses(in_loops(mask, block, {}), loop);
+  return order_of_indices(mask) && uses(in_loops(mask, block, {}), loop);
 }
 
 /// Whether the kernel has conditions on the loop: guards and masks of blocks, or the conditions by which a

@@ -173,7 +173,8 @@ TEST(PaddedCache, OfATriangleWithTails) {
       expect_right(triangle_product(m, n, constant(DType::u32, fill)));
 }
 
-/// If the fill is 0, the tile is also 0 past its end, and the sum needs no guard there. Otherwise it does.
+/// Also where the mask is false with another fill, the tile is 0 past its end, and the sum needs no guard
+/// there.
 TEST(PaddedCache, FillsTheTailOfATriangle) {
   auto guards = [](std::int64_t fill) {
     const Schedule s = triangle_product(37, 29, constant(DType::u32, fill));
@@ -185,7 +186,7 @@ TEST(PaddedCache, FillsTheTailOfATriangle) {
     return found;
   };
   EXPECT_EQ(guards(0), 0);
-  EXPECT_EQ(guards(3), 1); // the guard of k
+  EXPECT_EQ(guards(3), 0);
 }
 
 /// A convolution along n rows with 16 channels as products of matrices. P, which contains the rows of each tap,

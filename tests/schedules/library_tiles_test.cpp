@@ -1,0 +1,166 @@
+/// Tests `library::product` with tiles that the user states: it makes a schedule that can be lowered and is
+/// right, or refuses the tiles with the reason and leaves the schedule unchanged.
+
+#include "dsl/hardware/gpus.h"
+#include "dsl/ir/tensor.h"
+#include "dsl/ir/workload_info.h"
+#include "lowering/lower.h"
+#include "runtime/check/check.h"
+#include "runtime/check/sim_executor.h"
+#include "runtime/check/stored_array.h"
+#include "schedules/library/product.h"
+#include "tests/dsl/support.h"
+
+#include <functional>
+#include <gtest/gtest.h>
+#include <variant>
+#include <vector>
+
+namespace nestsmith {
+namespace {
+
+using library::MatrixTiles;
+using library::RegisterTiles;
+using library::Source;
+
+/// S[b, i, j] = sum over k of X[b, i, k] * W[b, k, j], with a batch of `batch` matrices if it is not 0.
+struct Contraction {
+  std::int64_t rows = 40, columns = 36, depth = 33, batch = 0;
+  DType dtype = DType::f32;
+  bool sizes = false;                                          ///< `rows` are known at launch only
+  std::function<Expr(const Expr &i, const Expr &k)> mask = {}; ///< of X
+  double fill = 0;
+  bool flagged = false; ///< W is masked by a flag for each k
+  bool maximum = false; ///< instead of the sum
+};
+
+DType wide(DType dtype) { return dtype == DType::i8 ? DType::i32 : byte_size(dtype) < 4 ? DType::f32 : dtype; }
+
+Program stated(const Contraction &c) {
+  Workload w("contraction");
+  const Expr rows = c.sizes ? w.size("M", {.max = 512}) : Expr(c.rows);
+  auto with_batch = [&](std::vector<Expr> indices, const Expr &b) {
+    if (c.batch > 0)
+      indices.insert(indices.begin(), b);
+    return indices;
+  };
+  Tensor X = w.placeholder("X", with_batch({rows, c.depth}, c.batch), c.dtype),
+         W = w.placeholder("W", with_batch({c.depth, c.columns}, c.batch), c.dtype),
+         flag = w.placeholder("flag", {c.depth}, DType::i32);
+  Reduce k = reduce_axis("k", c.depth);
+  std::vector<std::string> axes = {"i", "j"};
+  if (c.batch > 0)
+    axes.insert(axes.begin(), "b");
+  Tensor S = w.compute(
+      "S", with_batch({rows, c.columns}, c.batch), axes, [&](const std::vector<Expr> &at) -> Definition {
+        const Expr &b = at[0], &i = at[at.size() - 2], &j = at.back();
+        Expr x = load(X.buffer(), with_batch({i, k}, b)), y = load(W.buffer(), with_batch({k, j}, b));
+        if (c.mask)
+          x = load(X.buffer(), with_batch({i, k}, b), c.mask(i, k), constant(c.dtype, c.fill));
+        if (c.flagged)
+          y = load(W.buffer(), with_batch({k, j}, b), flag(k) > 0, constant(c.dtype, 0));
+        const Expr term = cast(wide(c.dtype), x) * cast(wide(c.dtype), y);
+        return c.maximum ? max_over(term, k) : sum(term, k);
+      });
+  return w.output({S});
+}
+
+using Tiles = std::variant<RegisterTiles, MatrixTiles>;
+
+void schedule(Schedule &s, const Tiles &tiles) {
+  std::visit([&](const auto &each) { library::product(s, s.block("S"), each); }, tiles);
+}
+
+struct Case {
+  const char *name;
+  Contraction contraction;
+  Tiles tiles;
+};
+
+void PrintTo(const Case &test, std::ostream *out) { *out << test.name; }
+
+Expr in_corner(const Expr &i, const Expr &k) { return i < 20 && k < 15; }
+
+const Case cases[] = {
+    {"a_mask_with_another_fill_and_a_tail_of_k",
+     {.dtype = DType::f16, .mask = in_corner, .fill = 1},
+     MatrixTiles{.results = {16, 32}, .stages = 3}},
+    {"the_same_in_registers",
+     {.mask = in_corner, .fill = 1},
+     RegisterTiles{.warps = {1, 1}, .results = {4, 4}}},
+    {"the_same_with_sizes",
+     {.sizes = true, .mask = in_corner, .fill = 1},
+     RegisterTiles{.warps = {1, 1}, .results = {4, 4}, .async = false}},
+    {"bulk_copies_of_what_a_flag_masks",
+     {.depth = 40, .dtype = DType::f16, .flagged = true},
+     MatrixTiles{.warps = {4, 1}, .results = {16, 64}, .stages = 3, .load = {.warps = 4, .bulk = true}}},
+    {"tiles_smaller_than_a_block",
+     {.rows = 65, .dtype = DType::i8},
+     RegisterTiles{.warps = {1, 2}, .lanes = {2, 16}, .results = {4, 8}, .async = false, .k = 4}},
+    {"tiles_smaller_than_a_block_of_a_batch",
+     {.batch = 2, .dtype = DType::u32},
+     RegisterTiles{
+         .warps = {1, 2}, .lanes = {2, 16}, .results = {4, 8}, .async = false, .fragments = true, .k = 4}},
+    {"parts_of_a_sum_with_load_warps_and_sizes",
+     {.dtype = DType::f16, .sizes = true},
+     MatrixTiles{.warps = {2, 1}, .results = {16, 64}, .stages = 4, .split_k = 2, .load = {.warps = 4}}},
+    {"parts_that_another_kernel_adds_in_a_batch_with_sizes",
+     {.columns = 9, .batch = 2, .sizes = true},
+     RegisterTiles{.warps = {1, 1}, .results = {4, 4}, .split_k = 2, .two_kernels = true}},
+    {"copies_that_are_spread_in_a_batch",
+     {.columns = 64, .depth = 64, .batch = 2},
+     RegisterTiles{.warps = {1, 1}, .fragments = true, .joined = true, .spread = true}},
+    {"copies_that_are_spread_but_not_joined",
+     {.columns = 64, .depth = 64},
+     RegisterTiles{.warps = {1, 1}, .joined = true, .spread = true}},
+    {"code_for_the_last_tile_of_k_where_all_are_whole",
+     {.depth = 32},
+     RegisterTiles{.warps = {1, 1}, .results = {4, 4}, .last_k = true}},
+};
+
+class LibraryTiles : public testing::TestWithParam<Case> {};
+
+TEST_P(LibraryTiles, AreRight) {
+  const Case &test = GetParam();
+  Schedule s(stated(test.contraction), target_of(find_gpu("h200")));
+  schedule(s, test.tiles);
+  ASSERT_TRUE(s.obligations().empty()) << s.obligations().front().message;
+  kernel::Plan plan = lower(s);
+  if (test.contraction.sizes)
+    plan = with_sizes(plan, sizes_for(s.source(), std::vector{test.contraction.rows}, 0));
+  SimExecutor simulator;
+  const CheckResult result = check(s, plan, simulator);
+  EXPECT_TRUE(result.passed) << (result.messages().empty() ? "" : result.messages().front());
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, LibraryTiles, testing::ValuesIn(cases),
+                         [](const auto &test) { return std::string(test.param.name); });
+
+TEST(LibraryTilesRefuse, WhatCannotBeLowered) {
+  auto refused = [](const Contraction &contraction, const Tiles &tiles, const char *message) {
+    Schedule s(stated(contraction), target_of(find_gpu("h200")));
+    test::expect_user_error([&] { schedule(s, tiles); }, ExitCode::illegal_schedule, message);
+    EXPECT_TRUE(s.trace().empty());
+  };
+  const Contraction halves{.dtype = DType::f16}, singles;
+  refused(halves, MatrixTiles{.load = {.warps = 4}},
+          "library::product: block S: got 4 load warps and stages = 1, expected 2 stages or more: load warps "
+          "fill a tile while the other warps read another");
+  refused(
+      halves, MatrixTiles{.source = Source::global, .stages = 2, .load = {.warps = 4}},
+      "got 4 load warps and Source::global, but load warps fill tiles in shared memory; use another source, "
+      "or load.warps = 0");
+  refused(singles, MatrixTiles{},
+          "got operands of f32, but matrix units multiply f16, bf16, i8, u8, and f32 that the term rounds to "
+          "tf32; use RegisterTiles, or cast(DType::tf32, …) in the term");
+  refused({.dtype = DType::f64}, MatrixTiles{}, "rounds to tf32; use RegisterTiles");
+  refused({.dtype = DType::f16, .maximum = true}, MatrixTiles{},
+          "got the update max(S[i, j], f32(X[i, k])*f32(W[k, j])), but matrix units add products of two "
+          "elements; use RegisterTiles");
+  refused(singles, RegisterTiles{.stages = 1},
+          "got stages = 1 with asynchronous copies, expected 2 tiles in flight or more; use async = false for "
+          "one tile");
+}
+
+} // namespace
+} // namespace nestsmith
