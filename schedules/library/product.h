@@ -55,7 +55,7 @@ struct RegisterTiles {
   bool spread = false;     ///< starts a part of the copies in each step of k; needs `joined`
   bool columns = false;    ///< a thread computes column by column
   bool snake = false;      ///< every second row or column in reverse
-  bool last_k = false;     ///< the last tile of k gets code of its own
+  bool last_k = false;     ///< the last tile of k gets code of its own, if that differs
   std::int64_t k = 16;     ///< extent of the tiles along k
   std::int64_t group = 1;  ///< consecutive blocks compute a column of this many tiles
   std::int64_t stages = 3; ///< tiles in flight, with `async`

@@ -72,6 +72,16 @@ void copy_other(Schedule &s, BlockRef product, const Other &other, const Places 
   by_vectors(s, s.loops_below(copy, place), false);
 }
 
+/// Gives the last iteration code of its own, unless it has the same code as the others.
+void partition_last(Schedule &s, Loop loop) {
+  Schedule trial = s;
+  try {
+    trial.partition(loop);
+    s = std::move(trial);
+  } catch (const ScheduleError &) { // all tiles are full, and no pipeline ends in it
+  }
+}
+
 /// The tiles of a sum of products are filled with zeros past their ends, which leaves no guard; other terms,
 /// such as a distance, keep theirs. `guarded`: tiles are loaded one element at a time, when they are needed,
 /// because a directive refused the other way.
@@ -106,7 +116,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
   const bool all_sizes = !known_extent(s, c.i) || !known_extent(s, c.j);
   const std::int64_t group = whole_group(s, c.i, tiles.tile(0), most_group);
   const bool whole_rows = is_multiple(s, c.i, tiles.tile(0) * group),
-             whole_columns = is_multiple(s, c.j, tiles.tile(1)), whole_k = is_multiple(s, c.k, bk * split_k);
+             whole_columns = is_multiple(s, c.j, tiles.tile(1));
   // A partial wave guards the rows, and the guard must not end inside of a vector.
   const bool whole_vectors = is_multiple(s, c.i, elements);
   if (block_of(s, sum).body.buffer->scope == Scope::global)
@@ -228,8 +238,8 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
   if (split && !two_kernels)
     add_parts(s, c, grid.back(), in_groups ? *of_k.group : *of_k.part, tiles.threads(), tiles.tile(1), partial,
               stored);
-  if (last_k && !whole_k)
-    s.partition(k_outer);
+  if (last_k)
+    partition_last(s, k_outer);
   // With one loop over all tiles, tiles of many blocks would get the code of the edges. Two copies of the loop
   // over k, which blocks execute at the same time, evict each other from the cache of instructions. With roles,
   // full and partial tiles share the loop. Otherwise, guards take less time than the second copy if most tiles
