@@ -197,6 +197,17 @@ static __device__ __forceinline__ void await_kernel() {
 }
 )";
 
+/// For nvcc -arch=sm_90a, which also compiles for compute_90: without it, ptxas refuses each instruction.
+/// Source: CUDA Programming Guide, "Feature-Specific Compilation Targets".
+std::string architecture_guard(std::string_view feature) {
+  return fmt::format(
+      "#if defined(__CUDA_ARCH__) && !defined(__CUDA_ARCH_FEAT_SM90_ALL) && "
+      "!defined(__CUDA_ARCH_SPECIFIC__)\n"
+      "#error \"{} needs an architecture such as sm_90a: -gencode arch=compute_90a,code=sm_90a\"\n"
+      "#endif\n",
+      feature);
+}
+
 /// The code that precedes kernels: includes for narrow types, helpers, and functions that kernels call.
 class Prelude {
 public:
@@ -245,6 +256,8 @@ public:
       includes += "#include <cuda_fp16.h>\n";
     if (types_.count(DType::bf16))
       includes += "#include <cuda_bf16.h>\n";
+    if (calls_ || registers_)
+      helpers += architecture_guard(calls_ ? "wgmma" : "setmaxnreg");
     for (DType type : {DType::f32, DType::f64})
       for (const Helper &helper : float_helpers)
         if (operators_.contains({helper.op, type}))

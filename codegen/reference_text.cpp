@@ -5,6 +5,7 @@
 #include "codegen/text.h"
 #include "codegen/wide_text.h"
 #include "dsl/expr/error.h"
+#include "dsl/expr/expr_text.h"
 #include "dsl/expr/identifier.h"
 #include "dsl/expr/math_functions.h"
 #include "dsl/expr/shared_results.h"
@@ -233,8 +234,14 @@ std::string element_type(DType type) {
 }
 
 std::int64_t constant_extent(const Expr &extent) {
-  internal_check(as_int(extent).has_value(), "the shape of a program that is emitted is constant");
-  return *as_int(extent);
+  const std::optional<std::int64_t> constant = as_int(extent);
+  if (!constant)
+    throw UserError(
+        ExitCode::usage,
+        fmt::format("the source of a standalone file has constant shapes, got the extent {}; give its "
+                    "sizes with specialise(program, sizes)",
+                    to_string(extent)));
+  return *constant;
 }
 
 /// Row-major without gaps, as results are stored: `(i * d1 + j) * d2 + k`.

@@ -6,6 +6,7 @@
 
 #include <initializer_list>
 #include <llvm/ADT/SmallVector.h>
+#include <map>
 #include <set>
 
 namespace nestsmith {
@@ -99,6 +100,7 @@ private:
   // ---- ranges (simplify_ranges.cpp)
 
   std::optional<Range> interval(const LinearForm &linear);
+  std::optional<Range> range_with_sizes(const LinearForm &linear, std::optional<Range> interval);
   std::optional<Range> range(const Digit &digit);
   static std::optional<Range> range(const Digit &digit, std::optional<Range> of_base);
   std::optional<Range> base_range(const Expr &base);
@@ -137,6 +139,12 @@ private:
   SharedResults<Expr, least_kept> simplified_;
   SharedResults<LinearForm, least_kept> linear_;
   SharedResults<std::optional<Range>, least_kept> ranges_, base_ranges_;
+
+  /// The nodes of the terms, which are shared (`interned`), and the numbers. The order has no other meaning.
+  struct BeforeByNodes {
+    bool operator()(const LinearForm &a, const LinearForm &b) const;
+  };
+  std::map<LinearForm, std::optional<Range>, BeforeByNodes> ranges_of_sizes_;
 };
 
 } // namespace nestsmith

@@ -55,5 +55,6 @@ Expr gelu(Expr x);    ///< x/2 * (1 + erf(x / sqrt(2)))
 
 /// The hash of ring mode, with a different result for each salt. `x` is u32.
 Expr ring_hash(Expr x, std::uint32_t salt);
+bool has_ring_hash(const Expr &e); ///< whether a hash of ring mode is a part of it
 
 } // namespace nestsmith

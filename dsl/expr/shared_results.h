@@ -11,13 +11,13 @@
 namespace nestsmith {
 
 /// The results of one recursion for the nodes that it may meet again. A result depends only on the node. The
-/// nodes are kept, so that no other takes the address of one. An expression of fewer than `least` nodes is
-/// computed again each time, because that costs less than to find its result.
+/// nodes are kept, so that no other takes the address of one. An expression of fewer than `least` nodes, and
+/// without sizes, is computed again each time, because that costs less than to find its result.
 template <class Result, std::uint64_t least = 0> class SharedResults {
 public:
   /// The result for `e`, which `make()` gives the first time.
   template <class Make> Result operator()(const Expr &e, const Make &make) {
-    if (!e.may_recur() || e.node().size < least)
+    if (!e.may_recur() || (e.node().size < least && !e.node().sizes))
       return make();
     if (const Result *known = find(e))
       return *known;

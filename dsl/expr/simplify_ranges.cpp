@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <tuple>
 
 namespace nestsmith {
 
@@ -132,6 +133,25 @@ std::optional<Range> IndexRewriter::range(const LinearForm &linear) {
   bool wraps = !result && has_data(linear); // the ends bound the sum without bounds, not its value
   if (is_variable || wraps || !is_small(linear) || !depends_on_sizes(linear))
     return result;
+  if (auto known = ranges_of_sizes_.find(linear); known != ranges_of_sizes_.end())
+    return known->second;
+  return ranges_of_sizes_[linear] = range_with_sizes(linear, result);
+}
+
+bool IndexRewriter::BeforeByNodes::operator()(const LinearForm &a, const LinearForm &b) const {
+  if (a.terms.size() != b.terms.size() || a.constant != b.constant)
+    return std::tuple(a.terms.size(), a.constant) < std::tuple(b.terms.size(), b.constant);
+  auto key = [](const Term &term) {
+    return std::tuple(term.digit.base.get(), term.digit.div, term.digit.mod, term.coefficient);
+  };
+  for (std::size_t n = 0; n < a.terms.size(); ++n)
+    if (key(a.terms[n]) != key(b.terms[n]))
+      return key(a.terms[n]) < key(b.terms[n]);
+  return false;
+}
+
+/// The second of the two ranges.
+std::optional<Range> IndexRewriter::range_with_sizes(const LinearForm &linear, std::optional<Range> result) {
   auto high = highest_constant(linear), low = highest_constant(scale(linear, -1));
   if (high && (!result || *high < result->high))
     result = Range{result ? result->low : std::numeric_limits<std::int64_t>::min(), *high};

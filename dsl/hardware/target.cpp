@@ -79,7 +79,7 @@ Target make_target(std::string_view arch) {
     return make_target(*parsed);
   throw UserError(ExitCode::usage,
                   fmt::format("an architecture has a name such as sm_80 or sm_90a, got '{}'; known are {}",
-                              arch, fmt::join(names(architectures()), ", ")));
+                              arch, fmt::join(names(known_architectures()), ", ")));
 }
 
 std::vector<Arch> architectures() {

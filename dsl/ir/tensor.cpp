@@ -144,13 +144,23 @@ Definition reduce(Reducer reducer, Expr value, std::vector<Reduce> axes) {
 }
 
 /// The value and its index, which the reducer compares.
-static Definition arg_over(Reducer (*reducer)(DType), Expr value, const Reduce &axis) {
+static Definition arg_over(std::string_view function, Reducer (*reducer)(DType), Expr value,
+                           const Reduce &axis) {
   DType dtype = value.dtype();
+  if (is_narrow(dtype) || dtype == DType::boolean)
+    throw UserError(
+        ExitCode::usage,
+        fmt::format("{} takes numbers with arithmetic, got {}; convert the operand with cast(DType::{}, …)",
+                    function, name(dtype), is_float(dtype) ? "f32" : "i32"));
   Expr term = tuple({{"value", std::move(value)}, {"index", cast(DType::i32, axis)}});
   return reduce(reducer(dtype), std::move(term), axis);
 }
-Definition argmax_over(Expr value, const Reduce &axis) { return arg_over(argmax, std::move(value), axis); }
-Definition argmin_over(Expr value, const Reduce &axis) { return arg_over(argmin, std::move(value), axis); }
+Definition argmax_over(Expr value, const Reduce &axis) {
+  return arg_over("argmax_over", argmax, std::move(value), axis);
+}
+Definition argmin_over(Expr value, const Reduce &axis) {
+  return arg_over("argmin_over", argmin, std::move(value), axis);
+}
 Definition moments_over(Expr value, const Reduce &axis) {
   DType dtype = value.dtype();
   if (dtype != DType::f32 && dtype != DType::f64)

@@ -242,7 +242,9 @@ Schedule by_products(const Program &program, const Shape &shape, const Target &t
   const Stage stage = stage_of(s);
   BlockRef Y = stage.Y;
   DType stored = rows::input_of(program)->dtype;
-  const tensor::Instruction instruction = tensor::instruction_for(stored);
+  const bool rounded = any_node(find_block(program.body, Y.id)->body.value,
+                                [](const Expr &node) { return node.dtype() == DType::tf32; });
+  const tensor::Instruction instruction = tensor::instruction_for(rounded ? DType::tf32 : stored);
   auto [n, h, w, k, r, t, c] = loops_of(s, Y);
   BlockRef out = s.cache_write(Y, Scope::warp);
   auto [h_block, h_warp, row] =

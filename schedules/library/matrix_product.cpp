@@ -169,7 +169,7 @@ void check_tiles(BlockRef sum, const MatrixTiles &tiles, const Contraction &c, s
     if ((bytes != 2 && operand.dtype != DType::u32) || operand.computed ||
         depth != columns_of_tile(operand.dtype) || !tiles.swizzled)
       refuse(fmt::format("with Source::tiles, the matrix units read {}, got elements of {} bytes, {} steps of "
-                         "k{}, expected elements of 2 bytes that are copied, and swizzled tiles of 4 steps",
+                         "k{}, expected f16 or bf16 that is copied, and swizzled tiles of 4 steps",
                          operand.buffer, bytes, tiles.steps,
                          operand.computed ? ", computed from other operands" : ""));
   }

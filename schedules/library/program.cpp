@@ -107,7 +107,10 @@ constexpr std::int64_t warp_size = 32;
 constexpr std::int64_t enough_blocks = 512; ///< for the bandwidth of a large GPU
 constexpr std::int64_t loads_in_flight = 4; ///< of a thread
 constexpr std::int64_t warps_of_block = 4;  ///< if each has a result of its own
-constexpr std::int64_t steps_of_warp = 8;   ///< at most, if a warp has all terms of a result
+/// Terms of a result that one thread adds, at most: where neighbouring threads read neighbours, and where a
+/// thread reads neighbours itself.
+constexpr std::int64_t most_of_thread = 32, few_of_thread = 16;
+constexpr std::int64_t steps_of_warp = 8; ///< at most, if a warp has all terms of a result
 
 /// The extent of the loop, or `otherwise` if it is known only at launch.
 std::int64_t extent_or(const Schedule &s, const Loop &loop, std::int64_t otherwise) {
@@ -152,21 +155,32 @@ void load_ahead(Schedule &s, BlockRef own, Loop step, Loop element, std::int64_t
     s.unroll_by(step, std::min(loads_in_flight, extent_or(s, step, loads_in_flight)));
 }
 
-/// The terms of a result are neighbours: the threads of a warp, of a block or of several blocks share them.
+/// Binds the loops over the results, if there are any.
+void bind_results(Schedule &s, const std::vector<Loop> &loops, Axis axis) {
+  if (!loops.empty())
+    s.bind(fuse_all(s, loops), axis);
+}
+
+/// The threads of a warp, of a block or of several blocks share the terms of a result, `width` neighbours each.
 void reduce_along_terms(Schedule &s, BlockRef block, const Loops &loops, std::int64_t width) {
   put_in_order(s, joined(loops.spatial, loops.reduction));
   Loop terms = loops.reduction.back();
   std::int64_t results = number_of(s, loops.spatial), extent = extent_or(s, terms, threads * steps_of_warp);
-  if (loops.reduction.size() > 1 && extent < warp_size * width) { // a short axis is for few threads
+  const bool constant =
+      std::ranges::all_of(loops.reduction, [&](const Loop &loop) { return known_extent(s, loop).has_value(); });
+  bool alone = loops.reduction.size() == 1;
+  if (!alone && (constant || extent < warp_size * width)) { // a short axis is for few threads
     terms = fuse_all(s, loops.reduction);
+    s.axes_from_loops(block);
     extent = extent_or(s, terms, threads * steps_of_warp);
-    width = 1;
+    const Block &own = block_of(s, block);
+    width = std::min(width, width_of_inputs(own, *std::ranges::find_if(own.iters, &IterVar::is_summed)));
+    alone = true;
   }
-  const bool alone = loops.reduction.size() == 1 || width == 1;
   if (std::int64_t steps = alone ? steps_of_parts(results, extent, threads * width) : 0) {
     auto [part, step, thread, element] = s.split<4>(terms, {infer, steps, threads, width});
-    s.bind(fuse_all(s, loops.spatial), Axis::block_x);
-    s.reduce_across(part, Axis::block_y); // the last block adds the results
+    bind_results(s, loops.spatial, Axis::block_y); // there are few
+    s.reduce_across(part, Axis::block_x);          // the last block adds the results
     load_ahead(s, s.reduce_across(thread, Axis::thread_x), step, element, width);
     s.reduce_across(s.split<2>(s.loops(block).back(), {infer, threads})[1], Axis::thread_x);
     return;
@@ -184,7 +198,7 @@ void reduce_along_terms(Schedule &s, BlockRef block, const Loops &loops, std::in
     return;
   }
   auto [step, thread, element] = s.split<3>(terms, {infer, threads, width});
-  s.bind(fuse_all(s, loops.spatial), Axis::block_x);
+  bind_results(s, loops.spatial, Axis::block_x);
   load_ahead(s, s.reduce_across(thread, Axis::thread_x), step, element, width);
 }
 
@@ -202,11 +216,12 @@ void reduce_across_terms(Schedule &s, BlockRef block, const Loops &loops, Loop c
   auto [of_grid, lane] = s.split<2>(column, {infer, lanes});
   const std::int64_t blocks = number_of(s, joined(others, {of_grid}));
   Loop grid = fuse_all(s, joined(others, {of_grid}));
-  s.bind(grid, Axis::block_x);
-  if (std::int64_t steps = steps_of_parts(blocks, extent, rows_of_block)) {
-    auto [part, step, row] = s.split<3>(terms, {infer, steps, rows_of_block});
+  const std::int64_t steps_of_part = steps_of_parts(blocks, extent, rows_of_block);
+  s.bind(grid, steps_of_part > 0 ? Axis::block_y : Axis::block_x); // there are few for parts
+  if (steps_of_part > 0) {
+    auto [part, step, row] = s.split<3>(terms, {infer, steps_of_part, rows_of_block});
     s.reorder({part, lane, step, row});
-    s.reduce_across(part, Axis::block_y);
+    s.reduce_across(part, Axis::block_x);
     s.bind(lane, Axis::thread_x);
     s.reduce_across(row, Axis::thread_y);
     s.unroll_by(step, loads_in_flight);
@@ -261,7 +276,9 @@ void transpose(Schedule &schedule, BlockRef block) {
     std::vector<const Load *> loads = loads_of(own);
     const Var *to = neighbours(own.body.indices, own.iters, bounds_of(own));
     const Var *from = loads.size() == 1 ? neighbours(loads[0]->indices, own.iters, bounds_of(own)) : nullptr;
-    if (!to || !from || *to == *from)
+    const bool crosses = to && from && *to != *from &&
+                         std::ranges::any_of(loads[0]->indices, [&](const Expr &e) { return uses(e, *to); });
+    if (!crosses) // such as a row that is read again for each column
       refuse("transpose", block,
              "does not read one buffer along another axis than it writes along; use "
              "library::elementwise");
@@ -300,6 +317,17 @@ void transpose(Schedule &schedule, BlockRef block) {
   });
 }
 
+/// Whether a result has at most `most` terms, for all sizes.
+static bool has_few_terms(const Schedule &s, const Loops &loops, std::int64_t most) {
+  std::int64_t terms = 1;
+  for (const Loop &loop : loops.reduction) {
+    const std::optional<std::int64_t> extent = known_extent(s, loop);
+    if (!extent || __builtin_mul_overflow(terms, *extent, &terms))
+      return false;
+  }
+  return terms <= most;
+}
+
 void reduction(Schedule &schedule, BlockRef block) {
   const Block own = block_of(schedule, block);
   if (!own.reduces())
@@ -308,18 +336,22 @@ void reduction(Schedule &schedule, BlockRef block) {
   const Load *input = largest_input(own);
   const Var *along = input ? neighbours(input->indices, own.iters, bounds_of(own)) : nullptr;
   auto attempt = [&](const std::function<void(Schedule &)> &f) { return is_changed(schedule, f); };
-  if (along && !loops.spatial.empty()) {
-    const IterVar &axis = *std::ranges::find(own.iters, *along, &IterVar::var);
+  std::vector<std::int64_t> widths; // of the accesses of a thread, if threads share the terms of a result
+  if (!along) {
+    if (!has_few_terms(schedule, loops, most_of_thread))
+      widths = {1};
+  } else if (const IterVar &axis = *std::ranges::find(own.iters, *along, &IterVar::var); !axis.is_summed()) {
     const Loop loop{*axis.binding.as<Var>()};
-    if (!axis.is_summed()) {
-      if (attempt([&](Schedule &s) { reduce_across_terms(s, block, loops, loop); }))
-        return;
-    } else if (loop.var == loops.reduction.back().var) {
-      for (std::int64_t width : {width_of_inputs(own, axis), std::int64_t{1}})
-        if (attempt([&](Schedule &s) { reduce_along_terms(s, block, loops, width); }))
-          return;
-    }
+    if (!has_few_terms(schedule, loops, most_of_thread) &&
+        attempt([&](Schedule &s) { reduce_across_terms(s, block, loops, loop); }))
+      return;
+  } else if (*axis.binding.as<Var>() == loops.reduction.back().var &&
+             !has_few_terms(schedule, loops, few_of_thread)) {
+    widths = {width_of_inputs(own, axis), 1};
   }
+  for (std::int64_t width : widths)
+    if (attempt([&](Schedule &s) { reduce_along_terms(s, block, loops, width); }))
+      return;
   fallback(schedule, block);
 }
 
@@ -336,24 +368,29 @@ void fallback(Schedule &schedule, BlockRef block) {
     s.bind(grid, Axis::block_x);
     s.bind(thread, Axis::thread_x);
   };
-  // The last threads of several axes have no box of results, and those of axes with sizes have no guard.
-  auto attempt = [&](bool registers) {
-    return is_changed(schedule, [&](Schedule &s) { by_threads(s, registers); });
-  };
-  if ((!loops.reduction.empty() && attempt(true)) || attempt(false))
-    return;
-  change(schedule, [&](Schedule &s) {
+  auto by_axis = [&](Schedule &s, bool registers) {
     // The last loop with a warp of iterations, or the longest one.
     auto length = [&](const Loop &loop) { return std::min(warp_size, extent_or(s, loop, warp_size)); };
     const Loop last = *std::ranges::max_element(loops.spatial.rbegin(), loops.spatial.rend(), {}, length);
     std::vector<Loop> grid = loops.spatial;
     std::erase_if(grid, [&](const Loop &loop) { return loop.var == last.var; });
     put_in_order(s, joined(joined(grid, {last}), loops.reduction));
+    std::optional<BlockRef> stored = registers ? in_registers(s, block) : std::nullopt;
     auto [outer, thread] = s.split<2>(last, {infer, std::min(threads, extent_or(s, last, threads))});
+    if (stored)
+      s.reverse_compute_at(*stored, thread);
     grid.push_back(outer);
     s.bind(fuse_all(s, grid), Axis::block_x);
     s.bind(thread, Axis::thread_x);
-  });
+  };
+  auto attempt = [&](auto &way, bool registers) {
+    return is_changed(schedule, [&](Schedule &s) { way(s, registers); });
+  };
+  // The last threads of several axes have no box of results, and those of axes with sizes have no guard.
+  const bool reduces = !loops.reduction.empty();
+  if ((reduces && (attempt(by_threads, true) || attempt(by_axis, true))) || attempt(by_threads, false))
+    return;
+  change(schedule, [&](Schedule &s) { by_axis(s, false); });
 }
 
 Schedule schedule(Program program, Target target, std::vector<std::string> *refused) {

@@ -1,4 +1,5 @@
 #include "dsl/schedule/knobs.h"
+#include "dsl/schedule/trace.h"
 #include "schedules/rows/stages.h"
 
 #include <algorithm>
@@ -21,7 +22,8 @@ struct InRegisters {
 
 InRegisters choose(const Shape &shape, DType dtype, Knobs &knobs) {
   std::int64_t width = vector_width(shape, dtype);
-  while (width * byte_size(dtype) > 4 && width * warp_size > shape[1]) // a short row would leave lanes idle
+  while (width > 1 && width * byte_size(dtype) > 4 &&
+         width * warp_size > shape[1]) // a short row would leave lanes idle
     width /= 2;
   std::vector<std::int64_t> candidates;
   for (std::int64_t warps = most_warps; warps > 0 && warps * warp_size * most_elements >= shape[1]; warps /= 2)
@@ -101,6 +103,8 @@ Schedule in_registers(const Program &program, const Shape &shape, const Target &
   for (const Loop &elements : accesses)
     if (way.width > 1)
       s.vectorize(elements);
+  if (const std::vector<Obligation> owed = s.obligations(); !owed.empty())
+    throw to_error(s, owed.front());
   return s;
 }
 

@@ -37,6 +37,20 @@ TEST(Arch, IsWhatIsScheduledFor) {
   EXPECT_TRUE(contains(both.out, "H200"));
 }
 
+TEST(Arch, OfATraceIsItsOwnWithoutAnother) {
+  const test::TemporaryFolder folder;
+  const std::string trace = (folder / "t.json").string();
+  ASSERT_EQ(
+      nestsmith("show hopper/roles --arch sm_90a --shape 16x16x16 --trace json -o " + trace, nothing).code, 0);
+  EXPECT_TRUE(contains(nestsmith("show " + trace + " --trace json", nothing).out, "\"target\": \"sm_90a\""));
+  EXPECT_TRUE(contains(nestsmith("emit " + trace, nothing).out, "\n// Target: sm_90a\n"));
+  Ran check = nestsmith("check --device sim " + trace, nothing);
+  EXPECT_EQ(check.code, 0) << check.out << check.err;
+  Ran other = nestsmith("emit --arch sm_80 " + trace, nothing);
+  EXPECT_EQ(other.code, 3);
+  EXPECT_TRUE(contains(other.err, "got sm_80; state 0 registers")) << other.err;
+}
+
 /// y = x + 1 through 187.5 KB of shared memory. A block of sm_90 can have this size, and a block of sm_80
 /// cannot.
 Schedule large(const Shape &shape, DType dtype, const Target &target) {

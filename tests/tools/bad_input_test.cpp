@@ -240,6 +240,37 @@ TEST(BadInput, TraceWithAnIllegalDirectiveIsAnIllegalSchedule) {
   }
 }
 
+TEST(BadInput, ATraceStatesTheShapeAndTheDtypeOfItsComputation) {
+  TemporaryFolder folder;
+  const std::string path = (folder / "trace.json").string();
+  ASSERT_EQ(nestsmith("show ladder/shared --shape 33x34x35 --trace json -o " + path).code, 0);
+  const std::string text = test::read_file(path);
+  auto with = [&](const std::string &from, const std::string &to) {
+    std::string changed = text;
+    const std::size_t at = changed.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    write_file(path, changed.replace(at, from.size(), to));
+  };
+  std::string shape = text.substr(text.find("\"shape\":"));
+  shape = shape.substr(0, shape.find(']') + 1);
+  with(shape, "\"shape\": [4096, 33, 35]");
+  for (const char *command : {"check", "emit", "show", "explain", "run --device sim"})
+    expect_refused(
+        nestsmith(std::string(command) + " " + path), 2,
+        "trace '" + path +
+            "' states the shape 4096x33x35 in f32, but in its computation A is f32[33, 35], expected "
+            "f32[4096, 35]; make the trace again with show --trace json");
+  with("\"dtype\": \"f32\"", "\"dtype\": \"f64\"");
+  EXPECT_TRUE(contains(nestsmith("show " + path).err,
+                       "states the shape 33x34x35 in f64, but in its computation A is f32[33, 35], expected "
+                       "f64[33, 35]"));
+  with("\"target\": \"sm_80\"", "\"target\": \"sm_12\"");
+  expect_refused(
+      nestsmith("show " + path), 2,
+      "trace '" + path +
+          "' states the target 'sm_12', expected an architecture such as sm_80; give one with --arch");
+}
+
 /// The computation of a rung, as a trace with an obligation: the sum is local, but its reader is in another
 /// nest.
 constexpr const char *owing_trace =

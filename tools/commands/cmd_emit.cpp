@@ -1,6 +1,7 @@
 #include "codegen/cuda.h"
 #include "codegen/standalone.h"
 #include "dsl/expr/error.h"
+#include "dsl/expr/math.h"
 #include "tools/commands/emit_dispatch.h"
 #include "tools/commands/emit_info.h"
 #include "tools/options/command.h"
@@ -12,6 +13,7 @@
 #include "tools/output/terminal.h"
 #include "tools/results/analysed.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
 #include <functional>
@@ -130,6 +132,12 @@ Emitted one_shape(const Context &context, const ChosenRung &choice, const Target
     info.sizes = sizes_of(scheduled, target);
   info.header = header;
   info.notes = resource_notes(plan, target.arch);
+  if (std::ranges::any_of(blocks_of(scheduled.source().body),
+                          [](const Block *block) { return has_ring_hash(block->body.value); }))
+    info.notes.insert(info.notes.begin(),
+                      fmt::format("For tests only: on {}, a hash stands in for functions such as exp and relu "
+                                  "(ring mode)",
+                                  name(scheduled.dtype)));
   if (context.arguments.has("line-info"))
     info.source_lines = source_lines(scheduled.schedule);
   bool standalone = context.arguments.has("standalone");

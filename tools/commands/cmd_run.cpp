@@ -14,13 +14,13 @@ namespace nestsmith::cli {
 
 namespace {
 
-/// The errors of a row, below it.
-std::string failure_text(const Climbed &row) {
+/// The errors of a row, below it; `alone`: with the program that was refused.
+std::string failure_text(const Climbed &row, bool alone) {
   std::string text;
   for (const std::string &message : row.check.messages())
     text += folded(message, "     ", "   ");
   if (!row.failure.message.empty())
-    text += folded(row.failure.message, "     ", "   ") + row.failure.details;
+    text += folded(row.failure.message, "     ", "   ") + (alone ? row.failure.details : "");
   return text;
 }
 
@@ -136,8 +136,9 @@ ExitCode climb_as_text(const Context &context, const Machine &machine, Climb &cl
   RunTableFacts facts = facts_of(context, planned, machine);
   RunTable table(facts, output_width(), style);
   out(heading(facts.problems, machine, climb.analysed_gpu(), style) + table.header());
-  std::vector<Climbed> rows = climb_all(
-      climb, planned, [&](std::size_t n, const Climbed &row) { out(table.row(n, row) + failure_text(row)); });
+  std::vector<Climbed> rows = climb_all(climb, planned, [&](std::size_t n, const Climbed &row) {
+    out(table.row(n, row) + failure_text(row, planned.size() == 1));
+  });
   std::string text;
   auto compared = std::ranges::find_if(rows, [](const Climbed &row) { return row.cublas_ms.has_value(); });
   bool one = std::ranges::count(facts.problems, facts.problems.front()) == std::ssize(facts.problems);

@@ -93,7 +93,7 @@ ExitCode run_show(const Context &context) {
   const Arguments &arguments = context.arguments;
   if (arguments.has("step") + arguments.has("lowered") + arguments.has("trace") > 1)
     throw UserError(ExitCode::usage, "--step, --lowered and --trace exclude each other; give one");
-  Target target = make_target(given_arch(context).value_or(Target{}.arch));
+  Target target = simulated_target(context);
   Scheduled scheduled = schedule_choice(context, given_rung(context), target);
   const Style style = arguments.has("output") ? Style(Colour::never) : context.style;
   if (auto form = arguments.value("trace")) {
@@ -148,7 +148,7 @@ Command show_command() {
            dtype_option(),
            set_option(),
            table_option(),
-           arch_option("sm_80"),
+           arch_option("that of a trace, else sm_80"),
            {"step", "N", "print the program after the first N directives; 0 is the computation itself"},
            {"lowered", "", "print the lowered kernel"},
            {"trace",

@@ -27,7 +27,7 @@ constexpr double most_asked_for = 2e9;
 /// Builds the choice for other extents, with its statements about sizes.
 Build build_of(const Context &context, const ChosenRung &choice) {
   std::optional<Size> stated = chosen_shape(context, choice).stated;
-  Target target = make_target(given_arch(context).value_or(Target{}.arch));
+  Target target = simulated_target(context);
   return [&choice, stated, target](const std::vector<std::int64_t> &extents, DType dtype) {
     Shape shape = extents;
     shape.stated = stated;

@@ -112,9 +112,9 @@ EmittedDispatch emitted_dispatch(const Context &context, const ChosenRung &choic
                                              [&](const auto &kernel) { return schedule(kernel).has_value(); });
   if (result.selection.kernels.empty())
     refuse_dispatch(fmt::format(
-        "'{}' has no symbolic kernel at the points of its kernel table of {}, so no file serves every "
-        "shape; emit kernels for one shape each",
-        choice.name, table.gpu));
+        "'{}' has no symbolic kernel for {} at the points of its kernel table of {}, so no file serves every "
+        "shape; choose another architecture, or emit kernels for one shape each",
+        choice.name, to_string(target.arch), table.gpu));
   // The last plan serves all sizes: the wide kernels are selected first.
   std::ranges::reverse(result.selection.kernels);
   ChoiceFile &file = result.file;

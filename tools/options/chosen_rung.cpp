@@ -1,6 +1,7 @@
 #include "tools/options/chosen_rung.h"
 
 #include "dsl/expr/error.h"
+#include "dsl/expr/expr_text.h"
 #include "dsl/expr/outside.h"
 #include "dsl/expr/printable.h"
 #include "dsl/schedule/trace.h"
@@ -19,6 +20,13 @@ namespace nestsmith::cli {
 namespace {
 
 bool is_trace_file(const std::string &word) { return word.ends_with(".json"); }
+
+std::vector<std::string> texts(const std::vector<Expr> &list) {
+  std::vector<std::string> result;
+  for (const Expr &e : list)
+    result.push_back(to_string(e));
+  return result;
+}
 
 /// The computation of a trace: that of the first rung whose program has this name, else one of
 /// schedules/workloads.h. None if there is none for this shape. Adds the existing names to `known`.
@@ -40,6 +48,36 @@ std::optional<Program> find_traced(const std::vector<Rung> &rungs, const std::st
     return find_workload(workload, shape, dtype);
   } catch (const UserError &) { // it has a different number of extents
     return std::nullopt;
+  }
+}
+
+/// Throws UserError (usage) if the computation of the trace, which has the name of a workload, has another
+/// shape or dtype than the trace states.
+void check_computation(const TraceFile &trace, const std::string &path) {
+  std::optional<Program> stated;
+  try {
+    if (trace.computation && trace.sizes.empty())
+      stated = find_workload(trace.workload, trace.shape, trace.dtype);
+  } catch (const UserError &) { // a computation of the user's with this name
+  }
+  if (!stated || stated->params.size() != trace.computation->params.size())
+    return;
+  for (std::size_t n = 0; n < stated->params.size(); ++n) {
+    const Buffer &expected = stated->params[n], &got = trace.computation->params[n];
+    if (expected->name != got->name || expected->shape.size() != got->shape.size())
+      return; // another computation with this name
+  }
+  for (std::size_t n = 0; n < stated->params.size(); ++n) {
+    const Buffer &expected = stated->params[n], &got = trace.computation->params[n];
+    if (expected->dtype != got->dtype ||
+        !std::ranges::equal(expected->shape, got->shape,
+                            [](const Expr &a, const Expr &b) { return same(a, b); }))
+      throw UserError(ExitCode::usage,
+                      fmt::format("trace '{}' states the shape {} in {}, but in its computation {} is {}[{}], "
+                                  "expected {}[{}]; make the trace again with show --trace json",
+                                  path, to_text(trace.shape), name(trace.dtype), got->name, name(got->dtype),
+                                  fmt::join(texts(got->shape), ", "), name(expected->dtype),
+                                  fmt::join(texts(expected->shape), ", ")));
   }
 }
 
@@ -89,6 +127,7 @@ ChosenRung from_trace_file(const std::vector<Rung> &rungs, const std::string &fi
   } catch (const UserError &error) {
     throw UserError(ExitCode::usage, fmt::format("{}: {}", path, error.what()));
   }
+  check_computation(trace, path);
   Shape shape = trace.shape;
   if (!trace.sizes.empty())
     shape.stated = trace.sizes.front().second;
@@ -242,6 +281,22 @@ ChosenRung with_set_knobs(const Context &context, ChosenRung choice) {
 
 ChosenRung given_rung(const Context &context) {
   return with_given_knobs(context, choose_rung(context.rungs, context.arguments.positional()[0]));
+}
+
+std::optional<Arch> arch_of_trace(const Context &context) {
+  const std::vector<std::string> &words = context.arguments.positional();
+  if (words.empty() || !is_trace_file(words[0]))
+    return std::nullopt;
+  const std::string path = printable(words[0]);
+  const TraceFile trace = parse_trace(read_outside(words[0], "trace", most_trace_bytes), path);
+  std::optional<Arch> arch = Arch::parse(trace.arch);
+  if (!arch || !is_known(*arch))
+    throw UserError(
+        ExitCode::usage,
+        fmt::format("trace '{}' states the target '{}', expected an architecture such as sm_80; give "
+                    "one with --arch",
+                    path, printable(trace.arch)));
+  return arch;
 }
 
 std::vector<ChosenRung> choose_rungs(const std::vector<Rung> &rungs, const std::vector<std::string> &words) {

@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,9 @@ ChosenRung with_given_knobs(const Context &context, ChosenRung choice);
 ChosenRung with_set_knobs(const Context &context, ChosenRung choice);
 /// The first positional argument, with the knobs of --set and the table of --table.
 ChosenRung given_rung(const Context &context);
+/// The architecture of the trace file that the first argument names; none for a rung. Throws the errors of
+/// `parse_trace`.
+std::optional<Arch> arch_of_trace(const Context &context);
 /// If --shape has the right number of extents for only some of the choices, the other choices keep their own
 /// shapes. Then returns a sentence about this, otherwise an empty string.
 std::string spare_other_ranks(const Context &context, std::vector<ChosenRung> &choices);

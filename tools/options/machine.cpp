@@ -2,6 +2,7 @@
 
 #include "dsl/expr/error.h"
 #include "runtime/check/sim_executor.h"
+#include "tools/options/chosen_rung.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -29,8 +30,15 @@ std::optional<Arch> given_arch(const Context &context) {
     throw UserError(
         ExitCode::usage,
         fmt::format("option '--arch' must be an architecture such as sm_80 or sm_90a, got '{}'; known are {}",
-                    *text, fmt::join(names(architectures()), ", ")));
+                    *text, fmt::join(names(known_architectures()), ", ")));
   return arch;
+}
+
+Target simulated_target(const Context &context) {
+  std::optional<Arch> arch = given_arch(context);
+  if (!arch)
+    arch = arch_of_trace(context);
+  return arch ? make_target(*arch) : Target();
 }
 
 std::string arch_conflict(Arch own, Arch asked) {
@@ -75,8 +83,7 @@ Machine choose_machine(const Context &context) {
       machine.device = nullptr;
     }
   }
-  if (machine.device)
-    machine.target = machine.device->info().target();
+  machine.target = machine.device ? machine.device->info().target() : simulated_target(context);
   if (arch)
     serve_arch(machine, *arch, where == "gpu");
   if (machine.device) {

@@ -19,7 +19,7 @@ struct Machine {
   std::unique_ptr<Executor> executor;
   /// Computes large products of the reference; null: the CPU computes them.
   std::unique_ptr<Multiplier> multiplier;
-  Target target;    ///< limits of the device, otherwise of --arch, otherwise the default of `Target`
+  Target target;    ///< limits of the device, otherwise `simulated_target`
   std::string note; ///< if `auto` selected the simulator: the reason
 
   bool arch_given = false;         ///< --arch determines the target
@@ -30,9 +30,13 @@ struct Machine {
 };
 
 /// The option --arch ARCH. `otherwise` describes the default for the help text.
-Option arch_option(const std::string &otherwise = "this GPU's, else sm_80");
+Option arch_option(const std::string &otherwise = "this GPU's, else that of a trace, else sm_80");
 /// The value of --arch, or none. Throws UserError (usage) if it is not an architecture.
 std::optional<Arch> given_arch(const Context &context);
+
+/// Without a GPU: the target of --arch, otherwise that for which a trace file was made, otherwise the default
+/// of `Target`.
+Target simulated_target(const Context &context);
 
 /// The reason why a device of the architecture `own` cannot serve --arch `asked`; empty if it can.
 std::string arch_conflict(Arch own, Arch asked);

@@ -78,12 +78,12 @@ ChosenGpu choose_gpu(const Context &context) {
 Target chosen_target(const Context &context) {
   if (context.arguments.has("gpu"))
     return target_of(choose_gpu(context).gpu);
-  if (std::optional<Arch> arch = given_arch(context))
-    return make_target(*arch);
+  if (given_arch(context))
+    return simulated_target(context);
   try {
     return cuda::Device::open()->info().target();
   } catch (const UserError &) {
-    return {};
+    return simulated_target(context);
   }
 }
 

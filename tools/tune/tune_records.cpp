@@ -1,5 +1,6 @@
 #include "tools/tune/tune_records.h"
 
+#include "dsl/expr/error.h"
 #include "dsl/expr/outside.h"
 #include "dsl/expr/printable.h"
 #include "runtime/records/fields.h"
@@ -195,8 +196,17 @@ std::vector<Record> wanted_records(const Context &context) {
 std::string standard_database_text() { return "$XDG_DATA_HOME/nestsmith/tune.db"; }
 
 std::optional<Database> open_given_database(const Context &context, const Shard &shard) {
-  if (auto path = context.arguments.value("db"))
-    return Database::open(shard.file(*path));
+  if (auto path = context.arguments.value("db")) {
+    const std::filesystem::path file = shard.file(*path);
+    std::error_code error;
+    if (file.has_parent_path() && !std::filesystem::exists(file.parent_path(), error))
+      throw UserError(
+          ExitCode::usage,
+          fmt::format("there is no folder {} for the database {}; make it, or name another file with "
+                      "--db",
+                      printable(file.parent_path().string()), printable(file.string())));
+    return Database::open(file);
+  }
   if (auto path = standard_database())
     return Database::open(shard.file(*path));
   return std::nullopt;

@@ -79,13 +79,18 @@ void Tuning::rank() {
     return compiled;
   };
   std::size_t total = space_.points.size();
+  CatchInterrupt catch_interrupt;
   auto report = [&](std::size_t done) {
     show(fmt::format("{} of {} points compiled and analysed", done, total));
-    return true;
+    return interrupt_requested == 0;
   };
   tune::predict(
       space_, [&](Knobs &knobs) { return build(knobs); }, gpu_.gpu, resources, 0, report);
   tune::prune(space_, {});
+  interrupted_ = interrupt_requested != 0;
+  if (interrupted_)
+    notes_.push_back(fmt::format("interrupted: these are the {} of {} points that were analysed",
+                                 space_.points.size(), total));
   if (!note.empty())
     notes_.push_back(note);
   progress_.clear();
