@@ -6,7 +6,6 @@
 
 #include <initializer_list>
 #include <llvm/ADT/SmallVector.h>
-#include <map>
 #include <set>
 
 namespace nestsmith {
@@ -100,14 +99,13 @@ private:
   // ---- ranges (simplify_ranges.cpp)
 
   std::optional<Range> interval(const LinearForm &linear);
-  std::optional<Range> range_with_sizes(const LinearForm &linear, std::optional<Range> interval);
   std::optional<Range> range(const Digit &digit);
   static std::optional<Range> range(const Digit &digit, std::optional<Range> of_base);
   std::optional<Range> base_range(const Expr &base);
   std::optional<Range> binary_range(const Expr &base, const Binary &op);
   std::optional<std::int64_t> highest_constant(const LinearForm &x);
   std::optional<LinearForm> at_end(const Term &term);
-  LinearForm without_divisions(const LinearForm &x);
+  LinearForm without_divisions(const LinearForm &x, int sign);
   std::optional<LinearForm> without_multiple(const Term &term);
   bool is_positive(const Expr &e);
 
@@ -139,12 +137,6 @@ private:
   SharedResults<Expr, least_kept> simplified_;
   SharedResults<LinearForm, least_kept> linear_;
   SharedResults<std::optional<Range>, least_kept> ranges_, base_ranges_;
-
-  /// The nodes of the terms, which are shared (`interned`), and the numbers. The order has no other meaning.
-  struct BeforeByNodes {
-    bool operator()(const LinearForm &a, const LinearForm &b) const;
-  };
-  std::map<LinearForm, std::optional<Range>, BeforeByNodes> ranges_of_sizes_;
 };
 
 } // namespace nestsmith

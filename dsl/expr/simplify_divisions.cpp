@@ -32,23 +32,25 @@ std::pair<LinearForm, LinearForm> IndexRewriter::split(const LinearForm &x, std:
   return {std::move(quotient), std::move(rest)};
 }
 
-/// Splits x into y*quotient + rest, where y is one term. A term goes to the quotient if y is one of its
-/// factors. A product of data is split only if it cannot wrap around.
+/// Splits x into y*quotient + rest. A term goes to the quotient if y is one of its factors or, if y has several
+/// terms, if it is a multiple of the first one. A product of data is split only if it cannot wrap around.
 std::pair<LinearForm, LinearForm> IndexRewriter::split(const LinearForm &x, const LinearForm &y) {
   const Term &unit = y.terms[0], written = in_lowest_terms(unit);
   const Expr divisor = to_expr(y), factor = to_expr(Linear{{{1, written.digit}}, 0});
+  const bool alone = y.terms.size() == 1 && y.constant == 0;
   LinearForm quotient, rest{{}, x.constant};
+  std::int64_t multiple = 0; // of the first term of y
   for (const Term &term : x.terms) {
     const auto *product = term.digit.base.as<Binary>();
     bool plain = product && product->op == BinaryOp::mul && term.digit.is_base() &&
                  (!term.digit.base.node().data || range(term.digit));
     if (same_digit(term.digit, unit.digit) && term.coefficient % unit.coefficient == 0)
-      quotient.constant += term.coefficient / unit.coefficient;
+      multiple = term.coefficient / unit.coefficient;
     else if (plain && same(product->b, divisor))
       quotient = sum(std::move(quotient), scale(linearize(product->a), term.coefficient), 1);
     else if (plain && same(product->a, divisor))
       quotient = sum(std::move(quotient), scale(linearize(product->b), term.coefficient), 1);
-    else if (plain && written.coefficient > 1 && term.coefficient % written.coefficient == 0 &&
+    else if (alone && plain && written.coefficient > 1 && term.coefficient % written.coefficient == 0 &&
              (same(product->a, factor) || same(product->b, factor)))
       quotient = sum(std::move(quotient),
                      scale(linearize(same(product->a, factor) ? product->b : product->a),
@@ -56,6 +58,12 @@ std::pair<LinearForm, LinearForm> IndexRewriter::split(const LinearForm &x, cons
                      1);
     else
       rest.terms.push_back(term);
+  }
+  quotient.constant += multiple;
+  if (!alone && multiple != 0) {
+    LinearForm others = y;
+    others.terms.erase(others.terms.begin());
+    rest = sum(std::move(rest), scale(std::move(others), multiple), -1);
   }
   return {std::move(quotient), std::move(rest)};
 }
@@ -73,7 +81,8 @@ std::optional<LinearForm> IndexRewriter::divide(const Binary &e) {
     return y.constant > 0
                ? std::optional(e.op == BinaryOp::floordiv ? divide(x, y.constant) : modulo(x, y.constant))
                : std::nullopt;
-  if (!positive || positive->low < 1 || y.terms.size() != 1 || y.constant != 0)
+  const bool alone = y.terms.size() == 1 && y.constant == 0;
+  if (!positive || positive->low < 1 || (!alone && !is_of_sizes(y.terms[0].digit.base)))
     return std::nullopt;
   auto [quotient, rest] = split(x, y);
   if (may_wrap(rest))

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
-#include <tuple>
 
 namespace nestsmith {
 
@@ -133,25 +132,6 @@ std::optional<Range> IndexRewriter::range(const LinearForm &linear) {
   bool wraps = !result && has_data(linear); // the ends bound the sum without bounds, not its value
   if (is_variable || wraps || !is_small(linear) || !depends_on_sizes(linear))
     return result;
-  if (auto known = ranges_of_sizes_.find(linear); known != ranges_of_sizes_.end())
-    return known->second;
-  return ranges_of_sizes_[linear] = range_with_sizes(linear, result);
-}
-
-bool IndexRewriter::BeforeByNodes::operator()(const LinearForm &a, const LinearForm &b) const {
-  if (a.terms.size() != b.terms.size() || a.constant != b.constant)
-    return std::tuple(a.terms.size(), a.constant) < std::tuple(b.terms.size(), b.constant);
-  auto key = [](const Term &term) {
-    return std::tuple(term.digit.base.get(), term.digit.div, term.digit.mod, term.coefficient);
-  };
-  for (std::size_t n = 0; n < a.terms.size(); ++n)
-    if (key(a.terms[n]) != key(b.terms[n]))
-      return key(a.terms[n]) < key(b.terms[n]);
-  return false;
-}
-
-/// The second of the two ranges.
-std::optional<Range> IndexRewriter::range_with_sizes(const LinearForm &linear, std::optional<Range> result) {
   auto high = highest_constant(linear), low = highest_constant(scale(linear, -1));
   if (high && (!result || *high < result->high))
     result = Range{result ? result->low : std::numeric_limits<std::int64_t>::min(), *high};
@@ -207,8 +187,10 @@ std::optional<std::int64_t> IndexRewriter::highest_constant(const LinearForm &x)
   if (!ends)
     return std::nullopt;
   auto best = interval(*ends);
-  if (auto without = interval(without_divisions(*ends)); without && (!best || without->high < best->high))
-    best = without;
+  for (int sign : {0, -1, 1}) // what remains of one division may cancel another one
+    if (auto without = interval(without_divisions(*ends, sign));
+        without && (!best || without->high < best->high))
+      best = without;
   return best ? std::optional(best->high) : std::nullopt;
 }
 
@@ -273,16 +255,22 @@ std::optional<LinearForm> IndexRewriter::without_multiple(const Term &term) {
   return std::nullopt;
 }
 
-/// Returns an upper bound of x, a form of sizes, in which divisions are replaced by their operands.
+/// Returns an upper bound of x, a form of sizes, in which divisions are replaced by their operands: in all
+/// terms, or only in those that are added (sign 1) or subtracted (-1).
+///
 /// [rule.end.undivided] k*c*(y//c) <= k*y where k > 0, c > 0
 /// [rule.end.undivided_subtracted] g*y//(g*c) = y//c, k*c*(y//c) <= k*y - k*(c - 1),
 ///     g*(k*c*(g*y//(g*c))) <= g*(k*y - k*(c - 1)) where k < 0, c > 0, g > 0
 /// [rule.end.multiple] x//y*y <= x, k*(x//y*y) <= k*x where k > 0, y > 0
 /// [rule.end.multiple_subtracted] x - (y - 1) <= x//y*y, k*(x//y*y) <= k*x - k*(y - 1) where k < 0, y > 0
-LinearForm IndexRewriter::without_divisions(const LinearForm &x) {
+LinearForm IndexRewriter::without_divisions(const LinearForm &x, int sign) {
   LinearForm result{{}, x.constant};
   for (const Term &term : x.terms) {
     auto [factor, digit] = term;
+    if (sign != 0 && (factor < 0) != (sign < 0)) {
+      result = sum(std::move(result), {{term}, 0}, 1);
+      continue;
+    }
     if (std::optional<LinearForm> bound = without_multiple(term)) {
       result = sum(std::move(result), *bound, 1);
       continue;

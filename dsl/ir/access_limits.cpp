@@ -74,9 +74,17 @@ private:
           check_end(*access.buffer, d, access.indices[d], mask, upper, facts);
   }
 
+  /// Whether the mask itself states that this is not negative, of any expression.
+  static bool states_end(const MaskCase &mask, const Expr &distance) {
+    return std::ranges::any_of(mask.slacks,
+                               [&](const Expr &slack) { return as_int(simplify(slack - distance)) == 0; });
+  }
+
   /// Requires that the index is less than the extent if `upper`, else that it is not negative.
   void check_end(const BufferNode &buffer, std::size_t dimension, const Expr &index, const MaskCase &mask,
                  bool upper, const Facts &facts) {
+    if (of_sizes_ && states_end(mask, upper ? buffer.shape[dimension] - index - Expr(1) : index))
+      return;
     const auto *choice = index.as<Select>();
     if (choice && of_sizes_) {
       check_end(buffer, dimension, choice->when_true, mask, upper, facts);
@@ -106,11 +114,12 @@ private:
     if (std::ranges::any_of(ends, [&](const Expr &end) { return proves(logical_not(holds(end)), {}); }))
       throw UserError(
           ExitCode::usage,
-          fmt::format("{}, whose {} value is {}, which is out of bounds for all sizes, expected {}; "
-                      "give the read a mask, or change the shape",
+          fmt::format("{}, whose {} value is {} by its axes and its mask, which is out of bounds for all "
+                      "sizes, expected {}; give the read the mask {}, or change the shape",
                       at, upper ? "greatest" : "least",
                       to_string(upper ? simplify(ends.front() - Expr(1)) : ends.front()),
-                      upper ? "less than " + to_string(extent) : std::string("at least 0")));
+                      upper ? "less than " + to_string(extent) : std::string("at least 0"),
+                      to_string(upper ? index < extent : Expr(0) <= index)));
     Expr end = ends.front(), condition = holds(end);
     for (const Expr &other : std::span(ends).subspan(1)) {
       end = upper ? min(end, other) : max(end, other);

@@ -160,13 +160,25 @@ TEST(AccessLimits, OfReadsInAMask) {
   EXPECT_EQ(limits_of("D", [&](Expr i) { return x(cast(DType::i64, f(i))); }), "N <= L");
 }
 
+/// The mask states the bounds of the index itself, whatever the index is.
+TEST(AccessLimits, OfAnIndexThatTheMaskBoundsAsItIs) {
+  Workload w("pairs");
+  Expr n = w.size("N");
+  Tensor x = w.placeholder("X", {n});
+  auto pair = [](const Expr &i) { return select(equal(floormod(i, 2), 0), i + 1, i - 1); };
+  Tensor y = w.compute("Y", {n}, {"i"},
+                       [&](Expr i) -> Definition { return x.where(0 <= pair(i) && pair(i) < n, pair(i)); });
+  EXPECT_TRUE(access_limits(w.output({y})).empty());
+}
+
 TEST(AccessLimits, ThatNeverHoldAreRefused) {
   expect_user_error(
       [] { of_index([](const Sizes &z) { return z.j + z.L; }); }, ExitCode::usage,
-      "block Y reads X at j + L in dimension 0, whose greatest value is L + N - 1, which is out of "
-      "bounds for all sizes, expected less than L; give the read a mask, or change the shape");
+      "block Y reads X at j + L in dimension 0, whose greatest value is L + N - 1 by its axes and its mask, "
+      "which is out of "
+      "bounds for all sizes, expected less than L; give the read the mask j + L < L, or change the shape");
   expect_user_error([] { of_index([](const Sizes &z) { return z.i - z.j - z.N; }); }, ExitCode::usage,
-                    "out of bounds for all sizes, expected at least 0; give the read a mask");
+                    "out of bounds for all sizes, expected at least 0; give the read the mask 0 <= ");
   expect_user_error([] { of_index([](const Sizes &z) { return z.j / (z.k + 1); }); }, ExitCode::usage,
                     "is no expression of sizes that the launcher could compare with L; give the read the mask");
   EXPECT_EQ(

@@ -63,6 +63,32 @@ TEST(Sizes, OfMultiplesRoundUpToTheNextTile) {
   EXPECT_FALSE(proves(Expr(E) <= floordiv(Expr(E) + Expr(8), 16) * Expr(16), {}));
 }
 
+/// A divisor of several terms, such as the rows L - 2 of a convolution without padding.
+TEST(Sizes, DivideBySums) {
+  const Var L = make_size("L", {.min = 3}), i = make_var("i"), b = make_var("b"), o = make_var("o");
+  const Expr rows = Expr(L) - Expr(2);
+  Bounds bounds;
+  bounds.set_extent(i, Expr(2) * rows);
+  bounds.set_extent(b, 2);
+  bounds.set_extent(o, rows);
+  EXPECT_EQ(simplified(floordiv(Expr(2) * Expr(L) - Expr(5), rows)), "1");
+  EXPECT_EQ(simplified(floordiv(Expr(L) - Expr(3), rows)), "0");
+  EXPECT_EQ(simplified(floormod(Expr(3) * rows, rows)), "0");
+  EXPECT_EQ(simplified(floordiv(Expr(b) * rows + Expr(o), rows), bounds), "b");
+  EXPECT_EQ(simplified(floormod(Expr(b) * rows + Expr(o), rows), bounds), "o");
+  EXPECT_EQ(simplified(floordiv(i, rows) * rows + floormod(i, rows), bounds), "i");
+  EXPECT_TRUE(proves(floordiv(i, rows) < Expr(2), bounds));
+  EXPECT_FALSE(proves(floordiv(i, rows) < Expr(1), bounds));
+  EXPECT_FALSE(proves(floordiv(Expr(2) * Expr(L) - Expr(4), rows) < Expr(2), bounds));
+}
+
+/// Of two divisions, only the subtracted one is replaced: what remains of it cancels the other one.
+TEST(Sizes, RoundHalvesUpToTheNextTile) {
+  const Expr half = ceildiv(M, 2), tiles = ceildiv(half * Expr(2), 16);
+  EXPECT_TRUE(proves(half * Expr(2) <= tiles * Expr(16), {}));
+  EXPECT_FALSE(proves(half * Expr(2) < tiles * Expr(16), {}));
+}
+
 TEST(Sizes, DivideAFusedLoop) {
   Loops l;
   EXPECT_TRUE(proves(floormod(l.e, N) < Expr(N), l.bounds));

@@ -11,6 +11,7 @@
 #include "schedules/library/product.h"
 #include "tests/dsl/support.h"
 
+#include <algorithm>
 #include <functional>
 #include <gtest/gtest.h>
 #include <variant>
@@ -135,6 +136,29 @@ TEST_P(LibraryTiles, AreRight) {
 
 INSTANTIATE_TEST_SUITE_P(Cases, LibraryTiles, testing::ValuesIn(cases),
                          [](const auto &test) { return std::string(test.param.name); });
+
+/// Convolutions along rows: their number is L - 2, or (L + 1)//2.
+TEST(LibraryProduct, OfRowsThatAreAnExpressionOfASize) {
+  for (std::int64_t stride : {1, 2})
+    for (std::int64_t length : {5, 70}) {
+      Workload w("rows");
+      const Expr L = w.size("L", {.min = 3, .max = 100000}), rows = stride == 1 ? L - 2 : (L + 1) / 2;
+      Tensor x = w.placeholder("X", {2, L + 1, 16}, DType::f16),
+             f = w.placeholder("F", {2, 16, 24}, DType::f16);
+      Reduce r = reduce_axis("r", 2), c = reduce_axis("c", 16);
+      Schedule s(w.output({w.compute("S", {2, rows, 24}, {"b", "o", "k"}, [&](const std::vector<Expr> &at) {
+        return Definition(sum(cast(DType::f32, x.where(at[1] * stride + r <= L, at[0], at[1] * stride + r, c)) *
+                                  cast(DType::f32, f(r, c, at[2])),
+                              {r, c}));
+      })}));
+      library::product(s, s.block("S"));
+      EXPECT_TRUE(std::ranges::any_of(s.trace(), [](const Directive &d) { return d.op == "tensorize"; }));
+      SimExecutor simulator;
+      const CheckResult result =
+          check(s, with_sizes(lower(s), sizes_for(s.source(), std::vector{length}, 0)), simulator);
+      EXPECT_TRUE(result.passed) << (result.messages().empty() ? "" : result.messages().front());
+    }
+}
 
 TEST(LibraryTilesRefuse, WhatCannotBeLowered) {
   auto refused = [](const Contraction &contraction, const Tiles &tiles, const char *message) {
