@@ -5,9 +5,11 @@
 #include "schedules/library/contraction.h"
 #include "schedules/library/parts.h"
 #include "schedules/library/product.h"
+#include "schedules/rows/rows.h"
 
 #include "dsl/expr/error.h"
 #include "dsl/ir/allocation.h"
+#include "dsl/ir/workload_info.h"
 
 #include <algorithm>
 #include <bit>
@@ -393,7 +395,49 @@ void fallback(Schedule &schedule, BlockRef block) {
   change(schedule, [&](Schedule &s) { by_axis(s, false); });
 }
 
+/// Whether the stages are those of `rows::in_registers`: reductions of rows and, as the last one, a result for
+/// each element, of constant extents.
+static bool is_of_rows(const Program &program) {
+  const std::vector<const Block *> blocks = blocks_of(program.body);
+  const Block &result = *blocks.back();
+  if (blocks.size() < 2 || !blocks.front()->reduces() || result.reduces() || result.iters.size() != 2)
+    return false;
+  const Expr &rows = result.iters[0].extent, &columns = result.iters[1].extent;
+  if (!as_int(rows) || as_int(columns).value_or(0) < warp_size) // shorter rows leave lanes of a warp idle
+    return false;
+  auto is_row = [](const Block &block, const Load *access) { // with the axes of the block as they are
+    return std::ranges::equal(access->indices, block.iters, [](const Expr &index, const IterVar &iter) {
+      return same(index, Expr(iter.var));
+    });
+  };
+  const std::vector<const Load *> read = loads_of(*blocks.front());
+  if (std::ranges::none_of(read, [&](const Load *access) { return is_row(*blocks.front(), access); }))
+    return false;
+  return std::ranges::all_of(blocks, [&](const Block *block) {
+    const std::size_t axes = block->iters.size();
+    const bool summed = axes == 2 && block->iters[1].is_summed();
+    return (axes == 1 || (axes == 2 && !block->iters[0].is_summed())) && block->reduces() == summed &&
+           same(block->iters[0].extent, rows) && (axes == 1 || same(block->iters[1].extent, columns)) &&
+           (block->body.buffer->role == Role::temporary) == (block != &result);
+  });
+}
+
+/// The schedule of a program of rows, such as a softmax, that reads each row once; none for other programs.
+static std::optional<Schedule> schedule_of_rows(const Program &program, const Target &target) {
+  if (!is_of_rows(program))
+    return std::nullopt;
+  try {
+    const Shape shape(constant_shape(blocks_of(program.body).back()->body.buffer));
+    Knobs knobs;
+    return rows::in_registers(program, shape, target, knobs);
+  } catch (const UserError &) { // such as one whose reads have masks
+    return std::nullopt;
+  }
+}
+
 Schedule schedule(Program program, Target target, std::vector<std::string> *refused) {
+  if (std::optional<Schedule> of_rows = schedule_of_rows(program, target))
+    return *std::move(of_rows);
   Schedule s(std::move(program), std::move(target));
   std::string why; // the last attempt failed
   auto tried = [&](auto &&function, BlockRef block) {

@@ -22,18 +22,20 @@ void elementwise(Schedule &s, BlockRef block);
 /// 32 x 32 elements in shared memory, so that both accesses are of neighbours.
 void transpose(Schedule &s, BlockRef block);
 
-/// A reduction. If the terms of a result are neighbours in memory, the threads of a warp or of a block share
-/// them. If the terms of neighbouring results are, a warp has 32 results, and the 8 warps of a block share
-/// their terms. Few results with many terms are those of several blocks, of which the last one combines the
-/// parts. Of other reductions, each thread has a result.
+/// A reduction. If the terms of neighbouring results are neighbours in memory, a warp has 32 results, and the 8
+/// warps of a block share their terms. Of other reductions, the threads of a warp or of a block share the terms
+/// of a result. Few results with many terms are those of several blocks, of which the last one combines the
+/// parts. A result of a few terms is that of one thread.
 void reduction(Schedule &s, BlockRef block);
 
 /// Any block: a thread for each result. It is right, and as fast as its accesses are.
 void fallback(Schedule &s, BlockRef block);
 
-/// A whole program: stages that are no reductions are inlined into their readers, and each nest that is left is
-/// scheduled by the first of `product`, `reduction`, `transpose`, `elementwise` and `fallback` that can. If
-/// `refused` is given, it gets one sentence for each product of matrices that `product` refused.
+/// A whole program. One of rows of constant length, such as a softmax, is one kernel that keeps each row in
+/// registers (`rows::in_registers`), if its reads have no masks. Of others, stages that are no reductions are
+/// inlined into their readers, and each nest that is left is scheduled by the first of `product`, `reduction`,
+/// `transpose`, `elementwise` and `fallback` that can. If `refused` is given, it gets one sentence for each
+/// product of matrices that `product` refused.
 Schedule schedule(Program program, Target target = {}, std::vector<std::string> *refused = nullptr);
 
 } // namespace nestsmith::library

@@ -7,10 +7,12 @@
 #include "runtime/check/sim_executor.h"
 #include "runtime/check/stored_array.h"
 #include "schedules/library/program.h"
+#include "schedules/workloads.h"
 #include "tests/dsl/support.h"
 
 #include <algorithm>
 #include <array>
+#include <fmt/format.h>
 #include <functional>
 #include <gtest/gtest.h>
 #include <vector>
@@ -121,6 +123,30 @@ TEST(LibraryFallback, KeepsTheSumInARegisterForAxesOfSizes) {
       library::schedule(p.sum_of({h, v}, {r, c}, [&](Indices y) { return x(y[0] + r, y[1] + c); }));
   EXPECT_TRUE(std::ranges::any_of(s.trace(), [](const Directive &d) { return d.op == "cache_write"; }));
   expect_right(s, {5, 33});
+}
+
+TEST(LibrarySchedule, OfRowsIsOneKernel) {
+  for (const char *name : {"softmax", "layernorm", "rmsnorm"})
+    for (const auto &[rows, columns, kernels] :
+         {std::tuple<std::int64_t, std::int64_t, std::size_t>{5, 33, 1}, {7, 1000, 1}, {3, 31, 2}}) {
+      SCOPED_TRACE(fmt::format("{} {}x{}", name, rows, columns));
+      const Schedule s = library::schedule(find_workload(name, {rows, columns}, DType::f32).value());
+      const std::size_t made = lower(s).kernels.size();
+      EXPECT_EQ(std::min<std::size_t>(made, 2), kernels);
+      expect_right(s);
+    }
+}
+
+/// Its columns are no rows, though the extents are the same.
+TEST(LibrarySchedule, OfColumnsOfASquare) {
+  Workload w("columns");
+  Tensor x = w.placeholder("X", {64, 64});
+  Reduce k = reduce_axis("k", 64);
+  Tensor m = w.compute("M", {64}, {"j"}, [&](Expr j) { return max_over(x(k, j), k); });
+  const Schedule s = library::schedule(
+      w.output({w.compute("Y", {64, 64}, {"i", "j"}, [&](Expr i, Expr j) { return x(i, j) - m(j); })}));
+  EXPECT_EQ(lower(s).kernels.size(), 2U);
+  expect_right(s);
 }
 
 /// A row that is read again for each column is no transpose.
