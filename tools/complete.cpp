@@ -42,7 +42,7 @@ Words values(const Option &option, const std::vector<Rung> &rungs) {
       std::erase(words.back(), ' '); // --gpu takes "RTX3090" too
     }
   if (option.name == "arch")
-    std::ranges::copy(names(architectures()), std::back_inserter(words));
+    std::ranges::copy(names(known_architectures()), std::back_inserter(words));
   add_described(words, option.value, rungs);
   return words;
 }

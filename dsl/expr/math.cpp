@@ -23,17 +23,20 @@ void require_real(std::string_view function, const Expr &x) {
 
 /// The multiplication by an odd constant makes the upper 17 bits depend on all bits of x. The shift drops the
 /// low bits and thus their carries, so the hash of a sum is not a sum of hashes. The hash of 0 is not 0.
-static constexpr std::uint32_t first_factor = 0x9e3779b1; ///< of the hash
-
 Expr ring_hash(Expr x, std::uint32_t salt) {
   auto word = [](std::uint32_t value) { return int_imm(value, DType::u32); };
-  return shift_right(std::move(x) * word(first_factor), 15) * word(0x85ebca77) + word(salt);
+  return shift_right(std::move(x) * word(0x9e3779b1), 15) * word(0x85ebca77) + word(salt);
 }
 
 bool has_ring_hash(const Expr &e) {
   return any_node(e, [](const Expr &node) {
-    const auto *op = node.as<Binary>();
-    return op && op->op == BinaryOp::mul && op->b.dtype() == DType::u32 && as_int(op->b) == first_factor;
+    const auto *sum = node.as<Binary>();
+    const auto *second = sum && sum->op == BinaryOp::add ? sum->a.as<Binary>() : nullptr;
+    const auto *shift = second && second->op == BinaryOp::mul ? second->a.as<Binary>() : nullptr;
+    const auto *first = shift && shift->op == BinaryOp::shift_right ? shift->a.as<Binary>() : nullptr;
+    const std::optional<std::int64_t> salt = first ? as_int(sum->b) : std::nullopt;
+    return salt && first->op == BinaryOp::mul &&
+           same(node, ring_hash(first->a, static_cast<std::uint32_t>(*salt)));
   });
 }
 

@@ -59,7 +59,7 @@ std::pair<LinearForm, LinearForm> IndexRewriter::split(const LinearForm &x, cons
     else
       rest.terms.push_back(term);
   }
-  quotient.constant += multiple;
+  quotient = sum(std::move(quotient), {{}, multiple}, 1);
   if (!alone && multiple != 0) {
     LinearForm others = y;
     others.terms.erase(others.terms.begin());
@@ -82,7 +82,8 @@ std::optional<LinearForm> IndexRewriter::divide(const Binary &e) {
                ? std::optional(e.op == BinaryOp::floordiv ? divide(x, y.constant) : modulo(x, y.constant))
                : std::nullopt;
   const bool alone = y.terms.size() == 1 && y.constant == 0;
-  if (!positive || positive->low < 1 || (!alone && !is_of_sizes(y.terms[0].digit.base)))
+  if (!positive || positive->low < 1 ||
+      (!alone && (y.terms[0].coefficient < 1 || !is_of_sizes(y.terms[0].digit.base))))
     return std::nullopt;
   auto [quotient, rest] = split(x, y);
   if (may_wrap(rest))

@@ -16,7 +16,7 @@
 
 namespace nestsmith {
 
-/// The same for a part of the mask.
+/// The same (bulk_copy.h) for a part of the mask.
 static Expr excluded_inside(const Expr &mask, const Load &access, const Bounds &bounds) {
   if (const auto *op = mask.as<Binary>(); op && op->op == BinaryOp::logical_and) {
     const Expr first = excluded_inside(op->a, access, bounds);

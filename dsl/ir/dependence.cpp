@@ -481,28 +481,47 @@ static std::vector<Buffer> conflicts_in_kernel(const Block &a, const Block &b, b
   return found;
 }
 
-/// The extents of the axes for the threads of one role, if both blocks are in it: each role counts its own
-/// threads.
-static std::map<Axis, std::int64_t> extents_for(const Program &program, const Stmt &nest, const Block &a,
-                                                const Block &b) {
+namespace {
+
+/// The role of two blocks. Each role counts its own threads.
+struct RoleOfBoth {
+  std::optional<std::size_t> role; ///< none: the main role
+  bool one;                        ///< false: they have different roles
+  bool operator<(const RoleOfBoth &other) const {
+    return std::tie(role, one) < std::tie(other.role, other.one);
+  }
+};
+
+RoleOfBoth role_of_both(const Program &program, const Block &a, const Block &b) {
   const std::optional<std::size_t> role = role_of(program, a.id);
-  const bool same_role = role == role_of(program, b.id);
+  const bool one = role == role_of(program, b.id);
+  return {one ? role : std::nullopt, one};
+}
+
+/// The extents of the axes for the threads of the role, or of all roles.
+std::map<Axis, std::int64_t> extents_of(const Program &program, const Stmt &nest, const RoleOfBoth &of) {
   return axis_extents(nest, [&](const For &loop) {
-    return !same_role || !is_thread(*loop.axis()) || role_of(program, loop) == role;
+    return !of.one || !is_thread(*loop.axis()) || role_of(program, loop) == of.role;
   });
 }
 
+} // namespace
+
 std::optional<Race> unordered_accesses(const Program &program, const Stmt &nest) {
   std::vector<const Block *> blocks = blocks_of(nest);
+  std::map<RoleOfBoth, Races> of_roles;
   bool has_last = !find_last_blocks(nest).empty();
   for (std::size_t n = 0; n < blocks.size(); ++n)
     for (std::size_t m = n + 1; m < blocks.size(); ++m) {
       const std::vector<Buffer> buffers = conflicts_in_kernel(*blocks[n], *blocks[m], has_last);
       if (buffers.empty()) // as of most blocks
         continue;
-      const Races races(nest, blocks, extents_for(program, nest, *blocks[n], *blocks[m]));
+      const RoleOfBoth role = role_of_both(program, *blocks[n], *blocks[m]);
+      auto races = of_roles.find(role);
+      if (races == of_roles.end())
+        races = of_roles.try_emplace(role, nest, blocks, extents_of(program, nest, role)).first;
       for (const Buffer &buffer : buffers)
-        if (auto axis = races.racing_axis(n, m, buffer))
+        if (auto axis = races->second.racing_axis(n, m, buffer))
           return Race{blocks[n]->id, blocks[m]->id, buffer, *axis};
     }
   return std::nullopt;
@@ -510,8 +529,8 @@ std::optional<Race> unordered_accesses(const Program &program, const Stmt &nest)
 
 std::optional<Axis> axis_of_other_thread(const Program &program, const Block &a, const Block &b,
                                          const Buffer &buffer, const std::vector<Var> &fixed) {
-  for (Axis axis :
-       Races(program.body, {}, extents_for(program, program.body, a, b)).differing_axes(a, b, buffer, fixed))
+  for (Axis axis : Races(program.body, {}, extents_of(program, program.body, role_of_both(program, a, b)))
+                       .differing_axes(a, b, buffer, fixed))
     if (buffer->scope != Scope::shared || is_thread(axis))
       return axis;
   return std::nullopt;

@@ -78,8 +78,26 @@ void partition_last(Schedule &s, Loop loop) {
   try {
     trial.partition(loop);
     s = std::move(trial);
-  } catch (const ScheduleError &) { // all tiles are full, and no pipeline ends in it
+  } catch (const ScheduleError &error) {
+    if (error.requirement() != "partition.guarded")
+      throw;
   }
+}
+
+/// Spreads the rounds of the copies of a tile, if there are any: the loop around all others.
+void spread_copies(Schedule &s, const std::vector<Loop> &loops) {
+  const auto rounds = std::ranges::find_if(
+      loops, [&](const Loop &loop) { return find_loop(s.program().body, loop.var)->is<Unrolled>(); });
+  if (rounds == loops.end())
+    return;
+  if (rounds != loops.begin())
+    s.reorder({*rounds, loops.front()});
+  s.spread(*rounds);
+}
+
+/// The threads that copy the tiles.
+std::int64_t copying_threads(const RegisterTiles &tiles) {
+  return tiles.load.warps > 0 ? tiles.load.threads() : tiles.threads();
 }
 
 /// The tiles of a sum of products are filled with zeros past their ends, which leaves no guard; other terms,
@@ -223,12 +241,8 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
   if (joins)
     s.join_pipelines(k_inner);
   if (spreads)
-    for (const BlockRef &tile : tiles_of_k) {
-      const std::vector<Loop> loops = s.loops_below(tile, k_outer);
-      if (c.batch)
-        s.reorder({loops[1], loops[0]}); // the outermost loop is spread
-      s.spread(loops[c.batch ? 1 : 0]);
-    }
+    for (const BlockRef &tile : tiles_of_k)
+      spread_copies(s, s.loops_below(tile, k_outer));
   for (const BlockRef &result : written)
     store_result(s, result, thread, partial);
   if (split && two_kernels)
@@ -263,19 +277,17 @@ Product product(Schedule &s, BlockRef sum, const RegisterTiles &tiles) {
   if (std::optional<Product> made = product_with_tail(s, sum, tiles))
     return *std::move(made);
   Product made;
-  auto attempt = [&](bool guarded) {
-    change(s, [&](Schedule &copy) { made = schedule_product(copy, sum, tiles, guarded); });
-  };
   // Guards at the ends may differ between the lanes of a vector. None is left of a product, unless threads that
   // copy no element need it.
-  const auto is_whole = [&](std::size_t side) { return tiles.tile(side) * tiles.k % tiles.threads() == 0; };
+  const auto is_whole = [&](std::size_t side) {
+    return tiles.tile(side) * tiles.k % copying_threads(tiles) == 0;
+  };
   const bool filled = factors_of_product(block_of(s, sum)) && is_whole(0) && is_whole(1);
   try {
-    attempt(false);
+    change(s, [&](Schedule &copy) { made = schedule_product(copy, sum, tiles, false); });
   } catch (const UserError &) {
-    if (filled)
+    if (filled || !is_changed(s, [&](Schedule &copy) { made = schedule_product(copy, sum, tiles, true); }))
       throw;
-    attempt(true);
   }
   return made;
 }

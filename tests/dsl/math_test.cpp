@@ -128,6 +128,14 @@ TEST(Math, IsEvaluatedAsTheRowSays) {
   }
 }
 
+TEST(Math, KnowsTheHashOfRingMode) {
+  Workload w("hash");
+  const Expr x = w.placeholder("X", {8}, DType::u32)(0);
+  EXPECT_TRUE(has_ring_hash(relu(x) + x));
+  EXPECT_TRUE(has_ring_hash(exp(x)));
+  EXPECT_FALSE(has_ring_hash(x * int_imm(0x9e3779b1, DType::u32)));
+}
+
 TEST(Math, IsInTraces) {
   Program program = every_function(4);
   std::string text = to_json(trace_file(Schedule(program), {4}, DType::f32));

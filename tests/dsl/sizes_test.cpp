@@ -6,6 +6,7 @@
 #include "dsl/ir/printer.h"
 
 #include <gtest/gtest.h>
+#include <limits>
 #include <random>
 
 namespace nestsmith {
@@ -80,6 +81,14 @@ TEST(Sizes, DivideBySums) {
   EXPECT_TRUE(proves(floordiv(i, rows) < Expr(2), bounds));
   EXPECT_FALSE(proves(floordiv(i, rows) < Expr(1), bounds));
   EXPECT_FALSE(proves(floordiv(Expr(2) * Expr(L) - Expr(4), rows) < Expr(2), bounds));
+}
+
+/// The first coefficient of the divisor may be -1, by which the least number is not divided.
+TEST(Sizes, AreNotDividedByANegativeFirstTerm) {
+  const Var L = make_size("L", {.min = 1, .max = 4});
+  const Expr least = Expr(std::numeric_limits<std::int64_t>::min()) * Expr(L);
+  EXPECT_TRUE(simplify(floordiv(least, Expr(5) - Expr(L)), {}).exists());
+  EXPECT_TRUE(simplify(floormod(Expr(7) - Expr(L), Expr(5) - Expr(L)), {}).exists());
 }
 
 /// Of two divisions, only the subtracted one is replaced: what remains of it cancels the other one.

@@ -44,6 +44,7 @@ TEST(Arch, OfATraceIsItsOwnWithoutAnother) {
       nestsmith("show hopper/roles --arch sm_90a --shape 16x16x16 --trace json -o " + trace, nothing).code, 0);
   EXPECT_TRUE(contains(nestsmith("show " + trace + " --trace json", nothing).out, "\"target\": \"sm_90a\""));
   EXPECT_TRUE(contains(nestsmith("emit " + trace, nothing).out, "\n// Target: sm_90a\n"));
+  EXPECT_TRUE(contains(nestsmith("explain " + trace, nothing).out, "(sm_90a)"));
   Ran check = nestsmith("check --device sim " + trace, nothing);
   EXPECT_EQ(check.code, 0) << check.out << check.err;
   Ran other = nestsmith("emit --arch sm_80 " + trace, nothing);

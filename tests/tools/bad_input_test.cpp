@@ -3,6 +3,7 @@
 #include "tests/tools/run_binary.h"
 
 #include <algorithm>
+#include <filesystem>
 
 namespace nestsmith {
 namespace {
@@ -238,6 +239,15 @@ TEST(BadInput, TraceWithAnIllegalDirectiveIsAnIllegalSchedule) {
     ASSERT_NE(lines[0].getAsObject(), nullptr) << json.out;
     EXPECT_EQ(lines[0].getAsObject()->getString("requirement"), llvm::StringRef("split.factors")) << json.out;
   }
+}
+
+TEST(BadInput, AFolderOfADatabaseIsNotMade) {
+  expect_refused(nestsmith("tune ladder/warps --gpu H200 --shape 256x256x64 --set bk=16,lanes=4x8,blocks=2 "
+                           "--db /nonexistent/x.db"),
+                 2,
+                 "there is no folder /nonexistent for the database /nonexistent/x.db; make it, or name another "
+                 "file with --db");
+  EXPECT_FALSE(std::filesystem::exists("/nonexistent"));
 }
 
 TEST(BadInput, ATraceStatesTheShapeAndTheDtypeOfItsComputation) {

@@ -32,6 +32,21 @@ std::set<std::string> exported(const std::string &text) {
   return names;
 }
 
+TEST(Emit, SaysThatAHashOfRingModeIsForTests) {
+  EXPECT_TRUE(contains(
+      nestsmith("emit softmax/naive --dtype u8 --shape 8x8").out,
+      "\n// For tests only: on u8, a hash stands in for functions such as exp and relu (ring mode)\n"));
+  EXPECT_FALSE(contains(nestsmith("emit softmax/naive --shape 8x8").out, "For tests only"));
+  EXPECT_FALSE(contains(nestsmith("emit ladder/naive --dtype u32 --shape 8x8x8").out, "For tests only"));
+}
+
+TEST(Emit, SaysHowAFileOfAnArchitectureWithASuffixIsCompiled) {
+  EXPECT_TRUE(contains(nestsmith("emit hopper/wgmma --dtype bf16 --arch sm_90a").out,
+                       "\n#error \"wgmma needs an architecture such as sm_90a: -gencode "
+                       "arch=compute_90a,code=sm_90a\"\n#endif\n"));
+  EXPECT_FALSE(contains(nestsmith("emit ladder/warps --arch sm_90a").out, "#error"));
+}
+
 TEST(EmitName, NamesTheKernelAndWhatIsMadeOfIt) {
   for (const char *form :
        {"", " --symbolic", " --standalone --shape 64x64x8", " --standalone --symbolic --shape 9x9x9"}) {

@@ -16,6 +16,7 @@
 #include <cstdlib>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <functional>
 #include <list>
 
 namespace nestsmith::cli {
@@ -163,24 +164,28 @@ ExitCode list_space(const Context &context, Tuning &tuning) {
 
 /// The order of the model. `why` is the reason why there is no measurement.
 ExitCode rank_by_model(const Context &context, Tuning &tuning, const std::string &why) {
-  tuning.rank();
   std::optional<records::Database> database;
   std::string not_stored;
-  try {
-    database = open_given_database(context, tuning.shard());
-    if (database)
-      tuning.store_estimates(*database);
-  } catch (const UserError &error) { // the order is good without it, unless the user named the database
-    if (context.arguments.has("db"))
-      throw;
-    database.reset();
-    not_stored = fmt::format("not stored: {}", error.what());
-  }
+  auto with_database = [&](const std::function<void()> &use) {
+    try {
+      use();
+    } catch (const UserError &error) { // the order is good without it, unless the user named the database
+      if (context.arguments.has("db"))
+        throw;
+      database.reset();
+      not_stored = fmt::format("not stored: {}", error.what());
+    }
+  };
+  with_database([&] { database = open_given_database(context, tuning.shard()); }); // before the search
+  tuning.rank();
+  if (database)
+    with_database([&] { tuning.store_estimates(*database); });
   if (context.json()) {
     out(json_text([&](llvm::json::OStream &json) {
       json.object([&] {
         write_space(json, tuning);
         json.attribute("measured", false);
+        json.attribute("interrupted", tuning.interrupted());
         json.attribute("database", database ? llvm::json::Value(database->path().string()) : nullptr);
       });
     }));

@@ -64,12 +64,23 @@ void check_computation(const TraceFile &trace, const std::string &path) {
     return;
   for (std::size_t n = 0; n < stated->params.size(); ++n) {
     const Buffer &expected = stated->params[n], &got = trace.computation->params[n];
-    if (expected->name != got->name || expected->shape.size() != got->shape.size())
+    if (expected->name != got->name || expected->role != got->role ||
+        expected->shape.size() != got->shape.size())
       return; // another computation with this name
   }
+  auto names = [](const Program &program) {
+    std::vector<std::string> result;
+    for (const Block *block : blocks_of(program.body))
+      result.push_back(block->id->name);
+    for (const Var &scalar : program.scalars)
+      result.push_back(scalar->name);
+    return result;
+  };
+  if (names(*stated) != names(*trace.computation))
+    return;
   for (std::size_t n = 0; n < stated->params.size(); ++n) {
     const Buffer &expected = stated->params[n], &got = trace.computation->params[n];
-    if (expected->dtype != got->dtype ||
+    if ((n == 0 && expected->dtype != got->dtype) ||
         !std::ranges::equal(expected->shape, got->shape,
                             [](const Expr &a, const Expr &b) { return same(a, b); }))
       throw UserError(ExitCode::usage,

@@ -70,6 +70,8 @@ ChosenGpu choose_gpu(const Context &context) {
                         product, assumed_gpu),
             true};
   } catch (const UserError &) {
+    if (auto arch = arch_of_trace(context))
+      return gpu_for(*arch, std::nullopt);
     return {find_gpu(assumed_gpu),
             fmt::format("no GPU found; assuming {}; select another with --gpu", assumed_gpu), true};
   }

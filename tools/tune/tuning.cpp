@@ -80,7 +80,9 @@ void Tuning::rank() {
   };
   std::size_t total = space_.points.size();
   CatchInterrupt catch_interrupt;
+  std::size_t analysed = 0;
   auto report = [&](std::size_t done) {
+    analysed = done;
     show(fmt::format("{} of {} points compiled and analysed", done, total));
     return interrupt_requested == 0;
   };
@@ -89,8 +91,7 @@ void Tuning::rank() {
   tune::prune(space_, {});
   interrupted_ = interrupt_requested != 0;
   if (interrupted_)
-    notes_.push_back(fmt::format("interrupted: these are the {} of {} points that were analysed",
-                                 space_.points.size(), total));
+    notes_.push_back(fmt::format("interrupted: {} of {} points were analysed", analysed, total));
   if (!note.empty())
     notes_.push_back(note);
   progress_.clear();
