@@ -342,8 +342,8 @@ TEST(EmitDispatch, ARungWithoutSymbolicKernelsIsRefused) {
   test::Called ran = test::call_main({"emit", "mine", "--dispatch", "--gpu", "H100"}, {rung});
   EXPECT_EQ(ran.code, 2);
   EXPECT_THAT(ran.err,
-              HasSubstr("'mine' has no symbolic kernel at the points of its kernel table of NVIDIA H100 80GB "
-                        "HBM3, so no file serves every shape"));
+              HasSubstr("'mine' has no symbolic kernel for sm_90a at the points of its kernel table of NVIDIA "
+                        "H100 80GB HBM3, so no file serves every shape; emit kernels for one shape each"));
 }
 
 /// A product that takes its operands in one order only.

@@ -113,7 +113,8 @@ EmittedDispatch emitted_dispatch(const Context &context, const ChosenRung &choic
   if (result.selection.kernels.empty())
     refuse_dispatch(fmt::format(
         "'{}' has no symbolic kernel for {} at the points of its kernel table of {}, so no file serves every "
-        "shape; choose another architecture, or emit kernels for one shape each",
+        "shape; emit kernels for one shape each, or choose an architecture that has what the points need, such "
+        "as sm_80 for asynchronous copies",
         choice.name, to_string(target.arch), table.gpu));
   // The last plan serves all sizes: the wide kernels are selected first.
   std::ranges::reverse(result.selection.kernels);
