@@ -12,10 +12,12 @@ namespace nestsmith::library {
 void change(Schedule &schedule, const std::function<void(Schedule &)> &f) {
   Schedule copy = schedule;
   f(copy);
-  const std::vector<Obligation> before = schedule.obligations();
-  for (const Obligation &owed : copy.obligations())
-    if (std::ranges::find(before, owed.message, &Obligation::message) == before.end())
-      throw to_error(copy, owed);
+  if (const std::vector<Obligation> after = copy.obligations(); !after.empty()) {
+    const std::vector<Obligation> before = schedule.obligations();
+    for (const Obligation &owed : after)
+      if (std::ranges::find(before, owed.message, &Obligation::message) == before.end())
+        throw to_error(copy, owed);
+  }
   schedule = std::move(copy);
 }
 

@@ -28,7 +28,7 @@ bool units_multiply(const Block &sum, const Target &target) {
   DType dtype = (*loads)[0]->buffer->dtype;
   if (any_node(sum.body.value, [](const Expr &node) { return node.dtype() == DType::tf32; }))
     dtype = DType::tf32;
-  if (dtype == DType::u32 || !library::has_instruction(dtype))
+  if (dtype == DType::u32 || !has_instruction(dtype))
     return false;
   const DType stored = dtype == DType::tf32 ? DType::f32 : dtype;
   auto multiplies = [&](const Intrinsic *intrinsic) {
