@@ -57,6 +57,21 @@ constexpr std::string_view packed_signed_word =
 }
 )";
 
+/// Source: PTX ISA, "Memory Consistency Model" and "Parallel Synchronization and Communication Instructions:
+/// atom".
+constexpr std::string_view count_arrival =
+    R"(/// Adds 1 to a counter, or sets it to 0 if it is `last`, and returns the value before. The thread releases what
+/// its block has written before the last barrier, and acquires what those have released that counted before it.
+static __device__ __forceinline__ unsigned int count_arrival(unsigned int *counter, unsigned int last) {
+  unsigned int before;
+  asm volatile("atom.acq_rel.gpu.global.inc.u32 %0, [%1], %2;"
+               : "=r"(before)
+               : "l"(__cvta_generic_to_global(counter)), "r"(last)
+               : "memory");
+  return before;
+}
+)";
+
 constexpr std::string_view arrives_last =
     R"(/// Counts the arrival of this block. True in all threads of the last of `blocks` blocks, which then sees all
 /// that the other blocks have written. The counter is 0 before the first arrival and after the last.
@@ -64,12 +79,10 @@ static __device__ __forceinline__ bool arrives_last(unsigned int *counter, unsig
   __syncthreads();  // all threads of this block have written their results
   bool last = false;
   if (threadIdx.x == 0 && threadIdx.y == 0 && threadIdx.z == 0) {
-    __threadfence();  // other blocks see these results before the arrival
-    const unsigned int before = atomicInc(counter, blocks - 1);
+    const unsigned int before = count_arrival(counter, blocks - 1);
     if (before >= blocks)
       __trap();  // the counter was not zero before the launch
     last = before == blocks - 1;
-    __threadfence();  // this block sees the results of the others after its arrival
   }
   return __syncthreads_or(last);
 }
@@ -166,12 +179,10 @@ static __device__ __forceinline__ bool role_arrives_last(unsigned int *counter, 
   sync_role<barrier, threads>();  // all threads of this role have written their results
   bool last = false;
   if (threadIdx.x == 0) {
-    __threadfence();  // other blocks see these results before the arrival
-    const unsigned int before = atomicInc(counter, blocks - 1);
+    const unsigned int before = count_arrival(counter, blocks - 1);
     if (before >= blocks)
       __trap();  // the counter was not zero before the launch
     last = before == blocks - 1;
-    __threadfence();  // this block sees the results of the others after its arrival
   }
   return any_of_role<barrier, threads>(last);
 }
@@ -272,6 +283,8 @@ public:
       helpers += packed_signed_word;
     for (const std::string &function : functions_)
       helpers += function;
+    if (arrives_ || role_arrives_)
+      helpers += count_arrival;
     if (arrives_)
       helpers += arrives_last;
     for (const auto &[bytes, masked] : copies_)

@@ -118,6 +118,7 @@ const std::set<std::string> &reserved_words() {
                                               "EOF",
                                               "NAN",
                                               "INFINITY",
+                                              "count_arrival",
                                               "arrives_last",
                                               "role_arrives_last",
                                               "any_of_role",

@@ -258,6 +258,7 @@ std::string as_host_cpp(const std::string &cuda, bool shuffles) {
       sync_role(R"re(asm volatile\("bar\.sync[^;]*;"[^;]*;)re"),
       await_kernel(R"re(asm volatile\("griddepcontrol[^;]*; [^;]*;"[^;]*;)re"),
       registers(R"re(asm volatile\("setmaxnreg[^;]*;"[^;]*;)re"),
+      count(R"re(asm volatile\("atom\.acq_rel[\s\S]*?: "memory"\);)re"),
       any_of_role(R"re(asm volatile\("\{ \.reg \.pred one[\s\S]*?: "memory"\);)re"),
       box_to_cluster(
           R"re(asm volatile\("cp\.async\.bulk\.tensor\.(\d)d[^;]*\.multicast::cluster[^;]*;"[\s\S]*?: "memory"\);)re"),
@@ -295,6 +296,7 @@ std::string as_host_cpp(const std::string &cuda, bool shuffles) {
   text = std::regex_replace(text, await_kernel, "");
   text = std::regex_replace(text, sync_role, "::host::wait_for_role(barrier, threads, __LINE__);");
   text = std::regex_replace(text, any_of_role, "any = ::host::any_of_role(barrier, threads, value, __LINE__);");
+  text = std::regex_replace(text, count, "before = atomicInc(counter, last);");
   text = std::regex_replace(text, arrive_after, "::host::arrive_after_copies(filled + number % slots);");
   text = std::regex_replace(text, address, "(unsigned int)(size_t)p");
   return std::regex_replace(text, wait, "::host::wait_copies(pending);");
