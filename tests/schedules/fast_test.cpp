@@ -130,6 +130,36 @@ TEST(FastGemm, ForAllSizesHasNoGroupsAndANumberOfBlocksOfItsOwn) {
                           "the knob 'group' is '4', expected one of 1");
 }
 
+/// In one size, the sum of parts takes registers that would leave fewer blocks for the loop over k. A thread
+/// with many copies of single elements keeps them for addresses, and a block that has a multiprocessor for
+/// itself needs no bound.
+TEST(FastGemm, StatesTheBlocksOfASumOfParts) {
+  const Rung &gemm = test::rung("fast/gemm");
+  auto blocks = [&](const Shape &shape, const std::string &point) {
+    Knobs knobs(parse_knobs(point));
+    (void)gemm.build(shape, DType::f32, make_target("sm_90a"), knobs);
+    return knobs.chosen().at("blocks");
+  };
+  const std::string wide = "async=true,warps=1x4,results=8x4,split_k=";
+  EXPECT_EQ(blocks({464, 880, 2108}, wide + "5"), "4");
+  EXPECT_EQ(blocks({464, 880, 2108}, wide + "1"), "3") << "no parts";
+  EXPECT_EQ(blocks({64, 256, 2108}, wide + "5"), "3") << "20 blocks";
+  EXPECT_EQ(blocks({463, 881, 2107}, wide + "5"), "3") << "20 copies of a thread";
+  EXPECT_EQ(blocks({464, 882, 2106}, wide + "5"), "4") << "12 copies";
+  EXPECT_EQ(blocks({464, 880, 2108}, "async=true,warps=2x1,results=8x4,split_k=2"), "8");
+  EXPECT_EQ(blocks({463, 881, 2107}, "async=false,warps=2x2,results=8x4,split_k=4"), "4");
+}
+
+TEST(FastGemm, DoesNotStartEarlyWithAnEvenTail) {
+  auto early = [](const Shape &shape, const char *even) {
+    Knobs knobs(parse_knobs(std::string("roles=true,warps=2x2,results=8x8,early=true") + even));
+    const Schedule s = test::rung("fast/gemm").build(shape, DType::f32, make_target("sm_90a"), knobs);
+    return s.program().launches_early;
+  };
+  EXPECT_FALSE(early({780, 1436, 5852}, ",even=1"));
+  EXPECT_TRUE(early({780, 1436, 5852}, ",even=0"));
+}
+
 /// The points that are known to be fast, by size, must be in the space.
 TEST(FastGemm, HasTheKnownGoodPoints) {
   const Rung &gemm = test::rung("fast/gemm");

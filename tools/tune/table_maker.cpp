@@ -139,6 +139,8 @@ void TableMaker::add_candidates() {
       candidate.knobs = knobs.chosen();
       candidate.knobs.erase(choice_.kernels.parts);
       candidate.knobs.erase(choice_.kernels.even);
+      if (!parse_knobs(text).contains("blocks"))
+        candidate.knobs.erase("blocks"); // each form has a usual number of its own
       candidate.tile = choice_.kernels.tile(candidate.knobs, dtype_);
     } catch (const UserError &error) {
       notes_.push_back(fmt::format("{} is refused: {}", text, reason_of(error)));
