@@ -94,6 +94,40 @@ public:
 private:
   using Done = SharedResults<Expr>;
 
+  /// The load with min(x, n) in place of variables x of its offset for which the mask requires x < n, if the
+  /// offset fits i32 only then. Null otherwise. Where the mask is true, the offset is the same. An asynchronous
+  /// copy computes the offset also where the mask is false, so n is a variable or a number. Past the end of a
+  /// dimension, the offsets of sizes that are known at launch exceed i32, and products of 64 bits take five
+  /// instructions more.
+  Expr within_mask(const Load &access) const {
+    if (access.indices.size() != 1 || !is_index(access.indices[0].dtype()))
+      return {};
+    std::map<Var, Expr> bounded;
+    auto add = [&](const Expr &condition, const auto &self) -> void {
+      const auto *op = condition.as<Binary>();
+      if (op && op->op == BinaryOp::logical_and) {
+        self(op->a, self);
+        self(op->b, self);
+      } else if (const Var *var = op && op->op == BinaryOp::lt ? op->a.as<Var>() : nullptr) {
+        if (as_int(op->b) || op->b.as<Var>())
+          bounded.try_emplace(*var, min(op->a, op->b));
+      }
+    };
+    add(access.mask, add);
+    if (bounded.empty() || fits(range_of(access.indices[0], bounds_)))
+      return {};
+    auto with = [&](const std::map<Var, Expr> &some) -> Expr {
+      const Expr offset = substitute(access.indices[0], some);
+      return fits(range_of(offset, bounds_))
+                 ? load(access.buffer, {offset}, access.mask, access.fill, access.lanes)
+                 : Expr();
+    };
+    for (const auto &one : bounded) // mostly one is enough
+      if (Expr found = with({one}); found.exists())
+        return found;
+    return with(bounded);
+  }
+
   Expr rewrite(const Expr &e, Done &done) const {
     return e.exists() ? done(e, [&] { return rewrite_node(e, done); }) : e;
   }
@@ -127,6 +161,9 @@ private:
         return select(rewrite(choice->condition, done), a, b);
       return map_children(e, [&](const Expr &child) { return cast(child.dtype(), rewrite(child, done)); });
     }
+    if (const auto *access = e.as<Load>(); access && access->mask.exists())
+      if (Expr bounded = within_mask(*access); bounded.exists())
+        return rewrite(bounded, done);
     if (const auto *access = e.as<Load>();
         access && access->fill.exists() && access->buffer->dtype == DType::i64)
       return map_children(e, [&](const Expr &child) {

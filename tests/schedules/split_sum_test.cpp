@@ -338,6 +338,43 @@ TEST(PartsAtLaunch, AreRightForAllSizes) {
   }
 }
 
+/// Copies past the end of K compute their offsets, too. With sizes up to 32768, these fit 32 bits with min(k,
+/// K), and without for smaller sizes.
+TEST(PartsAtLaunch, HaveOffsetsOf32BitsPastTheEnd) {
+  auto schedule = [](std::int64_t most) {
+    Shape any = {1, 1, 1};
+    any.stated = Size{.max = most};
+    any.part = Size{.min = 32, .max = most, .multiple_of = 8};
+    Schedule s(nestsmith::gemm(any, DType::u32), make_target("sm_90a"));
+    library::product(s, s.block("AB"),
+                     RegisterTiles{.warps = {1, 1},
+                                   .results = {4, 4},
+                                   .fragments = true,
+                                   .joined = true,
+                                   .spread = true,
+                                   .last_k = true,
+                                   .k = 8,
+                                   .part = size_of_part});
+    return s;
+  };
+  const Schedule s = schedule(1 << 15);
+  const kernel::Plan plan = lower(s);
+  const std::string text = cuda_kernel(plan.only()), small = cuda_kernel(lower(schedule(1 << 14)).only());
+  EXPECT_THAT(text, testing::HasSubstr("B[min(B_k, K) * ldb + B_j], B_k < K && "));
+  EXPECT_THAT(small, testing::HasSubstr("B[B_k * ldb + B_j], B_k < K && "));
+  for (const std::string &each : {text, small})
+    EXPECT_THAT(each, testing::Not(testing::HasSubstr("B[(long long)")));
+  for (const auto &[k, part] : {std::pair{1, 32}, {33, 32}, {70, 40}, {9, 8 * 128}})
+    for (std::int64_t gap : {0, 3}) {
+      std::vector<std::int64_t> sizes = sizes_for(s.source(), Shape{17, 33, k}, gap);
+      sizes.back() = part;
+      SimExecutor simulator({.order = 1});
+      CheckResult result = check(s, with_sizes(plan, sizes), simulator);
+      EXPECT_TRUE(result.passed) << k << ' ' << part << '\n'
+                                 << (result.passed ? "" : result.messages().front());
+    }
+}
+
 /// The usual number of parts fills the GPU, or is the one that the shape states.
 TEST(PartsAtLaunch, HaveAUsualNumber) {
   Shape any = {64, 64, 4096};
