@@ -81,7 +81,10 @@ choice::Kernel kernel_for_choice(const KernelModel &model, const AnySizeKernel &
     result.form[choice::rows_anywhere] = {};
   else if (kernel.width == 1)
     result.form[choice::rows_at_vectors] = {};
-  if (kernel.width < model.machine(1).elements)
+  // The kernel for one size with rows at lines was measured with whole tiles, so that it has no masks. A kernel
+  // for all sizes has them, as the one for one size with rows at vectors has. Bulk copies need none.
+  if (kernel.width < model.machine(1).elements ||
+      (result.form[choice::rows_at_vectors].known && result.in_bulk == 0))
     result.form[choice::rows_at_lines] = {};
   result.parts = kernel.in_parts ? static_cast<long long>(choice::parts_at_launch) : 1;
   return result;
