@@ -373,6 +373,16 @@ TEST_F(MadeTable, OfTwoProcessesIsThatOfOne) {
   EXPECT_EQ(text_of(joined, measurer), text_of(one, measurer));
 }
 
+TEST_F(MadeTable, CompilesWithoutAGpuWhatItMeasuresLater) {
+  TableMaker compiled = maker(), measured_one = maker();
+  const std::size_t kernels = compiled.compile_only();
+  EXPECT_FALSE(compiled.interrupted());
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "log")) << "nothing was measured";
+  TuneMeasurer measurer(start_measuring_child);
+  measured_one.measure(measurer, nullptr);
+  EXPECT_EQ(kernels, measured());
+}
+
 TEST_F(MadeTable, NeedsPoints) {
   rungs_[0].kernels = {};
   try {

@@ -81,11 +81,15 @@ TEST(Tune, RefusesATableThatItCannotMake) {
           "that has them, such as fast/gemm");
   refused("fast/best --table", 2,
           "'fast/best' takes its knobs from a table of records of 'fast/gemm'; tune that rung");
-  refused("fast/gemm --table", 4,
-          "tune --table measures on a GPU, and there is none that can be used; `nestsmith doctor` says what "
-          "was found, "
-          "and without a GPU `tune RUNG` orders points by the model");
-  for (const char *other : {"--gpu H100", "--shape 64", "--trials 5", "--sweep bk", "--space"})
+  refused(
+      "fast/gemm --table", 4,
+      "tune --table measures on a GPU, and there is none that can be used; `nestsmith doctor` says what "
+      "was found; without a GPU, `tune RUNG --table --gpu NAME` compiles the kernels, and `tune RUNG` orders "
+      "points by the model");
+  refused("fast/gemm --table --gpu H200 -o t.json", 2,
+          "--table with --gpu measures nothing, so that there is nothing to write; leave --output out, and "
+          "repeat the command without --gpu on the GPU");
+  for (const char *other : {"--shape 64", "--trials 5", "--sweep bk", "--space"})
     refused(std::string("fast/gemm --table ") + other, 2,
             "--table measures all points of the rung once, at sizes of its own, on the GPU of this machine; "
             "leave " +

@@ -1,3 +1,5 @@
+#include "runtime/cuda/cache.h"
+#include "runtime/cuda/nvrtc.h"
 #include "tools/options/command.h"
 #include "tools/options/machine.h"
 #include "tools/output/json.h"
@@ -352,7 +354,7 @@ std::vector<Shape> tuned_shapes(const Context &context, const ChosenRung &choice
 void check_table_options(const Context &context) {
   if (context.arguments.has("table"))
     for (const char *other : {"space", "sweep", "search", "seed", "trials", "minutes", "best", "all", "shape",
-                              "symbolic", "multiple-of", "gpu", "arch"})
+                              "symbolic", "multiple-of", "arch"})
       if (context.arguments.has(other))
         throw UserError(
             ExitCode::usage,
@@ -371,13 +373,50 @@ const TuneMachine &machine_of_table(TuneMeasurer &measurer) {
     throw UserError(
         ExitCode::no_device,
         "tune --table measures on a GPU, and there is none that can be used; `nestsmith doctor` says "
-        "what was found, and without a GPU `tune RUNG` orders points by the model");
+        "what was found; without a GPU, `tune RUNG --table --gpu NAME` compiles the kernels, and `tune RUNG` "
+        "orders points by the model");
   }
+}
+
+/// `tune --table --gpu`: the part of `tune --table` that needs no GPU.
+ExitCode compile_table(const Context &context, const ChosenRung &choice, const TuneOptions &options) {
+  for (const char *other : {"output", "db"})
+    if (context.arguments.has(other))
+      throw UserError(
+          ExitCode::usage,
+          fmt::format("--table with --gpu measures nothing, so that there is nothing to write; leave "
+                      "--{} out, and repeat the command without --gpu on the GPU",
+                      other));
+  ChosenGpu gpu = choose_gpu(context);
+  const std::vector<Arch> known = cuda::supported_arches(); // throws without NVRTC
+  if (std::ranges::find(known, gpu.gpu.arch) == known.end())
+    throw UserError(
+        ExitCode::no_device,
+        fmt::format("NVRTC {} does not know {}, the architecture of {}; `nestsmith doctor` says which "
+                    "NVRTC is used and which architectures it knows",
+                    cuda::Nvrtc::get().version(), to_string(gpu.gpu.arch), gpu.gpu.product));
+  if (std::string why = DiskCache::standard().why_not_writable(); !why.empty())
+    throw UserError(ExitCode::usage,
+                    fmt::format("the compiled kernels cannot be kept: {}; set NESTSMITH_CACHE to "
+                                "a folder of your own",
+                                why));
+  TableMaker maker(context, choice, chosen_dtype(context, choice), std::move(gpu), options);
+  const std::size_t kernels = maker.compile_only();
+  if (maker.interrupted())
+    throw UserError(ExitCode::usage, "interrupted; the same command continues");
+  for (const std::string &note : maker.notes())
+    to_stderr("nestsmith: " + note);
+  out(fmt::format("{} kernels of the table are compiled in {}; on the GPU, the same command without --gpu only "
+                  "measures if NESTSMITH_CACHE names a copy of this folder\n",
+                  kernels, DiskCache::standard().directory().string()));
+  return ExitCode::good;
 }
 
 /// `tune --table`.
 ExitCode make_table(const Context &context, const ChosenRung &choice, const TuneOptions &options) {
   check_has_points(choice);
+  if (context.arguments.has("gpu"))
+    return compile_table(context, choice, options);
   TuneMeasurer measurer;
   ChosenGpu gpu = choose_gpu(context);
   const std::string &product = machine_of_table(measurer).gpu;
@@ -511,7 +550,8 @@ Command tune_command() {
       "it.\n\n"
       "With --table, the points that the rung states are measured instead, each at about twenty sizes, and the "
       "table is written as text. It needs a GPU, takes minutes, and continues after Ctrl-C. With --shard, each "
-      "process measures its part; after `tune merge`, the same command without --shard writes the table.\n\n"
+      "process measures its part; after `tune merge`, the same command without --shard writes the table. With "
+      "--gpu NAME, the kernels are only compiled, into the cache that `doctor` names, which needs no GPU.\n\n"
       "The database:\n"
       "  tune show [RUNG]         the best records\n"
       "  tune export [RUNG]       the best records as text, to commit\n"

@@ -10,10 +10,12 @@
 #include "tools/tune/interrupt.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <fmt/format.h>
 #include <future>
 #include <mutex>
+#include <numeric>
 #include <random>
 #include <set>
 
@@ -176,7 +178,9 @@ void TableMaker::find_resident() {
       kernel::Plan plan = found.plan();
       std::string ignored;
       std::vector<KernelResources> compiled = resources_if_possible(plan, gpu_.gpu, ignored);
-      internal_check(compiled.size() == 1 && plan.kernels.size() == 1, "one kernel without parts");
+      internal_check(plan.kernels.size() == 1, "one kernel without parts");
+      if (compiled.size() != 1)
+        throw UserError(ExitCode::no_device, ignored);
       if (compiled[0].spill_stores + compiled[0].spill_loads > most_spilled_bytes)
         refused = "registers spill";
       const LaunchResources launch = launch_of(plan.kernels[0], compiled[0].registers);
@@ -235,17 +239,19 @@ void TableMaker::add_jobs_of_any_size() {
   }
 }
 
-void TableMaker::compile(const std::vector<std::size_t> &jobs) {
+std::size_t TableMaker::compile(const std::vector<std::size_t> &jobs) {
+  std::atomic<std::size_t> compiled = 0;
   sim::for_each_index(0, jobs.size(), [&](std::size_t n) {
     if (interrupt_requested != 0)
       return;
     Job &job = jobs_[jobs[n]];
     try {
       std::string ignored;
-      resources_if_possible(scheduled(job).plan(), gpu_.gpu, ignored);
+      compiled += resources_if_possible(scheduled(job).plan(), gpu_.gpu, ignored).empty() ? 0 : 1;
     } catch (const UserError &) { // `measure` reports it
     }
   });
+  return compiled;
 }
 
 records::Record TableMaker::record_of(Job &job, const TuneMachine &machine) const {
@@ -335,6 +341,26 @@ void TableMaker::measure(TuneMeasurer &measurer, records::Database *database) {
     measure_in_batches(doubtful(), measurer, database);
   interrupted_ = interrupt_requested != 0;
   progress_.clear();
+}
+
+std::size_t TableMaker::compile_only() {
+  CatchInterrupt catch_interrupt;
+  find_resident();
+  add_jobs();
+  std::size_t compiled = 0;
+  for (std::size_t begin = 0; begin < jobs_.size() && interrupt_requested == 0;) {
+    std::vector<std::size_t> some(std::min(points_at_once, jobs_.size() - begin));
+    std::iota(some.begin(), some.end(), begin);
+    compiled += compile(some);
+    begin += some.size();
+    show(fmt::format("{} of {} kernels compiled", begin, jobs_.size()));
+  }
+  interrupted_ = interrupt_requested != 0;
+  progress_.clear();
+  if (compiled < jobs_.size() && !interrupted_)
+    notes_.push_back(fmt::format("{} of {} kernels were not compiled; the measurement says why",
+                                 jobs_.size() - compiled, jobs_.size()));
+  return compiled;
 }
 
 /// A kernel cannot take less time for more products: something else disturbed the one time or the other.

@@ -27,6 +27,10 @@ public:
   /// takes results that it already has, also those of other processes. Two times are measured again if the one
   /// for fewer products is the greater one. Ctrl-C ends it; the same call continues.
   void measure(TuneMeasurer &measurer, records::Database *database);
+  /// Compiles the kernels of this process into the cache of kernels and measures nothing, so that a later call
+  /// with the same cache only measures. Needs no GPU. Returns the number of compiled kernels, each for one
+  /// size. Ctrl-C ends it; the same call continues.
+  std::size_t compile_only();
   bool interrupted() const { return interrupted_; }
 
   /// The points of which all times are known, and of these the ones that the model chooses for some size.
@@ -59,7 +63,7 @@ private:
   void find_resident();
   void add_jobs();
   void add_jobs_of_any_size();
-  void compile(const std::vector<std::size_t> &jobs);
+  std::size_t compile(const std::vector<std::size_t> &jobs); ///< the number that could be compiled
   void reuse(const TuneMachine &machine, const records::Database &database);
   void measure(const std::vector<std::size_t> &batch, TuneMeasurer &measurer, records::Database *database);
   void measure_in_batches(const std::vector<std::size_t> &jobs, TuneMeasurer &measurer,
