@@ -36,26 +36,38 @@ static std::array<Loop, 2> loops_of_tile(Schedule &s, BlockRef tile, Loop at, bo
   return {column, row};
 }
 
-void fetch_tile(Schedule &s, BlockRef tile, Loop at, std::int64_t threads, bool across) {
-  auto [row, column] = loops_of_tile(s, tile, at, across);
-  Loop element = fuse_tile(s, row, column);
-  if (s.extent(element) == threads) {
-    s.bind(element, Axis::thread_x);
-    return;
+/// Binds the elements of a tile to the threads, which copy several in rounds. The rounds are in at most this
+/// number of groups of the same size; 0: each is a group.
+static void share_among_threads(Schedule &s, Loop element, std::int64_t threads, std::int64_t groups) {
+  const std::int64_t rounds = s.extent(element) / threads;
+  std::int64_t together = 1;
+  while (groups > 0 && (rounds % together != 0 || rounds / together > groups))
+    ++together;
+  Loop own = element;
+  if (together > 1) {
+    auto [group, rest] = s.split(element, {infer, together * threads});
+    s.unroll(group);
+    own = rest;
   }
-  auto [round, thread] = s.split(element, {infer, threads});
+  auto [round, thread] = s.split(own, {infer, threads});
   s.bind(thread, Axis::thread_x);
   s.unroll(round);
 }
 
-Loop fetch_by_vectors(Schedule &s, BlockRef tile, Loop at, std::int64_t threads, bool across,
-                      std::int64_t width) {
+void fetch_tile(Schedule &s, BlockRef tile, Loop at, std::int64_t threads, bool across, std::int64_t groups) {
   auto [row, column] = loops_of_tile(s, tile, at, across);
-  auto [group, lane] = s.split(column, {infer, width});
-  Loop element = fuse_tile(s, row, group);
-  auto [round, thread] = s.split(element, {infer, threads});
-  s.bind(thread, Axis::thread_x);
-  s.unroll(round);
+  Loop element = fuse_tile(s, row, column);
+  if (s.extent(element) == threads)
+    s.bind(element, Axis::thread_x);
+  else
+    share_among_threads(s, element, threads, groups);
+}
+
+Loop fetch_by_vectors(Schedule &s, BlockRef tile, Loop at, std::int64_t threads, bool across,
+                      std::int64_t width, std::int64_t groups) {
+  auto [row, column] = loops_of_tile(s, tile, at, across);
+  auto [vector, lane] = s.split(column, {infer, width});
+  share_among_threads(s, fuse_tile(s, row, vector), threads, groups);
   return lane;
 }
 
@@ -96,9 +108,9 @@ bool fetch_async(Schedule &s, BlockRef tile, Loop at, std::int64_t threads, cons
   std::int64_t bytes = byte_size(filler(s, tile).body.buffer->dtype);
   bool by_k = fetch.by_k && bytes >= 4, vectors = fetch.width > 1 && by_k == fetch.across;
   if (vectors)
-    s.vectorize(fetch_by_vectors(s, tile, at, threads, fetch.across, fetch.width));
+    s.vectorize(fetch_by_vectors(s, tile, at, threads, fetch.across, fetch.width, fetch.groups));
   else
-    fetch_tile(s, tile, at, threads, fetch.across);
+    fetch_tile(s, tile, at, threads, fetch.across, fetch.groups);
   if (by_k)
     store_by_k(s, tile, !fetch.across);
   bool possible = bytes * (vectors ? fetch.width : 1) >= 4;

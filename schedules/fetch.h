@@ -12,20 +12,24 @@ namespace nestsmith {
 BlockRef fetch_tile(Schedule &s, BlockRef reader, const std::string &operand, Loop at, std::int64_t threads);
 
 /// The same for an existing cache block, from which another cache may have been made. `across`: consecutive
-/// threads copy consecutive elements of a column.
-void fetch_tile(Schedule &s, BlockRef tile, Loop at, std::int64_t threads, bool across = false);
+/// threads copy consecutive elements of a column. `groups`: as in TileFetch.
+void fetch_tile(Schedule &s, BlockRef tile, Loop at, std::int64_t threads, bool across = false,
+                std::int64_t groups = 0);
 
 /// The same with `width` consecutive elements of a row per thread and step. Returns the loop over them, for
 /// vectorize or unroll. The row length must be a multiple of `width`, and the number of elements a multiple of
-/// `width`*`threads`.
+/// `width`*`threads`. `groups`: as in TileFetch.
 Loop fetch_by_vectors(Schedule &s, BlockRef tile, Loop at, std::int64_t threads, bool across = false,
-                      std::int64_t width = 4);
+                      std::int64_t width = 4, std::int64_t groups = 0);
 
 /// How the threads copy a tile of an operand of a product: rows and k, or k and columns.
 struct TileFetch {
   bool by_k = false;      ///< k is the last index of the tile, and each row of it is stored with one k
   bool across = false;    ///< consecutive threads copy consecutive rows of the operand, not consecutive k
   std::int64_t width = 1; ///< elements of one access
+  /// With asynchronous copies: the copies of a thread are in at most this number of groups, so that `spread`
+  /// starts those of a group together. 0: each is a group.
+  std::int64_t groups = 0;
 };
 
 /// Copies a tile from `registers` to shared memory, so that `double_buffer` can load it into registers before

@@ -46,13 +46,16 @@ struct LoadWarps {
 /// block has warps * lanes * results rows, and columns. The lanes of a warp are a grid.
 struct RegisterTiles {
   Grid warps = {2, 2}, lanes = {4, 8};
-  Grid results = {8, 8};   ///< of a thread: multiples of 4
-  bool zigzag = true;      ///< the two lowest bits of a lane count rows and columns: fewer clocks for each read
-  bool async = true;       ///< asynchronous copies, if elements have 4 bytes or more and the target has them
-  bool prefetch = true;    ///< without `async`: loads the next tiles to registers before they are needed
-  bool fragments = false;  ///< loads the operands of the next k while this one is used
-  bool joined = false;     ///< and those of the first k of the next tile; needs `async` and `fragments`
-  bool spread = false;     ///< starts a part of the copies in each step of k; needs `joined`
+  Grid results = {8, 8};  ///< of a thread: multiples of 4
+  bool zigzag = true;     ///< the two lowest bits of a lane count rows and columns: fewer clocks for each read
+  bool async = true;      ///< asynchronous copies, if elements have 4 bytes or more and the target has them
+  bool prefetch = true;   ///< without `async`: loads the next tiles to registers before they are needed
+  bool fragments = false; ///< loads the operands of the next k while this one is used
+  bool joined = false;    ///< and those of the first k of the next tile; needs `async` and `fragments`
+  bool spread = false;    ///< starts a part of the copies in each step of k; needs `joined`
+  /// With `spread`: the copies of a thread start in at most this number of steps. Before copies that follow
+  /// loads from shared memory, ptxas puts three instructions without an effect. 0: in as many as there are.
+  std::int64_t copy_steps = 0;
   bool columns = false;    ///< a thread computes column by column
   bool snake = false;      ///< every second row or column in reverse
   bool last_k = false;     ///< the last tile of k gets code of its own, if that differs

@@ -106,9 +106,10 @@ std::int64_t copying_threads(const RegisterTiles &tiles) {
 Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, bool guarded) {
   Contraction c = contraction(s, sum, Scope::local, tiles.apart);
   check(sum, tiles);
-  const auto &[warps, lanes, results, zigzag, async_wanted, prefetch, fragments, joined, spread, columns, snake,
-               last_k, bk, most_group, stages, split_k, size_of_part, two_kernels, groups_of_parts, blocks,
-               width, persistent, even_places, helped_places, load, early, apart] = tiles;
+  const auto &[warps, lanes, results, zigzag, async_wanted, prefetch, fragments, joined, spread, copy_steps,
+               columns, snake, last_k, bk, most_group, stages, split_k, size_of_part, two_kernels,
+               groups_of_parts, blocks, width, persistent, even_places, helped_places, load, early, apart] =
+      tiles;
   const PartsOfSum parts{split_k, size_of_part, groups_of_parts};
   const bool split = parts.several(), in_groups = groups_of_parts > 1;
   // Vectors need whole tiles, and tiles with guards are not loaded ahead.
@@ -201,7 +202,10 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
     std::int64_t most = is_vector_of(operand.dtype) ? std::min(widest, tile.width) : 1;
     if (most * byte_size(operand.dtype) < 4 || tiles.tile(side) * bk % (most * loading) != 0)
       most = 1; // no vector is shorter than 4 bytes
-    TileFetch fetch{.by_k = operand.k_last, .across = operand.k_last != operand.along_k, .width = most};
+    TileFetch fetch{.by_k = operand.k_last,
+                    .across = operand.k_last != operand.along_k,
+                    .width = most,
+                    .groups = spread ? copy_steps : 0};
     const bool by_k = fetch.by_k && byte_size(operand.dtype) >= 4;
     if (async && load.bulk && operand.in_bulk && !by_k &&
         may_copy_in_bulk(operand.dtype, tile.width, tiles.tile(side))) {

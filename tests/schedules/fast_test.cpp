@@ -69,6 +69,11 @@ TEST(FastGemm, CopiesAsynchronouslyWithoutAnotherResult) {
         // 15 steps with 8 and 4 copies, and 7 steps with 8 and 2 copies
         Case{{67, 130, 81}, "stages=3,fragments=true,joined=true,spread=true,warps=2x1,results=8x4"},
         Case{{64, 128, 80}, "stages=2,fragments=true,joined=true,spread=true,warps=1x1,bk=8,last_k=true"},
+        // The same copies in 4 and 2 steps
+        Case{{67, 130, 81},
+             "stages=3,fragments=true,joined=true,spread=true,warps=2x1,results=8x4,copy_steps=4"},
+        Case{{64, 128, 80},
+             "stages=2,fragments=true,joined=true,spread=true,warps=1x1,bk=8,last_k=true,copy_steps=2"},
         Case{{64, 256, 512}, "stages=3,split_k=8"}, Case{{130, 260, 40}, "results=8x16,warps=1x1,bk=8"}})
     for (DType dtype : {DType::u32, DType::f32}) {
       Knobs knobs(parse_knobs(std::string("async=true,") + x.point));
