@@ -171,8 +171,12 @@ private:
     if (const auto *access = e.as<Load>()) {
       check(access->mask);
       if (access->mask.exists())
-        under(translator_.condition(access->mask),
-              [&] { check_access(access->buffer, access->indices, access->lanes); });
+        under(translator_.condition(access->mask), [&] {
+          std::vector<Expr> indices;
+          for (const Expr &index : access->indices)
+            indices.push_back(where_true(access->mask, index));
+          check_access(access->buffer, indices, access->lanes);
+        });
       else
         check_access(access->buffer, access->indices, access->lanes);
       return check(access->fill);
@@ -180,6 +184,21 @@ private:
     for_each_child(e, [&](const Expr &child) { check(child); });
     if (is_index(e.dtype()) && !is_data(e))
       check_arithmetic(e);
+  }
+
+  /// The index where the mask is true: there, min(x, n) is x if the mask requires x < n (the pass
+  /// narrow_indices). Products with min(x, n) are too hard for Z3.
+  static Expr where_true(const Expr &mask, const Expr &index) {
+    const auto *bound = index.as<Binary>();
+    if (bound && bound->op == BinaryOp::min && requires_less(mask, bound->a, bound->b))
+      return bound->a;
+    return map_children(index, [&](const Expr &child) { return where_true(mask, child); });
+  }
+  static bool requires_less(const Expr &mask, const Expr &a, const Expr &b) {
+    const auto *op = mask.as<Binary>();
+    if (op && op->op == BinaryOp::logical_and)
+      return requires_less(op->a, a, b) || requires_less(op->b, a, b);
+    return op && op->op == BinaryOp::lt && same(op->a, a) && same(op->b, b);
   }
 
   /// Whether the expression contains data. Integer data is allowed to wrap around.
