@@ -1,3 +1,4 @@
+#include "dsl/expr/conjuncts.h"
 #include "lowering/unit.h"
 
 #include <algorithm>
@@ -7,15 +8,6 @@ namespace nestsmith::kernel {
 
 namespace {
 using Conjuncts = std::vector<Expr>;
-
-Conjuncts conjuncts_of(const Expr &condition) {
-  if (const auto *both = condition.as<Binary>(); both && both->op == BinaryOp::logical_and) {
-    Conjuncts left = conjuncts_of(both->a), right = conjuncts_of(both->b);
-    left.insert(left.end(), right.begin(), right.end());
-    return left;
-  }
-  return {condition};
-}
 
 bool contains(const Conjuncts &set, const Expr &e) {
   return std::any_of(set.begin(), set.end(), [&](const Expr &x) { return same(x, e); });

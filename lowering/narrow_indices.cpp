@@ -1,3 +1,4 @@
+#include "dsl/expr/conjuncts.h"
 #include "dsl/expr/error.h"
 #include "dsl/expr/shared_results.h"
 #include "dsl/expr/simplify.h"
@@ -103,17 +104,12 @@ private:
     if (access.indices.size() != 1 || !is_index(access.indices[0].dtype()))
       return {};
     std::map<Var, Expr> bounded;
-    auto add = [&](const Expr &condition, const auto &self) -> void {
+    for (const Expr &condition : conjuncts_of(access.mask)) {
       const auto *op = condition.as<Binary>();
-      if (op && op->op == BinaryOp::logical_and) {
-        self(op->a, self);
-        self(op->b, self);
-      } else if (const Var *var = op && op->op == BinaryOp::lt ? op->a.as<Var>() : nullptr) {
-        if (as_int(op->b) || op->b.as<Var>())
-          bounded.try_emplace(*var, min(op->a, op->b));
-      }
-    };
-    add(access.mask, add);
+      const Var *var = op && op->op == BinaryOp::lt ? op->a.as<Var>() : nullptr;
+      if (var && (as_int(op->b) || op->b.as<Var>()))
+        bounded.try_emplace(*var, min(op->a, op->b));
+    }
     if (bounded.empty() || fits(range_of(access.indices[0], bounds_)))
       return {};
     auto with = [&](const std::map<Var, Expr> &some) -> Expr {

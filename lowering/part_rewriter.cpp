@@ -1,5 +1,6 @@
 #include "lowering/part_rewriter.h"
 
+#include "dsl/expr/conjuncts.h"
 #include "dsl/expr/error.h"
 
 #include <algorithm>
@@ -10,11 +11,7 @@ namespace {
 
 /// The number of conditions that all must hold.
 std::int64_t parts_of_condition(const Expr &condition) {
-  if (is_true(condition))
-    return 0;
-  const auto *both = condition.as<Binary>();
-  return both && both->op == BinaryOp::logical_and ? parts_of_condition(both->a) + parts_of_condition(both->b)
-                                                   : 1;
+  return std::ranges::count_if(conjuncts_of(condition), [](const Expr &part) { return !is_true(part); });
 }
 
 } // namespace

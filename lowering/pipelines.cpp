@@ -1,5 +1,6 @@
 #include "lowering/pipelines.h"
 
+#include "dsl/expr/conjuncts.h"
 #include "dsl/expr/error.h"
 #include "dsl/hardware/async_copy.h"
 #include "dsl/ir/pipeline.h"
@@ -337,9 +338,8 @@ private:
   }
 
   static bool is_never_true(const Expr &condition, const Bounds &bounds) {
-    if (const auto *both = condition.as<Binary>(); both && both->op == BinaryOp::logical_and)
-      return is_never_true(both->a, bounds) || is_never_true(both->b, bounds);
-    return proves(logical_not(condition), bounds);
+    return std::ranges::any_of(conjuncts_of(condition),
+                               [&](const Expr &part) { return proves(logical_not(part), bounds); });
   }
 
   /// Waits until the copies of iterations past the end have filled their tiles.

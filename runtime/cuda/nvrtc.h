@@ -52,6 +52,8 @@ public:
 
   /// Real architectures: sm_75, …, with sm_90a and sm_100f in addition to sm_90 and sm_100.
   std::vector<Arch> arches() const;
+  /// The architecture of this name. Throws UnknownArchitecture with the supported ones if it is none of them.
+  Arch known_arch(const std::string &arch) const;
   int major() const { return major_; }
   int minor() const { return minor_; }
   std::string version() const;
@@ -59,7 +61,6 @@ public:
 
 private:
   Nvrtc() = default;
-  Arch known_arch(const std::string &arch) const;
   std::vector<std::string> command_line(const std::string &source, Arch arch,
                                         const std::vector<std::string> &options) const;
 

@@ -3,9 +3,11 @@
 #include "dsl/expr/error.h"
 #include "schedules/even_tail.h"
 #include "schedules/grids.h"
+#include "schedules/kernels/kernel_choice.h"
 #include "schedules/variant.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <fmt/format.h>
 #include <numeric>
@@ -76,8 +78,9 @@ std::int64_t registers_of_addresses(const RegisterTiles &tiles, const Shape &sha
 
 /// Whether each block of a product has an SM for itself.
 bool has_few_blocks(const RegisterTiles &tiles, const Shape &shape, const Target &target) {
-  auto along = [&](std::size_t axis) { return (shape[axis] + tiles.tile(axis) - 1) / tiles.tile(axis); };
-  return along(0) * along(1) * tiles.split_k <= multiprocessors(target);
+  const std::array<long long, 3> extents = {shape[0], shape[1], shape[2]},
+                                 tile = {tiles.tile(0), tiles.tile(1), tiles.k};
+  return records::choice::tiles_of(extents.data(), tile.data()) * tiles.split_k <= multiprocessors(target);
 }
 
 /// Candidates for the number of blocks on an SM, for which the SM has enough registers and shared memory, the

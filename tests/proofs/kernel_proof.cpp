@@ -2,11 +2,13 @@
 
 #include "tests/proofs/kernel_proof.h"
 
+#include "dsl/expr/conjuncts.h"
 #include "dsl/hardware/intrinsics.h"
 #include "dsl/ir/printer.h"
 #include "tests/proofs/channels.h"
 #include "tests/proofs/translate.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <limits>
 #include <set>
@@ -190,15 +192,13 @@ private:
   /// narrow_indices). Products with min(x, n) are too hard for Z3.
   static Expr where_true(const Expr &mask, const Expr &index) {
     const auto *bound = index.as<Binary>();
-    if (bound && bound->op == BinaryOp::min && requires_less(mask, bound->a, bound->b))
+    auto requires_less = [&](const Expr &condition) {
+      const auto *op = condition.as<Binary>();
+      return op && op->op == BinaryOp::lt && same(op->a, bound->a) && same(op->b, bound->b);
+    };
+    if (bound && bound->op == BinaryOp::min && std::ranges::any_of(conjuncts_of(mask), requires_less))
       return bound->a;
     return map_children(index, [&](const Expr &child) { return where_true(mask, child); });
-  }
-  static bool requires_less(const Expr &mask, const Expr &a, const Expr &b) {
-    const auto *op = mask.as<Binary>();
-    if (op && op->op == BinaryOp::logical_and)
-      return requires_less(op->a, a, b) || requires_less(op->b, a, b);
-    return op && op->op == BinaryOp::lt && same(op->a, a) && same(op->b, b);
   }
 
   /// Whether the expression contains data. Integer data is allowed to wrap around.

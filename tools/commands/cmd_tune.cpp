@@ -388,13 +388,7 @@ ExitCode compile_table(const Context &context, const ChosenRung &choice, const T
                       "--{} out, and repeat the command without --gpu on the GPU",
                       other));
   ChosenGpu gpu = choose_gpu(context);
-  const std::vector<Arch> known = cuda::supported_arches(); // throws without NVRTC
-  if (std::ranges::find(known, gpu.gpu.arch) == known.end())
-    throw UserError(
-        ExitCode::no_device,
-        fmt::format("NVRTC {} does not know {}, the architecture of {}; `nestsmith doctor` says which "
-                    "NVRTC is used and which architectures it knows",
-                    cuda::Nvrtc::get().version(), to_string(gpu.gpu.arch), gpu.gpu.product));
+  cuda::Nvrtc::get().known_arch(to_string(gpu.gpu.arch)); // throws without an NVRTC that knows it
   if (std::string why = DiskCache::standard().why_not_writable(); !why.empty())
     throw UserError(ExitCode::usage,
                     fmt::format("the compiled kernels cannot be kept: {}; set NESTSMITH_CACHE to "

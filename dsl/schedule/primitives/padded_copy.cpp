@@ -1,5 +1,7 @@
 #include "dsl/schedule/primitives/padded_copy.h"
 
+#include "dsl/expr/conjuncts.h"
+
 #include <algorithm>
 
 namespace nestsmith {
@@ -130,14 +132,9 @@ private:
 
 /// The parts of a condition that all must hold.
 void add_conjuncts(const Expr &condition, std::vector<Expr> &conjuncts) {
-  const auto *op = condition.as<Binary>();
-  if (op && op->op == BinaryOp::logical_and) {
-    add_conjuncts(op->a, conjuncts);
-    add_conjuncts(op->b, conjuncts);
-  } else if (!is_true(condition) &&
-             std::ranges::none_of(conjuncts, [&](const Expr &known) { return same(known, condition); })) {
-    conjuncts.push_back(condition);
-  }
+  for (const Expr &part : conjuncts_of(condition))
+    if (!is_true(part) && std::ranges::none_of(conjuncts, [&](const Expr &known) { return same(known, part); }))
+      conjuncts.push_back(part);
 }
 
 /// An expression that is at most 0 exactly if the comparison holds; null if it is no order of indices.

@@ -1,5 +1,6 @@
 #include "dsl/schedule/primitives/partition.h"
 
+#include "dsl/expr/conjuncts.h"
 #include "dsl/schedule/primitives/edit.h"
 
 #include <algorithm>
@@ -12,10 +13,9 @@ namespace {
 /// Whether a part of the mask compares indices that depend on the loop, so that it may hold in some iterations
 /// of the loop and not in others.
 bool mask_compares(const Expr &mask, const Block &block, const Var &loop) {
-  const auto *op = mask.as<Binary>();
-  if (op && op->op == BinaryOp::logical_and)
-    return mask_compares(op->a, block, loop) || mask_compares(op->b, block, loop);
-  return order_of_indices(mask) && uses(in_loops(mask, block, {}), loop);
+  return std::ranges::any_of(conjuncts_of(mask), [&](const Expr &part) {
+    return order_of_indices(part) && uses(in_loops(part, block, {}), loop);
+  });
 }
 
 /// Whether the kernel has conditions on the loop: guards and masks of blocks, or the conditions by which a
