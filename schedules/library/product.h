@@ -55,7 +55,7 @@ struct RegisterTiles {
   bool spread = false;    ///< starts a part of the copies in each step of k; needs `joined`
   /// With `spread`: the copies of a thread start in at most this number of steps. Before copies that follow
   /// loads from shared memory, ptxas puts three instructions without an effect. 0: in as many as there are.
-  std::int64_t copy_steps = 0;
+  std::int64_t copy_steps = 5;
   bool columns = false;    ///< a thread computes column by column
   bool snake = false;      ///< every second row or column in reverse
   bool last_k = false;     ///< the last tile of k gets code of its own, if that differs

@@ -151,7 +151,7 @@ RegisterTiles choose_register_tiles(const Shape &shape, DType dtype, const Targe
   tiles.joined = tiles.async && tiles.fragments && knobs.flag("joined");
   tiles.spread = tiles.joined && knobs.flag("spread");
   if (tiles.spread)
-    tiles.copy_steps = knobs.choose("copy_steps", {0, 5, 4, 3, 2, 1});
+    tiles.copy_steps = knobs.choose("copy_steps", {5, 0, 4, 3, 2, 1});
   // The last tile of k gets code of its own.
   tiles.last_k = (tiles.prefetch || (tiles.split_k == 1 && !shape.is_multiple(2, tiles.k))) &&
                  knobs.flag("last_k", shape.stated.has_value());
