@@ -99,8 +99,13 @@ public:
       : whole_(model.machine(sms).elements), ask_(legal) {
     const choice::Machine machine = model.machine(sms);
     const std::vector<Extents> sizes = sample_of_sizes();
-    for (const Extents &extents : sizes)
+    for (const Extents &extents : sizes) {
       best_.push_back(std::log(model.rank(extents, sms).front().ms));
+      all_.push_back(all_.size());
+      const auto [m, n, k] = extents;
+      if (static_cast<double>(m * n) * static_cast<double>(k) > least_products_of_large)
+        large_.push_back(all_.back());
+    }
     for (std::size_t point = 0; point < model.kernels().size(); ++point)
       for (int width : {whole_, whole_ / 2, 1})
         for (bool in_parts : {false, true}) {
@@ -123,9 +128,10 @@ public:
 
   KernelSelection select(std::size_t most) {
     KernelSelection selection;
-    // A narrow kernel of the same point is faster, so that the wide ones count for no size of the sample.
+    // A narrow kernel of the same point is faster, so that the wide ones count for no size of the sample. They
+    // serve sizes beyond it, whose grids are as full as those of its large sizes.
     for (int width : {1, whole_}) {
-      const Option *option = next({}, [&](AnySizeKernel kernel) {
+      const Option *option = next({}, large_, [&](AnySizeKernel kernel) {
         kernel.wide = true;
         return kernel.width == width && !kernel.in_parts && is_legal(kernel);
       });
@@ -152,6 +158,7 @@ public:
 
 private:
   static constexpr double of_no_kernel = 7; ///< a size without a kernel counts as a slow one
+  static constexpr double least_products_of_large = 1e10;
 
   struct Option {
     AnySizeKernel kernel;
@@ -183,16 +190,17 @@ private:
   }
 
   const Option *next(const std::vector<const Option *> &others) {
-    return next(others, [&](const AnySizeKernel &kernel) { return is_legal(kernel); });
+    return next(others, all_, [&](const AnySizeKernel &kernel) { return is_legal(kernel); });
   }
-  /// The option with which the others have the least cost; null if no more may be taken.
-  const Option *next(const std::vector<const Option *> &others,
+  /// The option with which the others have the least cost over these sizes of the sample; null if no more may
+  /// be taken.
+  const Option *next(const std::vector<const Option *> &others, const std::vector<std::size_t> &sizes,
                      FunctionRef<bool(const AnySizeKernel &)> may_be_taken) const {
     const std::vector<double> now = loss_of(others);
     std::vector<std::pair<double, const Option *>> order;
     for (const Option &option : options_) {
       double with = 0;
-      for (std::size_t n = 0; n < now.size(); ++n)
+      for (std::size_t n : sizes)
         with += cost_of(std::min(now[n], option.loss[n]));
       if (std::ranges::find(others, &option) == others.end())
         order.emplace_back(with, &option);
@@ -242,7 +250,8 @@ private:
   int whole_; ///< elements of a vector
   const std::function<bool(const AnySizeKernel &)> &ask_;
   std::map<std::tuple<std::size_t, int, bool, bool>, bool> legal_;
-  std::vector<double> best_; ///< the logarithms of the least times
+  std::vector<double> best_;             ///< the logarithms of the least times
+  std::vector<std::size_t> all_, large_; ///< sizes of the sample
   std::vector<Option> options_;
 };
 

@@ -270,9 +270,12 @@ TEST(KernelSelection, NoOtherKernelsInPlaceOfOneOrTwoAreBetter) {
   std::vector<double> best;
   for (const Extents &extents : sizes)
     best.push_back(model.rank(extents, 132).front().ms);
-  auto cost_of = [&](const std::vector<std::vector<double>> &times, double weight) {
+  auto cost_of = [&](const std::vector<std::vector<double>> &times, double weight,
+                     double least_operations = 0) {
     double sum = 0;
     for (std::size_t n = 0; n < sizes.size(); ++n) {
+      if (2.0 * static_cast<double>(sizes[n][0] * sizes[n][1] * sizes[n][2]) <= least_operations)
+        continue;
       double least = 1e9;
       for (const std::vector<double> &of_kernel : times)
         least = std::min(least, of_kernel[n]);
@@ -296,6 +299,14 @@ TEST(KernelSelection, NoOtherKernelsInPlaceOfOneOrTwoAreBetter) {
     EXPECT_EQ(kernel.wide, &kernel < &selection.kernels[2]);
     if (!kernel.wide)
       times.push_back(times_of(kernel));
+    else // over large sizes
+      for (std::size_t point = 0; point < model.kernels().size(); point += 2) {
+        const choice::Form *forms = model.kernels()[point].form;
+        if (forms[kernel.width == 1 ? choice::rows_anywhere : choice::rows_at_vectors].known)
+          EXPECT_GE(cost_of({times_of({point, kernel.width, false, false})}, 4, 2e10),
+                    cost_of({times_of({kernel.point, kernel.width, false, false})}, 4, 2e10) - 1e-9)
+              << point;
+      }
   }
   EXPECT_NEAR(std::exp(cost_of(times, 0)), selection.mean, 1e-9);
   std::vector<std::vector<double>> options;
