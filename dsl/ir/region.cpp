@@ -412,29 +412,115 @@ std::optional<Region> region_written(const Stmt &stmt, const Buffer &buffer,
 
 namespace {
 
+/// A positive expression as a product of a constant and factors.
+struct Product {
+  std::int64_t constant = 1;
+  std::vector<Expr> factors;
+};
+
+Product product_of(const Expr &e, const Bounds &bounds) {
+  Linear sum = linearize(e, bounds);
+  Product product{.constant = sum.constant};
+  for (const Term &term : sum.terms)
+    product.constant = std::gcd(product.constant, term.coefficient);
+  if (sum.terms.empty() || product.constant == 0)
+    return product;
+  sum.constant /= product.constant;
+  for (Term &term : sum.terms)
+    term.coefficient /= product.constant;
+  for (std::vector<Expr> left = {to_expr(sum)}; !left.empty();) {
+    const Expr next = left.back();
+    left.pop_back();
+    if (const auto *op = next.as<Binary>(); op && op->op == BinaryOp::mul)
+      left.insert(left.end(), {Expr(op->a), Expr(op->b)});
+    else
+      product.factors.push_back(next);
+  }
+  return product;
+}
+
+/// a / b for positive a and b, if the factors of b are among those of a. Otherwise null.
+Expr quotient(const Expr &a, const Expr &b, const Bounds &bounds) {
+  Product whole = product_of(a, bounds);
+  const Product part = product_of(b, bounds);
+  if (part.constant == 0 || whole.constant % part.constant != 0)
+    return {};
+  for (const Expr &factor : part.factors) {
+    auto found = std::ranges::find_if(whole.factors, [&](const Expr &x) { return same(x, factor); });
+    if (found == whole.factors.end())
+      return {};
+    whole.factors.erase(found);
+  }
+  Expr result = whole.constant / part.constant;
+  for (const Expr &factor : whole.factors)
+    result = result * factor;
+  return simplify(result, bounds);
+}
+
+/// Whether two positive expressions are products of the same factors, in any order.
+bool same_product(const Expr &a, const Expr &b, const Bounds &bounds) {
+  if (same(a, b))
+    return true;
+  const Expr whole = quotient(a, b, bounds);
+  return whole.exists() && as_int(whole) == 1;
+}
+
 /// The number of values of var // div for var below `extent`.
-Expr values_of(const Expr &extent, const Expr &div) {
-  return simplify(floordiv(extent - Expr(1), div) + Expr(1));
+Expr values_of(const Expr &extent, const Expr &div, const Bounds &bounds) {
+  const Expr whole = quotient(extent, div, bounds);
+  return whole.exists() ? whole : simplify(floordiv(extent - Expr(1), div) + Expr(1));
+}
+
+/// var // div % mod; a null `mod`: the whole quotient.
+struct DigitOfVar {
+  Var var;
+  Expr div, mod;
+};
+
+/// x//a//b is x//(a*b) for positive a and b, and x//a%m//b is x//(a*b)%(m/b) if b divides m.
+std::optional<DigitOfVar> divided(DigitOfVar digit, const Expr &by, const Bounds &bounds) {
+  const bool whole = !digit.mod.exists();
+  if (!whole)
+    digit.mod = quotient(digit.mod, by, bounds);
+  if (!proves(Expr(0) < by, bounds) || (!whole && !digit.mod.exists()))
+    return std::nullopt;
+  digit.div = simplify(by * digit.div);
+  return digit;
+}
+
+/// x//a%m%b is x//a%b if b divides m.
+std::optional<DigitOfVar> remaining(DigitOfVar digit, const Expr &by, const Bounds &bounds) {
+  if (!proves(Expr(0) < by, bounds) || (digit.mod.exists() && !quotient(digit.mod, by, bounds).exists()))
+    return std::nullopt;
+  digit.mod = by;
+  return digit;
+}
+
+std::optional<DigitOfVar> digit_of_var(const Expr &e, const Bounds &bounds) {
+  if (const Var *var = e.as<Var>())
+    return DigitOfVar{*var, Expr(1), Expr()};
+  const auto *op = e.as<Binary>();
+  if (!op || (op->op != BinaryOp::floordiv && op->op != BinaryOp::floormod))
+    return std::nullopt;
+  const auto inner = digit_of_var(Expr(op->a), bounds);
+  if (!inner)
+    return std::nullopt;
+  return op->op == BinaryOp::floordiv ? divided(*inner, Expr(op->b), bounds)
+                                      : remaining(*inner, Expr(op->b), bounds);
 }
 
 /// The digit of a variable, if it is a quotient or a remainder by sizes, such as var // size // 2 % 3.
-/// x//a//b is x//(a*b) for positive a and b.
 std::optional<LoopDigit> digit_by_size(const Digit &digit, std::int64_t scale, const Bounds &bounds) {
-  Expr rest = digit.base, div = Expr(digit.div), mod = digit.mod ? Expr(digit.mod) : Expr();
-  if (const auto *op = rest.as<Binary>(); op && op->op == BinaryOp::floormod && digit.is_base()) {
-    mod = op->b;
-    rest = Expr(op->a);
-  }
-  for (const auto *op = rest.as<Binary>();
-       op && op->op == BinaryOp::floordiv && proves(Expr(0) < op->b, bounds); op = rest.as<Binary>()) {
-    div = simplify(Expr(op->b) * div);
-    rest = Expr(op->a);
-  }
-  const Var *var = rest.as<Var>();
-  const Expr *whole = var ? bounds.find_extent(*var) : nullptr;
-  if (!whole || (!uses_size(div) && !(mod.exists() && uses_size(mod))))
+  auto found = digit_of_var(digit.base, bounds);
+  if (found && digit.div != 1)
+    found = divided(*found, Expr(digit.div), bounds);
+  if (found && digit.mod)
+    found = remaining(*found, Expr(digit.mod), bounds);
+  const Expr *whole = found ? bounds.find_extent(found->var) : nullptr;
+  if (!whole)
     return std::nullopt;
-  return LoopDigit{*var, div, mod.exists() ? mod : values_of(*whole, div), scale};
+  return LoopDigit{found->var, found->div,
+                   found->mod.exists() ? found->mod : values_of(*whole, found->div, bounds), scale};
 }
 
 } // namespace
@@ -450,7 +536,8 @@ std::optional<std::vector<LoopDigit>> loop_digits(const Expr &binding, const Bou
     if (!var)
       found = digit_by_size(digit, factor, bounds);
     else if (whole)
-      found = LoopDigit{*var, digit.div, digit.mod ? Expr(digit.mod) : values_of(*whole, digit.div), factor};
+      found = LoopDigit{*var, digit.div, digit.mod ? Expr(digit.mod) : values_of(*whole, digit.div, bounds),
+                        factor};
     else if (range) {
       std::int64_t extent = floor_div(range->high, digit.div) + 1;
       found = LoopDigit{*var, digit.div, digit.mod ? std::min(extent, digit.mod) : extent, factor};
@@ -463,11 +550,11 @@ std::optional<std::vector<LoopDigit>> loop_digits(const Expr &binding, const Bou
 }
 
 /// The product of the digits, from the lowest on. Null unless each digit begins where the digits below it end.
-static Expr chained(std::vector<LoopDigit> digits) {
+static Expr chained(std::vector<LoopDigit> digits, const Bounds &bounds) {
   Expr reached = 1;
   while (!digits.empty()) {
     auto next = std::find_if(digits.begin(), digits.end(),
-                             [&](const LoopDigit &digit) { return same(digit.div, reached); });
+                             [&](const LoopDigit &digit) { return same_product(digit.div, reached, bounds); });
     if (next == digits.end())
       return {};
     reached = simplify(reached * next->extent);
@@ -496,8 +583,9 @@ bool bijective(const std::vector<Expr> &bindings, const std::vector<const For *>
     std::vector<LoopDigit> own;
     std::copy_if(all.begin(), all.end(), std::back_inserter(own),
                  [&](const LoopDigit &digit) { return digit.var == loop->var; });
-    Expr reached = chained(std::move(own));
-    if (!reached.exists() || !proves(loop->extent <= reached, bounds))
+    Expr reached = chained(std::move(own), bounds);
+    if (!reached.exists() ||
+        !(same_product(loop->extent, reached, bounds) || proves(loop->extent <= reached, bounds)))
       return false;
   }
   return true;

@@ -1,5 +1,6 @@
 /// Tests the boxes that compute_at computes, and the guards of loops that are not an axis of a buffer.
 
+#include "dsl/ir/region.h"
 #include "tests/dsl/support.h"
 
 #include <functional>
@@ -133,6 +134,42 @@ TEST(Split, GuardsTheTailOfLoopsThatAreFused) {
   auto [outer, inner] = s.split<2>(i, {infer, 3});
   s.split(s.fuse(inner, j), {infer, 8});
   EXPECT_TRUE(same_meaning(s));
+}
+
+/// A loop over a batch of 3, of which each element has (M + 15)//16 rows of tiles, and 9 in a row.
+TEST(Bijective, TakesTheDigitsOfALoopByProductsOfSizes) {
+  const Var f = make_var("f");
+  const Expr rows = floordiv(Expr(make_size("M", {.max = 20000})) + 15, Expr(16)), tiles = rows * 9;
+  const Stmt loop = make_for({f, tiles * 3, {}, make_seq({})});
+  const std::vector<const For *> loops = {as<For>(loop)};
+  const Bounds bounds = loop_bounds(loop);
+  const Expr in_batch = floormod(Expr(f), tiles);
+  EXPECT_TRUE(bijective({floordiv(Expr(f), tiles), floordiv(in_batch, Expr(9)), floormod(in_batch, Expr(9))},
+                        loops, bounds));
+  EXPECT_TRUE(
+      bijective({floordiv(Expr(f), tiles), floordiv(in_batch, rows), floormod(in_batch, rows)}, loops, bounds));
+  // Divisors that do not divide the tiles, digits that are missing, and digits that are there twice.
+  for (const std::vector<Expr> &wrong :
+       {std::vector<Expr>{floordiv(Expr(f), tiles), floordiv(in_batch, Expr(6)), floormod(in_batch, Expr(6))},
+        {floordiv(Expr(f), tiles), floordiv(in_batch, rows + 1), floormod(in_batch, rows + 1)},
+        {floordiv(Expr(f), tiles), floordiv(in_batch, Expr(9))},
+        {floordiv(in_batch, Expr(9)), floormod(in_batch, Expr(9))},
+        {floordiv(Expr(f), tiles), floordiv(in_batch, Expr(9)), floormod(in_batch, Expr(3))}})
+    EXPECT_FALSE(bijective(wrong, loops, bounds));
+}
+
+TEST(Bijective, TakesThreeAxesOfSizes) {
+  const Var f = make_var("f");
+  const Expr a = make_size("A", {}), b = make_size("B", {}), c = make_size("C", {}), x = f;
+  const Stmt loop = make_for({f, a * b * c, {}, make_seq({})});
+  const std::vector<const For *> loops = {as<For>(loop)};
+  const Bounds bounds = loop_bounds(loop);
+  EXPECT_TRUE(
+      bijective({floordiv(floordiv(x, c), b), floormod(floordiv(x, c), b), floormod(x, c)}, loops, bounds));
+  EXPECT_TRUE(bijective({floordiv(x, b * c), floordiv(floormod(x, b * c), c), floormod(floormod(x, b * c), c)},
+                        loops, bounds));
+  EXPECT_FALSE(
+      bijective({floordiv(floordiv(x, c), b), floormod(floordiv(x, c), b), floormod(x, b)}, loops, bounds));
 }
 
 } // namespace

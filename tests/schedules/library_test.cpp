@@ -256,6 +256,35 @@ TEST_P(DrawnSplitContractions, AreRight) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, DrawnSplitContractions, testing::Values(0U, 3U, 8U, 9U));
 
+class DrawnSplitContractionsOfSizes : public testing::TestWithParam<unsigned> {};
+
+TEST_P(DrawnSplitContractionsOfSizes, AreRight) {
+  Contractions contractions(GetParam());
+  const bool apart = GetParam() % 2 == 0;
+  const std::int64_t group = 1 + GetParam() % 3, stages = 1 + GetParam() % 4;
+  for (DType dtype : {DType::f32, DType::f16}) {
+    Drawn drawn = contractions.draw(dtype, true);
+    Schedule s(drawn.program);
+    if (byte_size(dtype) < 4)
+      library::product(s, s.block("S"),
+                       MatrixTiles{.warps = {1, 2},
+                                   .results = {16, 16},
+                                   .stages = stages,
+                                   .edges = true,
+                                   .group = group,
+                                   .split_k = 2,
+                                   .two_kernels = apart});
+    else
+      library::product(
+          s, s.block("S"),
+          RegisterTiles{
+              .warps = {1, 1}, .results = {4, 4}, .k = 8, .group = group, .split_k = 3, .two_kernels = apart});
+    EXPECT_EQ(checked(s, drawn.sizes), "") << drawn.text;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, DrawnSplitContractionsOfSizes, testing::Values(11U, 19U, 25U, 45U, 59U, 12U));
+
 INSTANTIATE_TEST_SUITE_P(Seeds, DrawnContractions, testing::Range(0U, 6U));
 
 /// Expects that the block S of the program is refused, and that the schedule stays as it is.
