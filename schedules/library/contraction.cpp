@@ -34,9 +34,23 @@ struct Terms {
   std::vector<const Load *> others;
 };
 
+/// Whether the element is another one for other values of a reduction axis: in X[max(k - 2, 0), i] it is the
+/// same if k has at most 3 values. An axis of one value counts.
+bool varies_with_sum(const Block &block, const Load &access) {
+  const Bounds bounds = bounds_of(block);
+  auto shows = [&](const Expr &e, const Var &axis) { return e.exists() && uses(simplify(e, bounds), axis); };
+  return std::ranges::any_of(block.iters, [&](const IterVar &iter) {
+    return iter.is_summed() && uses_axis(access, iter.var) &&
+           (as_int(iter.extent) == 1 || shows(access.mask, iter.var) || shows(access.fill, iter.var) ||
+            std::ranges::any_of(access.indices, [&](const Expr &index) { return shows(index, iter.var); }));
+  });
+}
+
 /// The number of reduction axes on which both elements depend, if each of them depends on a spatial axis of its
-/// own; otherwise none.
+/// own, and on a reduction axis; otherwise none.
 std::optional<std::ptrdiff_t> common_sums(const Block &block, const Load &first, const Load &second) {
+  if (!varies_with_sum(block, first) || !varies_with_sum(block, second))
+    return std::nullopt;
   std::ptrdiff_t sums = 0;
   bool rows = false, columns = false;
   for (const IterVar &iter : block.iters) {
@@ -96,8 +110,8 @@ Terms terms_of(BlockRef handle, const Block &block) {
   for (const Load *access : elements_of(block))
     texts.push_back(to_string(load(access->buffer, access->indices)));
   refuse(handle,
-         fmt::format("has no two elements in its terms of which each depends on a spatial axis of its own, "
-                     "got {}; so it is no product of matrices; use library::reduction",
+         fmt::format("has no two elements in its terms of which each depends on a spatial axis of its own and "
+                     "on a reduction axis, got {}; so it is no product of matrices; use library::reduction",
                      fmt::join(texts, ", ")));
 }
 

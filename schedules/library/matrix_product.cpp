@@ -8,6 +8,7 @@
 #include "schedules/library/row_stores.h"
 #include "schedules/library/rows.h"
 #include "schedules/library/split_sum.h"
+#include "schedules/library/tile_numbers.h"
 
 #include "dsl/expr/error.h"
 #include "dsl/expr/expr_text.h"
@@ -471,6 +472,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
 } // namespace
 
 Product product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
+  check_numbers(sum, tiles);
   if (std::optional<Product> made = product_with_tail(s, sum, tiles))
     return *std::move(made);
   Product made;

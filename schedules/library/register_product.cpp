@@ -5,6 +5,7 @@
 #include "schedules/library/product.h"
 #include "schedules/library/rows.h"
 #include "schedules/library/split_sum.h"
+#include "schedules/library/tile_numbers.h"
 
 #include "dsl/expr/error.h"
 #include "schedules/fetch.h"
@@ -23,10 +24,6 @@ void check(BlockRef sum, const RegisterTiles &tiles) {
     throw UserError(ExitCode::illegal_schedule,
                     fmt::format("library::product: block {}: {}", Schedule::name(sum), why));
   };
-  for (std::size_t side : {0, 1})
-    if (tiles.results[side] < 1 || tiles.results[side] % elements != 0)
-      refuse(fmt::format("got {}x{} results of a thread, expected multiples of {}", tiles.results[0],
-                         tiles.results[1], elements));
   check_parts(sum, {tiles.split_k, tiles.part, tiles.groups_of_parts});
   if (tiles.groups_of_parts > 1 && tiles.two_kernels)
     refuse(fmt::format("got groups_of_parts = {} and two_kernels, expected 1 group with two_kernels",
@@ -278,6 +275,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
 } // namespace
 
 Product product(Schedule &s, BlockRef sum, const RegisterTiles &tiles) {
+  check_numbers(sum, tiles);
   if (std::optional<Product> made = product_with_tail(s, sum, tiles))
     return *std::move(made);
   Product made;

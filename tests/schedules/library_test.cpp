@@ -318,14 +318,68 @@ TEST(LibraryProductRefuses, WhatIsNoProductOfMatrices) {
       "library::product: block S does not reduce");
   expect_refused_product(with_sum([](auto &X, auto &, auto &k, Expr i, Expr) { return sum(X(i, k), k); }),
                          "block S has no two elements in its terms of which each depends on a spatial axis of "
-                         "its own, got X[i, k]; so "
+                         "its own and on a reduction axis, got X[i, k]; so "
                          "it is no product of matrices; use library::reduction");
   expect_refused_product(
       with_sum([](auto &X, auto &W, auto &k, Expr i, Expr) { return sum(X(i, k) * W(k, i), k); }),
-      "a spatial axis of its own, got X[i, k], W[k, i]");
+      "a spatial axis of its own and on a reduction axis, got X[i, k], W[k, i]");
   expect_refused_product(
       with_sum([](auto &X, auto &W, auto &k, Expr i, Expr j) { return sum(X(i, j) * W(k, j), k); }),
-      "a spatial axis of its own, got X[i, j], W[k, j]");
+      "a spatial axis of its own and on a reduction axis, got X[i, j], W[k, j]");
+  // X has no axis of the sum, or one that its index does not show.
+  expect_refused_product(
+      with_sum([](auto &X, auto &W, auto &k, Expr i, Expr j) { return sum(X(i, 0) * W(j, k), k); }),
+      "a spatial axis of its own and on a reduction axis, got X[i, 0], W[j, k]");
+  expect_refused_product(with_sum([](auto &X, auto &W, auto &k, Expr i, Expr j) {
+                           return sum(X(i, min(max(Expr(k) - 8, 0), 0)) * W(j, k), k);
+                         }),
+                         "a spatial axis of its own and on a reduction axis, got X[i, ");
+}
+
+TEST(LibraryProductRefuses, NumbersThatNoTilesHave) {
+  auto message_of = [](DType dtype, const auto &tiles) -> std::string {
+    Schedule s(gemm({64, 64, 64}, dtype));
+    const std::string before = print(s.program());
+    try {
+      library::product(s, s.block("AB"), tiles);
+    } catch (const UserError &error) {
+      EXPECT_EQ(print(s.program()), before);
+      return error.what();
+    }
+    return "no refusal";
+  };
+  const std::vector<std::pair<RegisterTiles, std::string>> registers = {
+      {{.warps = {0, 1}}, "got warps = 0x1, expected at least 1x1"},
+      {{.lanes = {0, 8}}, "got lanes = 0x8, expected at least 1x1"},
+      {{.lanes = {32, 1}},
+       "got lanes = 32x1 in a zigzag, expected even numbers of rows and of columns; set zigzag = "
+       "false"},
+      {{.results = {8, 0}}, "got 8x0 results of a thread, expected multiples of 4"},
+      {{.results = {8, 6}}, "got 8x6 results of a thread, expected multiples of 4"},
+      {{.k = 0}, "got k = 0, expected at least 1"},
+      {{.group = 0}, "got group = 0, expected at least 1"},
+      {{.width = 3}, "got width = 3 elements of one access, expected a power of 2"},
+      {{.persistent = -3}, "got persistent = -3, expected at least 0"},
+      {{.even_places = -3}, "got even_places = -3, expected at least 0"}};
+  for (const auto &[tiles, message] : registers)
+    EXPECT_EQ(message_of(DType::f32, tiles), "library::product: block AB: " + message);
+  const std::vector<std::pair<MatrixTiles, std::string>> units = {
+      {{.warps = {1, 0}}, "got warps = 1x0, expected at least 1x1"},
+      {{.results = {16, 12}}, "got 16x12 results of a warp, expected multiples of 16 and of 8"},
+      {{.results = {8, 8}}, "got 8x8 results of a warp, expected multiples of 16 and of 8"},
+      {{.steps = 0}, "got steps = 0, expected at least 1"},
+      {{.stages = 0}, "got stages = 0, expected at least 1"},
+      {{.in_flight = -1}, "got in_flight = -1, expected at least 0"},
+      {{.width = 0}, "got width = 0 elements of one access, expected a power of 2"},
+      {{.load = {.warps = -1}}, "got load.warps = -1, expected at least 0"},
+      {{.cluster = 0}, "got cluster = 0, expected at least 1"}};
+  for (const auto &[tiles, message] : units)
+    EXPECT_EQ(message_of(DType::f16, tiles), "library::product: block AB: " + message);
+  // An odd grid of lanes without a zigzag.
+  Schedule s(gemm({20, 33, 16}, DType::f32));
+  library::product(s, s.block("AB"),
+                   RegisterTiles{.warps = {1, 1}, .lanes = {32, 1}, .results = {4, 4}, .zigzag = false});
+  EXPECT_EQ(checked(s), "");
 }
 
 TEST(LibraryProductRefuses, LoopsThatWereSplit) {
