@@ -8,6 +8,8 @@
 #include "lowering/split_tuples.h"
 #include "lowering/uniform.h"
 
+#include <span>
+
 namespace nestsmith {
 
 namespace kernel {
@@ -102,12 +104,13 @@ private:
     BufferNode copy = *allocation.buffer;
     copy.scope = Scope::shared;
     copy.layout = nullptr;
+    const bool has_slots = allocation.slots > 1; // the first dimension, which the layout does not have
     std::vector<std::int64_t> box;
-    for (const Expr &extent : copy.shape)
+    for (const Expr &extent : std::span(copy.shape).subspan(has_slots ? 1 : 0))
       box.push_back(as_int(extent).value());
     FragmentLayout layout(*allocation.buffer, box);
     if (layout.replicas() > 1)
-      replicated_.emplace(allocation.buffer, std::move(layout));
+      replicated_.emplace(allocation.buffer, Replicated{std::move(layout), has_slots});
     copy.shape.insert(copy.shape.begin(), Expr(ceildiv(kernel_.extent(Axis::thread_x), lanes_per_warp)));
     copy.serial = {};
     kernel_.shared.push_back({std::make_shared<const BufferNode>(std::move(copy))});
@@ -140,7 +143,8 @@ private:
       auto layout = replicated_.find(store->buffer);
       if (in_call || layout == replicated_.end())
         return make(std::move(copy));
-      return by_lane(layout->second.lane(store->indices, 0), make(std::move(copy)));
+      const std::vector<Expr> element(store->indices.begin() + layout->second.has_slots, store->indices.end());
+      return by_lane(layout->second.layout.lane(element, 0), make(std::move(copy)));
     }
     return calls ? by_lane(0, result) : result;
   }
@@ -153,7 +157,11 @@ private:
   Kernel &kernel_;
   Expr thread_;
   std::map<Buffer, Buffer> moved_;
-  std::map<Buffer, FragmentLayout> replicated_;
+  struct Replicated {
+    FragmentLayout layout;
+    bool has_slots;
+  };
+  std::map<Buffer, Replicated> replicated_;
 };
 
 /// Copies each row of a box by itself. Before `flatten`, the layout of a tile is not applied, so that only the

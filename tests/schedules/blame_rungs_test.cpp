@@ -77,6 +77,18 @@ TEST(BlameOfRungs, RunsNestsWithRoles) {
   }
 }
 
+/// The fragments of two steps are in registers: the array has a dimension before those of the layout.
+TEST(BlameOfRungs, RunsFragmentsOfIterationsInFlight) {
+  for (const char *name : {"tensor/ahead", "tensor/nt"}) {
+    const Rung &rung = test::rung(name);
+    auto build = [&](const std::vector<std::int64_t> &extents, DType dtype) {
+      return rung.build(Shape(extents), rung.dtype(dtype), Target{});
+    };
+    for (const BlamedCase &blamed : find_blame(build, {{16, 8, 32}}, {DType::f16}, {.most_instances = 0}))
+      EXPECT_FALSE(blamed.blame.fault) << name << "\n" << to_string(blamed.blame);
+  }
+}
+
 /// If the wrong directive was left out, it must be named, and not the next one that was run.
 TEST(BlameOfRungs, NamesADirectiveThatWasLeftOut) {
   Schedule right = test::rung("ladder/warps").build({1, 1, 1}, DType::u32, Target{});
