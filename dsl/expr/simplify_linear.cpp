@@ -274,14 +274,30 @@ std::optional<Expr> IndexRewriter::with_remainder(const Term &term, const Term &
                                                   : rest->a + to_expr(more, size.dtype()) * Expr(size);
 }
 
+/// The product without one of its factors; null if it does not have it.
+static Expr without_factor(const Expr &product, const Expr &factor) {
+  const auto *op = product.as<Binary>();
+  if (!op || op->op != BinaryOp::mul)
+    return {};
+  if (same(op->a, factor))
+    return Expr(op->b);
+  if (same(op->b, factor))
+    return Expr(op->a);
+  if (const Expr a = without_factor(Expr(op->a), factor); a.exists())
+    return a * Expr(op->b);
+  const Expr b = without_factor(Expr(op->b), factor);
+  return b.exists() ? Expr(op->a) * b : Expr();
+}
+
 /// If the sum of the quotients is one term, such as x//2*2 + x%2:
-/// [rule.sizes.collect] k*(a*y) + l*(b*y) = (k*a + l*b)*y
+/// [rule.sizes.collect] k*(a*y) + l*(b*y) = (k*a + l*b)*y, a*(z*y) = a*z*y
 std::optional<Expr> IndexRewriter::with_multiple(const Term &term, const Term &multiple, const Expr &quotient,
                                                  const Expr &size) {
-  const Binary *product = operator_of(term, BinaryOp::mul);
-  if (!product || !is_of_sizes(size) || (!same(product->a, size) && !same(product->b, size)))
+  if (!operator_of(term, BinaryOp::mul) || !is_of_sizes(size))
     return std::nullopt;
-  const Expr &own = same(product->b, size) ? product->a : product->b;
+  const Expr own = without_factor(term.digit.base, size);
+  if (!own.exists())
+    return std::nullopt;
   const LinearForm both =
       sum(scale(linearize(quotient), multiple.coefficient), linearize(own), term.coefficient);
   return both.terms.size() == 1 && both.constant == 0 ? std::optional(to_expr(both) * Expr(size))

@@ -291,6 +291,13 @@ void make_columns_neighbours(Axes &axes, std::array<const Load *, 2> &factors, c
   }
 }
 
+/// Whether consecutive values of the axes, which one loop counts, lie in a row of the last axis: a vector of
+/// them does not begin in one row and end in the next. That is not proved of rows whose length is a size.
+bool have_known_rows(const std::vector<Var> &group, const Block &block) {
+  return group.size() == 1 ||
+         as_int(std::ranges::find(block.iters, group.back(), &IterVar::var)->extent).has_value();
+}
+
 /// Describes the operands, and sorts the axes by their dimensions.
 std::array<Operand, 2> operands_of(const Schedule &s, Axes &axes, const std::array<const Load *, 2> &factors,
                                    const Block &product) {
@@ -317,7 +324,7 @@ std::array<Operand, 2> operands_of(const Schedule &s, Axes &axes, const std::arr
                       !excluded_inside(*factors[n], bounds).exists() &&
                       std::ranges::none_of(factors[n]->indices, [](const Expr &e) { return e.node().data; });
     const std::vector<Var> &group = operand.along_k ? axes.reduction : *sides[n];
-    if (!last[n] || group.back() != *last[n])
+    if (!last[n] || group.back() != *last[n] || !have_known_rows(group, product))
       continue;
     const IterVar &axis = *std::ranges::find(product.iters, *last[n], &IterVar::var);
     operand.aligned =
@@ -378,8 +385,13 @@ Contraction contraction(Schedule &schedule, BlockRef handle, Scope scope, bool a
   c.aligned = line_bytes;
   for (const BlockRef &result : c.results) {
     groups_of_results.push_back(groups_of_result(block_of(s, result), product.body.buffer, product, groups));
-    const Var &column = groups_of_results.back().back().back();
+    const std::vector<Var> &columns = groups_of_results.back().back();
+    const Var &column = columns.back();
     const Block &own = block_of(s, result);
+    if (!have_known_rows(columns, own)) {
+      c.width = c.aligned = 1;
+      continue;
+    }
     c.width = std::min(c.width, width_of(own, column));
     const IterVar &axis = *std::ranges::find(own.iters, column, &IterVar::var);
     c.aligned =

@@ -53,6 +53,16 @@ TEST(Sizes, AreMultiplesAsStated) {
   EXPECT_EQ(simplified(ceildiv(M, 32)), "(M + 31)//32");
 }
 
+TEST(Sizes, JoinTheDigitsOfThreeAxes) {
+  const Var f = make_var("f"), B = make_size("B", {}), C = make_size("C", {});
+  const Expr x = f, b = B, c = C, high = floordiv(floordiv(x, c), b), middle = floormod(floordiv(x, c), b);
+  EXPECT_EQ(simplified(high * (b * c) + middle * c + floormod(x, c)), "f");
+  EXPECT_EQ(simplified(high * (c * b) + c * middle + floormod(x, c)), "f");
+  EXPECT_EQ(simplified(high * b * c + middle * c), "f//C*C");
+  EXPECT_NE(simplified(high * (b * c) + middle * c + floormod(x, b)), "f");
+  EXPECT_NE(simplified(high * (b * b) + middle * c + floormod(x, c)), "f");
+}
+
 TEST(Sizes, OfMultiplesRoundUpToTheNextTile) {
   Var E = make_size("E", {.multiple_of = 4});
   EXPECT_EQ(simplified(ceildiv(E, 16) * Expr(16)), "(E + 12)//16*16");

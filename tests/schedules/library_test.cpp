@@ -1,5 +1,6 @@
 /// Tests `library`: contractions of any axes, in any order, and whole programs are scheduled and are right.
 
+#include "codegen/cuda.h"
 #include "dsl/ir/workload_info.h"
 #include "lowering/lower.h"
 #include "runtime/check/check.h"
@@ -286,6 +287,47 @@ TEST_P(DrawnSplitContractionsOfSizes, AreRight) {
 INSTANTIATE_TEST_SUITE_P(Seeds, DrawnSplitContractionsOfSizes, testing::Values(11U, 19U, 25U, 45U, 59U, 12U));
 
 INSTANTIATE_TEST_SUITE_P(Seeds, DrawnContractions, testing::Range(0U, 6U));
+
+/// S[b, h, w, o] = sum over r, q, c of X[b, h + r - 1, w + q - 1, c]*F[r, q, c, o], of which all but the window
+/// are sizes. Three axes count rows, and three count k.
+Program convolution_of_sizes(std::int64_t multiple) {
+  Workload w("convolution");
+  Expr B = w.size("B", {.max = 64}), H = w.size("H", {.max = 512}), W = w.size("W", {.max = 512}),
+       C = w.size("C", {.max = 512, .multiple_of = multiple}), O = w.size("O", {.max = 512});
+  Tensor X = w.placeholder("X", {B, H, W, C}, DType::f16), F = w.placeholder("F", {3, 3, C, O}, DType::f16);
+  Reduce r = reduce_axis("r", 3), q = reduce_axis("q", 3), c = reduce_axis("c", C);
+  return w.output({w.compute("S", {B, H, W, O}, {"b", "h", "w", "o"}, [&](const std::vector<Expr> &at) {
+    const Expr y = at[1] + r - 1, x = at[2] + q - 1;
+    return sum(cast(DType::f32, X.where(y >= 0 && y < H && x >= 0 && x < W, at[0], y, x, c)) *
+                   cast(DType::f32, F(r, q, c, at[3])),
+               {r, q, c});
+  })});
+}
+
+/// S[b, o, p] = sum over k of W[o, k]*X[b, k, p]: the batch and p, whose rows end at a size, count columns.
+Program pointwise_of_sizes(std::int64_t multiple) {
+  Workload w("pointwise");
+  Expr B = w.size("B", {.max = 64}), P = w.size("P", {.max = 4096, .multiple_of = multiple});
+  Tensor X = w.placeholder("X", {B, 32, P}, DType::f16), W = w.placeholder("W", {48, 32}, DType::f16);
+  Reduce k = reduce_axis("k", 32);
+  return w.output({w.compute("S", {B, 48, P}, {"b", "o", "p"}, [&](Expr b, Expr o, Expr p) {
+    return sum(cast(DType::f32, W(o, k)) * cast(DType::f32, X(b, k, p)), k);
+  })});
+}
+
+TEST(LibrarySchedule, GroupsAxesOfSizesOnMatrixUnits) {
+  for (std::int64_t multiple : {1, 2, 8}) {
+    for (const auto &[program, sizes] :
+         {std::pair(convolution_of_sizes(multiple), std::vector<std::int64_t>{2, 5, 3, 8, 17}),
+          std::pair(pointwise_of_sizes(multiple), std::vector<std::int64_t>{3, 24})}) {
+      std::vector<std::string> refused;
+      const Schedule s = library::schedule(program, {}, &refused);
+      EXPECT_EQ(refused, std::vector<std::string>());
+      EXPECT_TRUE(contains(cuda_kernel(lower(s).only()), "mma_")) << multiple;
+      EXPECT_EQ(checked(s, sizes), "") << multiple;
+    }
+  }
+}
 
 /// Expects that the block S of the program is refused, and that the schedule stays as it is.
 void expect_refused_product(
