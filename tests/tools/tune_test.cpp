@@ -95,6 +95,15 @@ TEST(Tune, RefusesATableThatItCannotMake) {
             "leave " +
                 std::string(other).substr(0, std::string(other).find(' ')) + " out");
   refused("show --table", 2, "--table measures the points of a RUNG; leave it out of `tune show`");
+  refused("show --trials 3", 2, "--trials is for the search of a RUNG; leave it out of `tune show`");
+  refused("import a.json --seed 3", 2, "--seed is for the search of a RUNG; leave it out of `tune import`");
+  refused("merge a.db --shape 64", 2,
+          "--shape selects records or the shape of a search; leave it out of `tune merge`");
+  refused("show --all", 2, "--all is for `tune export`; leave it out of `tune show`");
+  refused("tiling/shared --all", 2, "--all is for `tune export`; leave it out of `tune RUNG`");
+  refused("tiling/shared -o x.json", 2,
+          "--output is for `tune export` and --table; leave it out of `tune RUNG`, whose results are in the "
+          "database");
 }
 
 TEST(Tune, RefusesARungWithoutKnobsAndATrace) {
@@ -183,6 +192,20 @@ TEST(TuneRecords, OfAMachineWithoutAGpuAreEstimates) {
   EXPECT_EQ(ran.code, 2);
   EXPECT_TRUE(contains(
       ran.err, "has no measured record of this; `nestsmith tune RUNG` measures on a machine with a GPU"));
+  EXPECT_TRUE(contains(nestsmith("tune show --gpu H200" + db).out, "3 points estimated"));
+  const std::pair<const char *, const char *> others[] = {
+      {"show --gpu H100", " on H100"},
+      {"export --all --gpu H100", " on H100"},
+      {"show --dtype f64", " in f64"},
+      {"show ladder/warps --shape 1x2x3", " of 'ladder/warps' with the shape 1x2x3"}};
+  for (const auto &[command, what] : others) {
+    ran = nestsmith(std::string("tune ") + command + db);
+    EXPECT_EQ(ran.code, 2) << command;
+    EXPECT_TRUE(contains(ran.err, std::string("a.db has no record") + what +
+                                      "; `nestsmith tune show` lists those that it has"))
+        << ran.err;
+  }
+  EXPECT_TRUE(contains(nestsmith("tune show --gpu nonsense" + db).err, "nonsense"));
   const std::string text = (folder / "all.json").string(), copy = (folder / "b.db").string();
   EXPECT_EQ(nestsmith("tune export --all" + db + " -o " + text).code, 0);
   EXPECT_EQ(nestsmith("tune import " + text + " --db " + copy).code, 0);

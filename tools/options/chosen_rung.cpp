@@ -51,23 +51,11 @@ std::optional<Program> find_traced(const std::vector<Rung> &rungs, const std::st
   }
 }
 
-/// Throws UserError (usage) if the computation of the trace, which has the name of a workload, has another
-/// shape or dtype than the trace states.
-void check_computation(const TraceFile &trace, const std::string &path) {
-  std::optional<Program> stated;
-  try {
-    if (trace.computation && trace.sizes.empty())
-      stated = find_workload(trace.workload, trace.shape, trace.dtype);
-  } catch (const UserError &) { // a computation of the user's with this name
-  }
-  if (!stated || stated->params.size() != trace.computation->params.size())
-    return;
-  for (std::size_t n = 0; n < stated->params.size(); ++n) {
-    const Buffer &expected = stated->params[n], &got = trace.computation->params[n];
-    if (expected->name != got->name || expected->role != got->role ||
-        expected->shape.size() != got->shape.size())
-      return; // another computation with this name
-  }
+/// Whether two computations have the same parameters, blocks and scalars, of any extents.
+bool have_same_names(const Program &a, const Program &b) {
+  auto same_parameter = [](const Buffer &x, const Buffer &y) {
+    return x->name == y->name && x->role == y->role && x->shape.size() == y->shape.size();
+  };
   auto names = [](const Program &program) {
     std::vector<std::string> result;
     for (const Block *block : blocks_of(program.body))
@@ -76,7 +64,35 @@ void check_computation(const TraceFile &trace, const std::string &path) {
       result.push_back(scalar->name);
     return result;
   };
-  if (names(*stated) != names(*trace.computation))
+  return std::ranges::equal(a.params, b.params, same_parameter) && names(a) == names(b);
+}
+
+/// Nothing if no workload has this name, or if it takes no such shape.
+std::optional<Program> workload_of(const TraceFile &trace, const Shape &shape) {
+  try {
+    return find_workload(trace.workload, shape, trace.dtype);
+  } catch (const UserError &) {
+    return std::nullopt;
+  }
+}
+
+/// Throws UserError (usage) if the computation of the trace, which has the name of a workload, has another
+/// shape or dtype than the trace states. Another computation may have the name.
+void check_computation(const TraceFile &trace, const std::string &path) {
+  if (!trace.computation || !trace.sizes.empty())
+    return;
+  const std::optional<Program> stated = workload_of(trace, trace.shape);
+  constexpr std::size_t most_extents = 6;
+  for (std::size_t extents = 1; !stated && extents <= most_extents; ++extents)
+    if (const auto other = workload_of(trace, Shape(extents, 8));
+        other && have_same_names(*other, *trace.computation))
+      throw UserError(
+          ExitCode::usage,
+          fmt::format("trace '{}' states the shape {}, which has {} extent{}, but its computation {} has "
+                      "{}; make the trace again with show --trace json",
+                      path, to_text(trace.shape), trace.shape.size(), trace.shape.size() == 1 ? "" : "s",
+                      trace.workload, extents));
+  if (!stated || !have_same_names(*stated, *trace.computation))
     return;
   for (std::size_t n = 0; n < stated->params.size(); ++n) {
     const Buffer &expected = stated->params[n], &got = trace.computation->params[n];
@@ -133,6 +149,11 @@ Program traced_program(const std::vector<Rung> &rungs, const TraceFile &trace, c
 ChosenRung from_trace_file(const std::vector<Rung> &rungs, const std::string &file) {
   const std::string path = printable(file); // a name in messages, tables and comments
   TraceFile trace = parse_trace(read_outside(file, "trace", most_trace_bytes), path);
+  if (trace.shape.empty())
+    throw UserError(ExitCode::usage,
+                    fmt::format("trace '{}' has no 'shape', expected the extents of its computation, "
+                                "such as [64, 64, 64]; make the trace again with show --trace json",
+                                path));
   try {
     parse_shape(to_text(trace.shape), trace.shape.size());
   } catch (const UserError &error) {

@@ -3,6 +3,7 @@
 #include "dsl/expr/error.h"
 #include "dsl/expr/outside.h"
 #include "dsl/expr/printable.h"
+#include "dsl/hardware/gpus.h"
 #include "runtime/records/fields.h"
 #include "runtime/records/text.h"
 #include "tools/output/output_file.h"
@@ -62,20 +63,33 @@ std::vector<std::string> operands(const Context &context) {
   return {words.begin() + 1, words.end()};
 }
 
+/// Whether a record is of a GPU that --gpu names: the name of an estimate, or that of the driver.
+bool is_of(const Record &record, const Gpu &gpu) {
+  return record.gpu == gpu.name || record.gpu == gpu.product || known_gpu(record.gpu) == &gpu;
+}
+
+/// The records that --shape, --dtype and --gpu select.
 std::vector<Record> records_of(const Context &context, const Database &database) {
+  const auto shape = context.arguments.value("shape"), dtype = context.arguments.value("dtype"),
+             gpu = context.arguments.value("gpu");
   std::vector<std::string> rungs = operands(context);
   if (rungs.empty())
     rungs.emplace_back();
   std::vector<Record> found;
   for (const std::string &rung : rungs) {
-    std::vector<Record> part = database.find({.rung = rung,
-                                              .shape = context.arguments.value("shape").value_or(""),
-                                              .dtype = context.arguments.value("dtype").value_or(""),
-                                              .gpu = ""});
+    std::vector<Record> part =
+        database.find({.rung = rung, .shape = shape.value_or(""), .dtype = dtype.value_or(""), .gpu = ""});
+    if (gpu)
+      std::erase_if(part, [&](const Record &record) { return !is_of(record, find_gpu(*gpu)); });
     if (part.empty())
       throw UserError(ExitCode::usage,
-                      fmt::format("{} has no record{}; run `nestsmith tune RUNG` first",
-                                  database.path().string(), rung.empty() ? "" : fmt::format(" of '{}'", rung)));
+                      fmt::format("{} has no record{}{}{}{}; {}", database.path().string(),
+                                  rung.empty() ? "" : fmt::format(" of '{}'", rung),
+                                  shape ? fmt::format(" with the shape {}", *shape) : "",
+                                  dtype ? fmt::format(" in {}", *dtype) : "",
+                                  gpu ? fmt::format(" on {}", *gpu) : "",
+                                  shape || dtype || gpu ? "`nestsmith tune show` lists those that it has"
+                                                        : "run `nestsmith tune RUNG` first"));
     found.insert(found.end(), part.begin(), part.end());
   }
   return found;
