@@ -39,6 +39,15 @@ bool units_multiply(const Block &sum, const Target &target) {
   return std::ranges::any_of(find_intrinsics(instruction_for(dtype).name, sum.body.buffer->dtype), multiplies);
 }
 
+/// Whether a block that reads the sum overwrites what the sum reads: other sums would still need it.
+bool is_in_place(const Schedule &s, BlockRef handle) {
+  const std::vector<const Block *> blocks = blocks_of(s.program().body);
+  const Block &sum = *find_block(s.program().body, handle.id);
+  return std::ranges::any_of(blocks, [&](const Block *block) {
+    return block->id != handle.id && reads(*block, sum.body.buffer) && reads(sum, block->body.buffer);
+  });
+}
+
 } // namespace
 
 Product product(Schedule &s, BlockRef sum) {
@@ -48,10 +57,13 @@ Product product(Schedule &s, BlockRef sum) {
   }
   const bool units = units_multiply(*find_block(s.program().body, s.block(Schedule::name(sum)).id), s.target());
   Schedule copy = s;
-  const Contraction c = contraction(copy, sum, Scope::local);
+  const bool apart = is_in_place(s, sum);
+  const Contraction c = contraction(copy, sum, Scope::local, apart);
   std::vector<AnyTiles> list = chosen_tiles(copy, c, units);
   if (units) // fragments do not take every term that registers take
     list.emplace_back(usual_register_tiles(copy, c));
+  for (AnyTiles &one : list)
+    std::visit([&](auto &tiles) { tiles.apart = tiles.apart || apart; }, one);
   std::exception_ptr refusal; // of the last tiles for the units that the target has
   for (std::size_t n = 0;; ++n) {
     const bool last = n + 1 == list.size();

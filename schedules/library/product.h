@@ -160,6 +160,9 @@ Product product(Schedule &s, BlockRef sum, const MatrixTiles &tiles);
 /// size
 /// (`chosen_tiles.h`), as for `fast/best`; otherwise those of usual ones that give each multiprocessor work.
 ///
+/// If what reads the sum overwrites an operand, the sum is stored, and its reader stays in a kernel of its own
+/// (`apart`).
+///
 /// A sum that is no product of matrices, such as that of a matrix and a vector, is scheduled by
 /// `library::reduction`. Then only `Product::sum` is set.
 Product product(Schedule &s, BlockRef sum);

@@ -329,6 +329,26 @@ TEST(LibrarySchedule, GroupsAxesOfSizesOnMatrixUnits) {
   }
 }
 
+/// C = C*X, rounded to the type of C: other results still read what a result overwrites.
+TEST(LibrarySchedule, StoresTheSumOfAnUpdateInPlace) {
+  Workload w("in_place");
+  Expr N(40);
+  Tensor X = w.placeholder("X", {N, N}, DType::f16), C = w.inout("C", {33, N}, DType::f16);
+  Reduce k = reduce_axis("k", N);
+  Tensor S = w.compute("S", {33, N}, {"i", "j"}, [&](Expr i, Expr j) {
+    return sum(cast(DType::f32, C(i, k)) * cast(DType::f32, X(k, j)), k);
+  });
+  w.update(C, {"i", "j"},
+           [&](const std::vector<Expr> &at) -> Definition { return cast(DType::f16, S(at[0], at[1])); });
+  std::vector<std::string> refused;
+  const Schedule s = library::schedule(w.output(), {}, &refused);
+  EXPECT_EQ(refused, std::vector<std::string>());
+  const kernel::Plan plan = lower(s);
+  ASSERT_EQ(plan.kernels.size(), 2U);
+  EXPECT_TRUE(contains(cuda_kernel(plan.kernels[0]), "mma_"));
+  EXPECT_EQ(checked(s), "");
+}
+
 /// Expects that the block S of the program is refused, and that the schedule stays as it is.
 void expect_refused_product(
     const Program &program, const std::string &message,
