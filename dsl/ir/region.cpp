@@ -412,7 +412,7 @@ std::optional<Region> region_written(const Stmt &stmt, const Buffer &buffer,
 
 namespace {
 
-/// A positive expression as a product of a constant and factors.
+/// An expression that is at least 0 as a product of a constant and factors.
 struct Product {
   std::int64_t constant = 1;
   std::vector<Expr> factors;
@@ -439,7 +439,7 @@ Product product_of(const Expr &e, const Bounds &bounds) {
   return product;
 }
 
-/// a / b for positive a and b, if the factors of b are among those of a. Otherwise null.
+/// a / b for a >= 0 and b > 0, if the factors of b are among those of a. Otherwise null.
 Expr quotient(const Expr &a, const Expr &b, const Bounds &bounds) {
   Product whole = product_of(a, bounds);
   const Product part = product_of(b, bounds);
@@ -457,7 +457,7 @@ Expr quotient(const Expr &a, const Expr &b, const Bounds &bounds) {
   return simplify(result, bounds);
 }
 
-/// Whether two positive expressions are products of the same factors, in any order.
+/// Whether two expressions are products of the same factors, in any order.
 bool same_product(const Expr &a, const Expr &b, const Bounds &bounds) {
   if (same(a, b))
     return true;
@@ -477,20 +477,31 @@ struct DigitOfVar {
   Expr div, mod;
 };
 
+/// Whether the expression is a positive constant, or one of sizes.
+bool is_divisor(const Expr &e, const Bounds &bounds) {
+  auto is_known = [](const Expr &node) {
+    const Var *var = node.as<Var>();
+    return !var || (*var)->size;
+  };
+  return !any_node(e, [&](const Expr &node) { return !is_known(node); }) && proves(Expr(0) < e, bounds);
+}
+
 /// x//a//b is x//(a*b) for positive a and b, and x//a%m//b is x//(a*b)%(m/b) if b divides m.
 std::optional<DigitOfVar> divided(DigitOfVar digit, const Expr &by, const Bounds &bounds) {
-  const bool whole = !digit.mod.exists();
-  if (!whole)
-    digit.mod = quotient(digit.mod, by, bounds);
-  if (!proves(Expr(0) < by, bounds) || (!whole && !digit.mod.exists()))
+  if (!is_divisor(by, bounds))
     return std::nullopt;
+  if (digit.mod.exists()) {
+    digit.mod = quotient(digit.mod, by, bounds);
+    if (!digit.mod.exists())
+      return std::nullopt;
+  }
   digit.div = simplify(by * digit.div);
   return digit;
 }
 
 /// x//a%m%b is x//a%b if b divides m.
 std::optional<DigitOfVar> remaining(DigitOfVar digit, const Expr &by, const Bounds &bounds) {
-  if (!proves(Expr(0) < by, bounds) || (digit.mod.exists() && !quotient(digit.mod, by, bounds).exists()))
+  if (!is_divisor(by, bounds) || (digit.mod.exists() && !quotient(digit.mod, by, bounds).exists()))
     return std::nullopt;
   digit.mod = by;
   return digit;

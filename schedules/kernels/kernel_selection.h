@@ -39,7 +39,7 @@ std::vector<Extents> sample_of_sizes();
 /// falls most. It is the sum of x + 4*x*x over the sample, where x is the logarithm of the time of the best
 /// selected kernel divided by that of the best point. Then one kernel, or two, are replaced if others lower the
 /// cost together with those that stay, until none do. The first two are a wide kernel without vectors and a
-/// wide one with them, for the sizes that no other serves: those with the least cost over the sizes of the
+/// wide one with them, for the sizes that no other serves. They have the least cost over the sizes of the
 /// sample that have more than 2e10 operations. `legal` says whether a kernel exists; it is asked for the best
 /// ones only, once for each. Empty if no kernel without vectors, or one with them, is legal.
 KernelSelection select_kernels(const KernelModel &model, std::int64_t sms, std::size_t most,

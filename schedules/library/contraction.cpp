@@ -23,8 +23,14 @@ namespace {
                   fmt::format("library::product: block {} {}", Schedule::name(sum), why));
 }
 
-bool uses_axis(const Load &access, const Var &axis) {
-  auto used = [&](const Expr &e) { return e.exists() && uses(e, axis); };
+/// Whether the simplified indices, mask or fill of the access use the axis. Those of X[max(k - 2, 0), i] do not
+/// use k if it has at most 3 values. An axis of one value counts as it is written.
+bool varies_with(const Block &block, const Load &access, const IterVar &axis) {
+  const Bounds bounds = bounds_of(block);
+  const bool one = as_int(axis.extent) == 1;
+  auto used = [&](const Expr &e) {
+    return e.exists() && uses(e, axis.var) && (one || uses(simplify(e, bounds), axis.var));
+  };
   return std::ranges::any_of(access.indices, used) || used(access.mask) || used(access.fill);
 }
 
@@ -34,33 +40,19 @@ struct Terms {
   std::vector<const Load *> others;
 };
 
-/// Whether the element is another one for other values of a reduction axis: in X[max(k - 2, 0), i] it is the
-/// same if k has at most 3 values. An axis of one value counts.
-bool varies_with_sum(const Block &block, const Load &access) {
-  const Bounds bounds = bounds_of(block);
-  auto shows = [&](const Expr &e, const Var &axis) { return e.exists() && uses(simplify(e, bounds), axis); };
-  return std::ranges::any_of(block.iters, [&](const IterVar &iter) {
-    return iter.is_summed() && uses_axis(access, iter.var) &&
-           (as_int(iter.extent) == 1 || shows(access.mask, iter.var) || shows(access.fill, iter.var) ||
-            std::ranges::any_of(access.indices, [&](const Expr &index) { return shows(index, iter.var); }));
-  });
-}
-
 /// The number of reduction axes on which both elements depend, if each of them depends on a spatial axis of its
 /// own, and on a reduction axis; otherwise none.
 std::optional<std::ptrdiff_t> common_sums(const Block &block, const Load &first, const Load &second) {
-  if (!varies_with_sum(block, first) || !varies_with_sum(block, second))
-    return std::nullopt;
   std::ptrdiff_t sums = 0;
-  bool rows = false, columns = false;
+  bool rows = false, columns = false, first_sum = false, second_sum = false;
   for (const IterVar &iter : block.iters) {
-    bool a = uses_axis(first, iter.var), b = uses_axis(second, iter.var);
+    const bool a = varies_with(block, first, iter), b = varies_with(block, second, iter);
     if (iter.is_summed())
-      sums += a && b;
+      sums += a && b, first_sum = first_sum || a, second_sum = second_sum || b;
     else
       rows = rows || (a && !b), columns = columns || (b && !a);
   }
-  return rows && columns ? std::optional(sums) : std::nullopt;
+  return rows && columns && first_sum && second_sum ? std::optional(sums) : std::nullopt;
 }
 
 /// The different elements that a term reads. What is loaded for the index or the mask of an access, as in
@@ -127,7 +119,7 @@ Axes classify(BlockRef handle, const Block &block, const std::array<const Load *
   Axes axes;
   std::vector<Var> free;
   for (const IterVar &iter : block.iters) {
-    bool first = uses_axis(*factors[0], iter.var), second = uses_axis(*factors[1], iter.var);
+    const bool first = varies_with(block, *factors[0], iter), second = varies_with(block, *factors[1], iter);
     (iter.is_summed()  ? axes.reduction
      : first && second ? axes.batch
      : first           ? axes.rows
@@ -370,7 +362,9 @@ Contraction contraction(Schedule &schedule, BlockRef handle, Scope scope, bool a
   c.operands = operands_of(s, axes, factors, product);
   for (const Load *access : terms.others) {
     auto used = [&](const std::vector<Var> &group) {
-      return std::ranges::any_of(group, [&](const Var &axis) { return uses_axis(*access, axis); });
+      return std::ranges::any_of(product.iters, [&](const IterVar &iter) {
+        return std::ranges::find(group, iter.var) != group.end() && varies_with(product, *access, iter);
+      });
     };
     c.others.push_back({access->buffer->name, used(axes.rows), used(axes.columns), used(axes.reduction)});
   }

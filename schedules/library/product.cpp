@@ -42,9 +42,9 @@ bool units_multiply(const Block &sum, const Target &target) {
 /// Whether a block that reads the sum overwrites what the sum reads: other sums would still need it.
 bool is_in_place(const Schedule &s, BlockRef handle) {
   const std::vector<const Block *> blocks = blocks_of(s.program().body);
-  const Block &sum = *find_block(s.program().body, handle.id);
+  const Block &sum = block_of(s, handle);
   return std::ranges::any_of(blocks, [&](const Block *block) {
-    return block->id != handle.id && reads(*block, sum.body.buffer) && reads(sum, block->body.buffer);
+    return block->id != sum.id && reads(*block, sum.body.buffer) && reads(sum, block->body.buffer);
   });
 }
 

@@ -68,6 +68,7 @@ void check_numbers(BlockRef sum, const RegisterTiles &tiles) {
   checker.results("thread", tiles.results, {4, 4});
   checker.width(tiles.width);
   checker.at_least({{"k", tiles.k, 1},
+                    {"stages", tiles.stages, 1},
                     {"group", tiles.group, 1},
                     {"copy_steps", tiles.copy_steps, 0},
                     {"blocks", tiles.blocks, 0},

@@ -230,7 +230,7 @@ TEST_F(PicturesInBrowser, ABarrierShowsItsHazards) {
 TEST_F(PicturesInBrowser, ASpreadLoopHasAPartInEachColumn) {
   Browser browser(
       page("fast/gemm --shape 256x256x256 --set async=true,bk=16,fragments=true,joined=true,results=4x8,"
-           "spread=true,warps=4x1"));
+           "spread=true,copy_steps=0,warps=4x1"));
   request_pictures(browser);
   EXPECT_EQ(browser.text(R"js((() => {
     const rows = [...document.querySelectorAll('.time-line tbody tr')], box = (cell) => cell.getBoundingClientRect();

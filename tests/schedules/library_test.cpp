@@ -396,6 +396,10 @@ TEST(LibraryProductRefuses, WhatIsNoProductOfMatrices) {
                            return sum(X(i, min(max(Expr(k) - 8, 0), 0)) * W(j, k), k);
                          }),
                          "a spatial axis of its own and on a reduction axis, got X[i, ");
+  expect_refused_product(with_sum([](auto &X, auto &W, auto &k, Expr i, Expr j) {
+                           return sum(X(min(max(i - 8, 0), 0), k) * W(j, k), k);
+                         }),
+                         "a spatial axis of its own and on a reduction axis, got X[");
 }
 
 TEST(LibraryProductRefuses, NumbersThatNoTilesHave) {

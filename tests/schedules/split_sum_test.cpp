@@ -353,6 +353,7 @@ TEST(PartsAtLaunch, HaveOffsetsOf32BitsPastTheEnd) {
                                    .fragments = true,
                                    .joined = true,
                                    .spread = true,
+                                   .copy_steps = 0,
                                    .last_k = true,
                                    .k = 8,
                                    .part = size_of_part});

@@ -270,13 +270,6 @@ TEST(BadInput, ATraceStatesTheShapeAndTheDtypeOfItsComputation) {
         "trace '" + path +
             "' states the shape 4096x33x35 in f32, but in its computation A is f32[33, 35], expected "
             "f32[4096, 35]; make the trace again with show --trace json");
-  with(shape, "\"shape\": [33, 34]");
-  for (const char *command : {"check", "emit", "run --device sim"})
-    expect_refused(
-        nestsmith(std::string(command) + " " + path), 2,
-        "trace '" + path +
-            "' states the shape 33x34, which has 2 extents, but its computation gemm has 3; make the trace "
-            "again with show --trace json");
   with(shape, "\"shape\": []");
   expect_refused(
       nestsmith("check " + path), 2,

@@ -205,7 +205,10 @@ TEST(TuneRecords, OfAMachineWithoutAGpuAreEstimates) {
                                       "; `nestsmith tune show` lists those that it has"))
         << ran.err;
   }
-  EXPECT_TRUE(contains(nestsmith("tune show --gpu nonsense" + db).err, "nonsense"));
+  for (const char *command : {"show", "show nosuch", "export"})
+    EXPECT_TRUE(
+        contains(nestsmith(std::string("tune ") + command + " --gpu nonsense" + db).err, "no GPU 'nonsense'"))
+        << command;
   const std::string text = (folder / "all.json").string(), copy = (folder / "b.db").string();
   EXPECT_EQ(nestsmith("tune export --all" + db + " -o " + text).code, 0);
   EXPECT_EQ(nestsmith("tune import " + text + " --db " + copy).code, 0);

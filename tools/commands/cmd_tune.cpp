@@ -478,7 +478,7 @@ ExitCode tune_rung(const Context &context) {
   return measure_shapes(context, tunings, measurer);
 }
 
-/// Each word takes some options only. An option that is without an effect would be taken for one that has one.
+/// Refuses options of other words, so that nobody relies on them.
 void check_options_of_word(const Context &context, const std::string &word) {
   struct Rule {
     const char *option, *purpose;

@@ -72,6 +72,7 @@ bool is_of(const Record &record, const Gpu &gpu) {
 std::vector<Record> records_of(const Context &context, const Database &database) {
   const auto shape = context.arguments.value("shape"), dtype = context.arguments.value("dtype"),
              gpu = context.arguments.value("gpu");
+  const Gpu *wanted = gpu ? &find_gpu(*gpu) : nullptr;
   std::vector<std::string> rungs = operands(context);
   if (rungs.empty())
     rungs.emplace_back();
@@ -79,13 +80,13 @@ std::vector<Record> records_of(const Context &context, const Database &database)
   for (const std::string &rung : rungs) {
     std::vector<Record> part =
         database.find({.rung = rung, .shape = shape.value_or(""), .dtype = dtype.value_or(""), .gpu = ""});
-    if (gpu)
-      std::erase_if(part, [&](const Record &record) { return !is_of(record, find_gpu(*gpu)); });
+    if (wanted)
+      std::erase_if(part, [&](const Record &record) { return !is_of(record, *wanted); });
     if (part.empty())
       throw UserError(ExitCode::usage,
                       fmt::format("{} has no record{}{}{}{}; {}", database.path().string(),
-                                  rung.empty() ? "" : fmt::format(" of '{}'", rung),
-                                  shape ? fmt::format(" with the shape {}", *shape) : "",
+                                  rung.empty() ? "" : fmt::format(" of '{}'", printable(rung)),
+                                  shape ? fmt::format(" with the shape {}", printable(*shape)) : "",
                                   dtype ? fmt::format(" in {}", *dtype) : "",
                                   gpu ? fmt::format(" on {}", *gpu) : "",
                                   shape || dtype || gpu ? "`nestsmith tune show` lists those that it has"
