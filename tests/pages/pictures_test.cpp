@@ -225,6 +225,7 @@ Scheduling spread(const std::string &last_k, const std::string &bk = "16") {
                    {"results", "4x8"},
                    {"warps", "4x1"},
                    {"spread", "true"},
+                   {"copy_steps", "0"},
                    {"last_k", last_k}});
       return scheduled(rung.build({256, 256, 256}, rung.dtype(), Target{}, knobs));
     }
