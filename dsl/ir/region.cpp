@@ -420,7 +420,8 @@ struct Product {
 
 Product product_of(const Expr &e, const Bounds &bounds) {
   Linear sum = linearize(e, bounds);
-  Product product{.constant = sum.constant};
+  Product product;
+  product.constant = sum.constant;
   for (const Term &term : sum.terms)
     product.constant = std::gcd(product.constant, term.coefficient);
   if (sum.terms.empty() || product.constant == 0)

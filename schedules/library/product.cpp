@@ -1,5 +1,6 @@
 #include "schedules/library/product.h"
 
+#include "schedules/library/accesses.h"
 #include "schedules/library/chosen_tiles.h"
 #include "schedules/library/contraction.h"
 #include "schedules/library/fragments.h"
