@@ -31,9 +31,6 @@ std::int64_t unit_of(const Expr &e);
 bool is_whole_size(const Digit &digit);
 /// The same product with the smallest divisor.
 Term in_lowest_terms(Term term);
-/// Whether the expression depends on sizes only, so its value is constant during a launch and unknown before
-/// it.
-bool is_of_sizes(const Expr &e);
 
 /// Returns a * b for positive a and b, or none if `dtype` cannot represent the product.
 std::optional<std::int64_t> product_in(DType dtype, std::int64_t a, std::int64_t b);

@@ -65,6 +65,10 @@ struct ShiftedVar {
 std::optional<ShiftedVar> as_shifted_var(const Expr &e);
 Expr to_expr(const Linear &linear, DType dtype = DType::i64);
 
+/// Whether the expression depends on sizes only, so its value is constant during a launch and unknown before
+/// it.
+bool is_of_sizes(const Expr &e);
+
 /// Returns an equal expression in canonical form, as far as the rules apply. Two quasi-affine expressions with
 /// the same value have the same canonical form. Floating-point operations are not changed.
 ///

@@ -5,6 +5,7 @@
 #include "dsl/hardware/vector_access.h"
 #include "dsl/ir/intrinsic.h"
 #include "dsl/ir/layout.h"
+#include "dsl/ir/loop_digits.h"
 #include "dsl/ir/roles.h"
 
 #include <algorithm>

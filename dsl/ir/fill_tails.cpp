@@ -1,5 +1,6 @@
 #include "dsl/ir/fill_tails.h"
 
+#include "dsl/expr/factors.h"
 #include "dsl/ir/allocation.h"
 #include "dsl/ir/executed_tiles.h"
 #include "dsl/ir/region.h"
@@ -27,15 +28,6 @@ const Load *load_below_casts(const Expr &e) {
   return inside->as<Load>();
 }
 
-/// The factors of a product.
-void collect_factors(const Expr &e, std::vector<Expr> &factors) {
-  const auto *product = e.as<Binary>();
-  if (!product || product->op != BinaryOp::mul)
-    return factors.push_back(e);
-  collect_factors(product->a, factors);
-  collect_factors(product->b, factors);
-}
-
 /// A load of a term, and the value of it with which the term is the identity of the reducer.
 struct NeededFill {
   const Load *access;
@@ -49,11 +41,8 @@ std::optional<std::vector<NeededFill>> needed_fills(const Block &block) {
   if (!term || block.reducer.definition())
     return std::nullopt;
   const Expr identity = identity_of(block.reducer, term->dtype());
-  std::vector<Expr> factors;
-  if (block.reducer == Reducer::sum || block.reducer == Reducer::product)
-    collect_factors(*term, factors);
-  else
-    factors = {*term};
+  const bool of_products = block.reducer == Reducer::sum || block.reducer == Reducer::product;
+  const std::vector<Expr> factors = of_products ? factors_of(*term) : std::vector<Expr>{*term};
   std::vector<NeededFill> needed;
   for (const Expr &factor : factors) {
     const Load *access = load_below_casts(factor);

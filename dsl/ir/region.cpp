@@ -1,5 +1,6 @@
 #include "dsl/ir/region.h"
 
+#include "dsl/expr/conjuncts.h"
 #include "dsl/ir/ceilings.h"
 
 #include <algorithm>
@@ -291,20 +292,17 @@ Region box(const std::vector<Expr> &indices, const std::vector<Expr> &shape,
 /// Adds the parts of the mask that compare with a constant.
 static void add_conditions(const Expr &mask, const Block &block, const Bounds &bounds,
                            std::vector<LoopGuard> &guards) {
-  const auto *op = mask.as<Binary>();
-  if (op && op->op == BinaryOp::logical_and) {
-    add_conditions(op->a, block, bounds, guards);
-    add_conditions(op->b, block, bounds, guards);
+  for (const Expr &part : conjuncts_of(mask)) {
+    const Binary *op = order_of_indices(part);
+    if (!op)
+      continue;
+    Linear difference = linearize(in_loops(op->a - op->b, block, bounds), bounds);
+    if (difference.constant < -farthest || difference.constant > farthest)
+      continue;
+    std::int64_t extent = (op->op == BinaryOp::le) - difference.constant;
+    difference.constant = 0;
+    guards.push_back({to_expr(difference), extent});
   }
-  op = order_of_indices(mask);
-  if (!op)
-    return;
-  Linear difference = linearize(in_loops(op->a - op->b, block, bounds), bounds);
-  if (difference.constant < -farthest || difference.constant > farthest)
-    return;
-  std::int64_t extent = (op->op == BinaryOp::le) - difference.constant;
-  difference.constant = 0;
-  guards.push_back({to_expr(difference), extent});
 }
 
 std::vector<LoopGuard> loop_guards(const Block &block, const Expr &mask, const Bounds &bounds) {
@@ -408,199 +406,6 @@ std::optional<Region> region_written(const Stmt &stmt, const Buffer &buffer,
     if (block->body.buffer == buffer)
       collector.add(*block, block->body.indices, false);
   return collector.region;
-}
-
-namespace {
-
-/// An expression that is at least 0 as a product of a constant and factors.
-struct Product {
-  std::int64_t constant = 1;
-  std::vector<Expr> factors;
-};
-
-Product product_of(const Expr &e, const Bounds &bounds) {
-  Linear sum = linearize(e, bounds);
-  Product product;
-  product.constant = sum.constant;
-  for (const Term &term : sum.terms)
-    product.constant = std::gcd(product.constant, term.coefficient);
-  if (sum.terms.empty() || product.constant == 0)
-    return product;
-  sum.constant /= product.constant;
-  for (Term &term : sum.terms)
-    term.coefficient /= product.constant;
-  for (std::vector<Expr> left = {to_expr(sum)}; !left.empty();) {
-    const Expr next = left.back();
-    left.pop_back();
-    if (const auto *op = next.as<Binary>(); op && op->op == BinaryOp::mul)
-      left.insert(left.end(), {Expr(op->a), Expr(op->b)});
-    else
-      product.factors.push_back(next);
-  }
-  return product;
-}
-
-/// a / b for a >= 0 and b > 0, if the factors of b are among those of a. Otherwise null.
-Expr quotient(const Expr &a, const Expr &b, const Bounds &bounds) {
-  Product whole = product_of(a, bounds);
-  const Product part = product_of(b, bounds);
-  if (part.constant == 0 || whole.constant % part.constant != 0)
-    return {};
-  for (const Expr &factor : part.factors) {
-    auto found = std::ranges::find_if(whole.factors, [&](const Expr &x) { return same(x, factor); });
-    if (found == whole.factors.end())
-      return {};
-    whole.factors.erase(found);
-  }
-  Expr result = whole.constant / part.constant;
-  for (const Expr &factor : whole.factors)
-    result = result * factor;
-  return simplify(result, bounds);
-}
-
-/// Whether two expressions are products of the same factors, in any order.
-bool same_product(const Expr &a, const Expr &b, const Bounds &bounds) {
-  if (same(a, b))
-    return true;
-  const Expr whole = quotient(a, b, bounds);
-  return whole.exists() && as_int(whole) == 1;
-}
-
-/// The number of values of var // div for var below `extent`.
-Expr values_of(const Expr &extent, const Expr &div, const Bounds &bounds) {
-  const Expr whole = quotient(extent, div, bounds);
-  return whole.exists() ? whole : simplify(floordiv(extent - Expr(1), div) + Expr(1));
-}
-
-/// var // div % mod; a null `mod`: the whole quotient.
-struct DigitOfVar {
-  Var var;
-  Expr div, mod;
-};
-
-/// Whether the expression is a positive constant, or one of sizes.
-bool is_divisor(const Expr &e, const Bounds &bounds) {
-  auto is_known = [](const Expr &node) {
-    const Var *var = node.as<Var>();
-    return !var || (*var)->size;
-  };
-  return !any_node(e, [&](const Expr &node) { return !is_known(node); }) && proves(Expr(0) < e, bounds);
-}
-
-/// x//a//b is x//(a*b) for positive a and b, and x//a%m//b is x//(a*b)%(m/b) if b divides m.
-std::optional<DigitOfVar> divided(DigitOfVar digit, const Expr &by, const Bounds &bounds) {
-  if (!is_divisor(by, bounds))
-    return std::nullopt;
-  if (digit.mod.exists()) {
-    digit.mod = quotient(digit.mod, by, bounds);
-    if (!digit.mod.exists())
-      return std::nullopt;
-  }
-  digit.div = simplify(by * digit.div);
-  return digit;
-}
-
-/// x//a%m%b is x//a%b if b divides m.
-std::optional<DigitOfVar> remaining(DigitOfVar digit, const Expr &by, const Bounds &bounds) {
-  if (!is_divisor(by, bounds) || (digit.mod.exists() && !quotient(digit.mod, by, bounds).exists()))
-    return std::nullopt;
-  digit.mod = by;
-  return digit;
-}
-
-std::optional<DigitOfVar> digit_of_var(const Expr &e, const Bounds &bounds) {
-  if (const Var *var = e.as<Var>())
-    return DigitOfVar{*var, Expr(1), Expr()};
-  const auto *op = e.as<Binary>();
-  if (!op || (op->op != BinaryOp::floordiv && op->op != BinaryOp::floormod))
-    return std::nullopt;
-  const auto inner = digit_of_var(Expr(op->a), bounds);
-  if (!inner)
-    return std::nullopt;
-  return op->op == BinaryOp::floordiv ? divided(*inner, Expr(op->b), bounds)
-                                      : remaining(*inner, Expr(op->b), bounds);
-}
-
-/// The digit of a variable, if it is a quotient or a remainder by sizes, such as var // size // 2 % 3.
-std::optional<LoopDigit> digit_by_size(const Digit &digit, std::int64_t scale, const Bounds &bounds) {
-  auto found = digit_of_var(digit.base, bounds);
-  if (found && digit.div != 1)
-    found = divided(*found, Expr(digit.div), bounds);
-  if (found && digit.mod)
-    found = remaining(*found, Expr(digit.mod), bounds);
-  const Expr *whole = found ? bounds.find_extent(found->var) : nullptr;
-  if (!whole)
-    return std::nullopt;
-  return LoopDigit{found->var, found->div,
-                   found->mod.exists() ? found->mod : values_of(*whole, found->div, bounds), scale};
-}
-
-} // namespace
-
-std::optional<std::vector<LoopDigit>> loop_digits(const Expr &binding, const Bounds &bounds) {
-  std::vector<LoopDigit> digits;
-  for (const Term &term : linearize(binding, bounds).terms) {
-    const auto &[factor, digit] = term;
-    const Var *var = digit.base.as<Var>();
-    auto range = var ? bounds.find(*var) : std::nullopt;
-    const Expr *whole = var ? bounds.find_extent(*var) : nullptr;
-    std::optional<LoopDigit> found;
-    if (!var)
-      found = digit_by_size(digit, factor, bounds);
-    else if (whole)
-      found = LoopDigit{*var, digit.div, digit.mod ? Expr(digit.mod) : values_of(*whole, digit.div, bounds),
-                        factor};
-    else if (range) {
-      std::int64_t extent = floor_div(range->high, digit.div) + 1;
-      found = LoopDigit{*var, digit.div, digit.mod ? std::min(extent, digit.mod) : extent, factor};
-    }
-    if (!found || factor < 1)
-      return std::nullopt;
-    digits.push_back(*found);
-  }
-  return digits;
-}
-
-/// The product of the digits, from the lowest on. Null unless each digit begins where the digits below it end.
-static Expr chained(std::vector<LoopDigit> digits, const Bounds &bounds) {
-  Expr reached = 1;
-  while (!digits.empty()) {
-    auto next = std::find_if(digits.begin(), digits.end(),
-                             [&](const LoopDigit &digit) { return same_product(digit.div, reached, bounds); });
-    if (next == digits.end())
-      return {};
-    reached = simplify(reached * next->extent);
-    digits.erase(next);
-  }
-  return reached;
-}
-
-bool bijective(const std::vector<Expr> &bindings, const std::vector<const For *> &loops, const Bounds &bounds) {
-  std::vector<LoopDigit> all;
-  for (const Expr &binding : bindings) {
-    auto digits = loop_digits(binding, bounds);
-    if (!digits)
-      return false;
-    std::erase_if(*digits, [](const LoopDigit &digit) { return as_int(digit.extent) == 1; });
-    std::sort(digits->begin(), digits->end(), [](const auto &a, const auto &b) { return a.scale < b.scale; });
-    Expr radix = 1;
-    for (const LoopDigit &digit : *digits) {
-      if (as_int(radix) != digit.scale)
-        return false;
-      radix = simplify(radix * digit.extent);
-    }
-    all.insert(all.end(), digits->begin(), digits->end());
-  }
-  for (const For *loop : loops) {
-    std::vector<LoopDigit> own;
-    std::copy_if(all.begin(), all.end(), std::back_inserter(own),
-                 [&](const LoopDigit &digit) { return digit.var == loop->var; });
-    Expr reached = chained(std::move(own), bounds);
-    if (!reached.exists() ||
-        !(same_product(loop->extent, reached, bounds) || proves(loop->extent <= reached, bounds)))
-      return false;
-  }
-  return true;
 }
 
 } // namespace nestsmith

@@ -93,21 +93,6 @@ std::optional<Region> region_written(const Stmt &stmt, const Buffer &buffer,
                                      FunctionRef<bool(const Var &)> varies, const Bounds &bounds,
                                      const WholeTiles *tiles = nullptr);
 
-/// A digit of a loop variable in a binding: scale * (var // div % extent). `div` and `extent` are constants or
-/// expressions of sizes.
-struct LoopDigit {
-  Var var;
-  Expr div, extent;
-  std::int64_t scale;
-};
-/// The binding as a sum of digits. Returns none if the binding is not quasi-affine.
-std::optional<std::vector<LoopDigit>> loop_digits(const Expr &binding, const Bounds &bounds);
-
-/// Whether the loops produce every combination of the bindings' values exactly once. This is the case if the
-/// digits of each binding form a mixed-radix number without gaps, and if each digit of each loop occurs in
-/// exactly one binding. Loops of extent 1 are ignored.
-bool bijective(const std::vector<Expr> &bindings, const std::vector<const For *> &loops, const Bounds &bounds);
-
 /// A value of loops that is at least 0 and less than the extent wherever a block executes: the binding of a
 /// guarded axis.
 struct GuardedValue {

@@ -56,7 +56,7 @@ Product product(Schedule &s, BlockRef sum) {
     reduction(s, sum);
     return {.sum = sum, .results = {}, .tiles = {}, .blocks = {}, .threads = {}, .k_outer = {}, .k_inner = {}};
   }
-  const bool units = units_multiply(*find_block(s.program().body, s.block(Schedule::name(sum)).id), s.target());
+  const bool units = units_multiply(block_of(s, sum), s.target());
   Schedule copy = s;
   const bool apart = is_in_place(s, sum);
   const Contraction c = contraction(copy, sum, Scope::local, apart);
@@ -64,7 +64,7 @@ Product product(Schedule &s, BlockRef sum) {
   if (units) // fragments do not take every term that registers take
     list.emplace_back(usual_register_tiles(copy, c));
   for (AnyTiles &one : list)
-    std::visit([&](auto &tiles) { tiles.apart = tiles.apart || apart; }, one);
+    std::visit([&](auto &tiles) { tiles.apart = apart; }, one);
   std::exception_ptr refusal; // of the last tiles for the units that the target has
   for (std::size_t n = 0;; ++n) {
     const bool last = n + 1 == list.size();

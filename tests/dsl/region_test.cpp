@@ -1,5 +1,6 @@
 /// Tests the boxes that compute_at computes, and the guards of loops that are not an axis of a buffer.
 
+#include "dsl/ir/loop_digits.h"
 #include "dsl/ir/region.h"
 #include "tests/dsl/support.h"
 

@@ -228,30 +228,35 @@ TEST_P(DrawnContractionsOfSizes, AreRight) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, DrawnContractionsOfSizes, testing::Values(3U, 4U, 5U, 7U, 11U, 14U, 15U, 20U));
 
+/// Schedules the sum S in parts, with the tiles of a seed.
+Schedule in_parts(const Program &program, DType dtype, unsigned seed) {
+  const bool apart = seed % 2 == 0;
+  const std::int64_t group = 1 + seed % 3, stages = 1 + seed % 4;
+  Schedule s(program);
+  if (byte_size(dtype) < 4)
+    library::product(s, s.block("S"),
+                     MatrixTiles{.warps = {1, 2},
+                                 .results = {16, 16},
+                                 .stages = stages,
+                                 .edges = true,
+                                 .group = group,
+                                 .split_k = 2,
+                                 .two_kernels = apart});
+  else
+    library::product(
+        s, s.block("S"),
+        RegisterTiles{
+            .warps = {1, 1}, .results = {4, 4}, .k = 8, .group = group, .split_k = 3, .two_kernels = apart});
+  return s;
+}
+
 class DrawnSplitContractions : public testing::TestWithParam<unsigned> {};
 
 TEST_P(DrawnSplitContractions, AreRight) {
   Contractions contractions(GetParam());
-  const bool apart = GetParam() % 2 == 0;
-  const std::int64_t group = 1 + GetParam() % 3, stages = 1 + GetParam() % 4;
   for (DType dtype : {DType::f32, DType::f16, DType::u32, DType::i8}) {
     Drawn drawn = contractions.draw(dtype);
-    Schedule s(drawn.program);
-    if (byte_size(dtype) < 4)
-      library::product(s, s.block("S"),
-                       MatrixTiles{.warps = {1, 2},
-                                   .results = {16, 16},
-                                   .stages = stages,
-                                   .edges = true,
-                                   .group = group,
-                                   .split_k = 2,
-                                   .two_kernels = apart});
-    else
-      library::product(
-          s, s.block("S"),
-          RegisterTiles{
-              .warps = {1, 1}, .results = {4, 4}, .k = 8, .group = group, .split_k = 3, .two_kernels = apart});
-    EXPECT_EQ(checked(s), "") << drawn.text;
+    EXPECT_EQ(checked(in_parts(drawn.program, dtype, GetParam())), "") << drawn.text;
   }
 }
 
@@ -261,26 +266,9 @@ class DrawnSplitContractionsOfSizes : public testing::TestWithParam<unsigned> {}
 
 TEST_P(DrawnSplitContractionsOfSizes, AreRight) {
   Contractions contractions(GetParam());
-  const bool apart = GetParam() % 2 == 0;
-  const std::int64_t group = 1 + GetParam() % 3, stages = 1 + GetParam() % 4;
   for (DType dtype : {DType::f32, DType::f16}) {
     Drawn drawn = contractions.draw(dtype, true);
-    Schedule s(drawn.program);
-    if (byte_size(dtype) < 4)
-      library::product(s, s.block("S"),
-                       MatrixTiles{.warps = {1, 2},
-                                   .results = {16, 16},
-                                   .stages = stages,
-                                   .edges = true,
-                                   .group = group,
-                                   .split_k = 2,
-                                   .two_kernels = apart});
-    else
-      library::product(
-          s, s.block("S"),
-          RegisterTiles{
-              .warps = {1, 1}, .results = {4, 4}, .k = 8, .group = group, .split_k = 3, .two_kernels = apart});
-    EXPECT_EQ(checked(s, drawn.sizes), "") << drawn.text;
+    EXPECT_EQ(checked(in_parts(drawn.program, dtype, GetParam()), drawn.sizes), "") << drawn.text;
   }
 }
 

@@ -481,37 +481,35 @@ ExitCode tune_rung(const Context &context) {
 /// Refuses options of other words, so that nobody relies on them.
 void check_options_of_word(const Context &context, const std::string &word) {
   struct Rule {
-    const char *option, *purpose;
-    std::vector<std::string_view> words; ///< that take it, besides a rung ("")
+    std::vector<const char *> options;
+    const char *purpose;
+    std::vector<std::string_view> words; ///< that take them; "" is a rung
   };
   static const std::vector<Rule> rules = {
-      {"sweep", "varies the knobs of a RUNG", {""}},
-      {"table", "measures the points of a RUNG", {""}},
-      {"space", "lists the points of a RUNG", {""}},
-      {"search", "is for the search of a RUNG", {""}},
-      {"seed", "is for the search of a RUNG", {"", "model"}},
-      {"trials", "is for the search of a RUNG", {"", "model"}},
-      {"minutes", "is for the search of a RUNG", {""}},
-      {"shard", "is for the search of a RUNG", {""}},
-      {"shapes", "is for the search of a RUNG", {""}},
-      {"launch", "is for the measurements of a RUNG", {""}},
-      {"l2", "is for the measurements of a RUNG", {""}},
-      {"set", "fixes knobs of a RUNG", {""}},
-      {"symbolic", "is for the search of a RUNG", {""}},
-      {"multiple-of", "is for the search of a RUNG", {""}},
-      {"arch", "is for the search of a RUNG", {""}},
-      {"best", "limits the points that are printed", {"", "show"}},
-      {"all", "is for `tune export`", {"export"}},
-      {"output", "is for `tune export` and --table", {"", "export"}},
-      {"shape", "selects records or the shape of a search", {"", "show", "export", "model"}},
-      {"dtype", "selects records or the type of a search", {"", "show", "export", "model"}},
-      {"gpu", "selects records or the GPU of a search", {"", "show", "export", "model"}}};
+      {{"sweep"}, "varies the knobs of a RUNG", {""}},
+      {{"table"}, "measures the points of a RUNG", {""}},
+      {{"space"}, "lists the points of a RUNG", {""}},
+      {{"set"}, "fixes knobs of a RUNG", {""}},
+      {{"launch", "l2"}, "is for the measurements of a RUNG", {""}},
+      {{"search", "minutes", "shard", "shapes", "symbolic", "multiple-of", "arch"},
+       "is for the search of a RUNG",
+       {""}},
+      {{"seed", "trials"}, "is for the search of a RUNG", {"", "model"}},
+      {{"best"}, "limits the points that are printed", {"", "show"}},
+      {{"all"}, "is for `tune export`", {"export"}},
+      {{"output"}, "is for `tune export` and --table", {"", "export"}},
+      {{"shape"}, "selects records or the shape of a search", {"", "show", "export", "model"}},
+      {{"dtype"}, "selects records or the type of a search", {"", "show", "export", "model"}},
+      {{"gpu"}, "selects records or the GPU of a search", {"", "show", "export", "model"}}};
   const bool of_records = word == "model" || find_records_command(word);
-  for (const Rule &rule : rules)
-    if (context.arguments.has(rule.option) &&
-        std::ranges::find(rule.words, of_records ? std::string_view(word) : "") == rule.words.end())
-      throw UserError(ExitCode::usage, fmt::format("--{} {}; leave it out of `tune {}`", rule.option,
-                                                   rule.purpose, of_records ? word : "RUNG"));
+  for (const auto &[options, purpose, words] : rules) {
+    if (std::ranges::find(words, of_records ? std::string_view(word) : "") != words.end())
+      continue;
+    for (const char *option : options)
+      if (context.arguments.has(option))
+        throw UserError(ExitCode::usage, fmt::format("--{} {}; leave it out of `tune {}`", option, purpose,
+                                                     of_records ? word : "RUNG"));
+  }
   if (!of_records && context.arguments.has("output") && !context.arguments.has("table"))
     throw UserError(ExitCode::usage,
                     "--output is for `tune export` and --table; leave it out of `tune RUNG`, whose "

@@ -63,25 +63,19 @@ std::vector<std::string> operands(const Context &context) {
   return {words.begin() + 1, words.end()};
 }
 
-/// Whether a record is of a GPU that --gpu names: the name of an estimate, or that of the driver.
-bool is_of(const Record &record, const Gpu &gpu) {
-  return record.gpu == gpu.name || record.gpu == gpu.product || known_gpu(record.gpu) == &gpu;
-}
-
 /// The records that --shape, --dtype and --gpu select.
 std::vector<Record> records_of(const Context &context, const Database &database) {
   const auto shape = context.arguments.value("shape"), dtype = context.arguments.value("dtype"),
              gpu = context.arguments.value("gpu");
-  const Gpu *wanted = gpu ? &find_gpu(*gpu) : nullptr;
+  const std::string product =
+      gpu ? find_gpu(*gpu).product : ""; // records have the name that the driver reports
   std::vector<std::string> rungs = operands(context);
   if (rungs.empty())
     rungs.emplace_back();
   std::vector<Record> found;
   for (const std::string &rung : rungs) {
     std::vector<Record> part =
-        database.find({.rung = rung, .shape = shape.value_or(""), .dtype = dtype.value_or(""), .gpu = ""});
-    if (wanted)
-      std::erase_if(part, [&](const Record &record) { return !is_of(record, *wanted); });
+        database.find({.rung = rung, .shape = shape.value_or(""), .dtype = dtype.value_or(""), .gpu = product});
     if (part.empty())
       throw UserError(ExitCode::usage,
                       fmt::format("{} has no record{}{}{}{}; {}", database.path().string(),

@@ -1,5 +1,6 @@
 #include "dsl/schedule/primitives/axes_from_loops.h"
 
+#include "dsl/ir/loop_digits.h"
 #include "dsl/schedule/primitives/edit.h"
 #include "dsl/schedule/primitives/reads.h"
 

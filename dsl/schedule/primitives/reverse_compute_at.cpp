@@ -1,6 +1,7 @@
 #include "dsl/schedule/primitives/reverse_compute_at.h"
 
 #include "dsl/expr/expr_text.h"
+#include "dsl/ir/loop_digits.h"
 #include "dsl/schedule/primitives/move.h"
 #include "dsl/schedule/primitives/readers_of_box.h"
 

@@ -1,6 +1,7 @@
 #include "dsl/schedule/primitives/reverse_compute_inline.h"
 
 #include "dsl/expr/expr_limits.h"
+#include "dsl/ir/loop_digits.h"
 #include "dsl/schedule/primitives/inline.h"
 #include "dsl/schedule/primitives/move.h"
 
