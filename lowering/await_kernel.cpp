@@ -78,7 +78,7 @@ Stmt with_await(const Stmt &stmt, const std::vector<Buffer> &buffers, const Stmt
   return make_seq({await, stmt});
 }
 
-/// Whether the statement accesses global memory before the await, in the order of the text.
+/// Whether threads access global memory before they await, or do not await.
 bool works_before_await(const Stmt &stmt, bool &awaits) {
   if (awaits || as<AwaitKernel>(stmt)) {
     awaits = true;
@@ -88,7 +88,9 @@ bool works_before_await(const Stmt &stmt, bool &awaits) {
   return visit(stmt, Overloaded{[&](const Seq &seq) { return std::ranges::any_of(seq.stmts, works); },
                                 [&](const Loop &loop) { return works(loop.body); },
                                 [&](const If &branch) {
-                                  return works(branch.body) || (branch.otherwise && works(branch.otherwise));
+                                  bool other = awaits; // of other threads, or of another block
+                                  return works(branch.body) ||
+                                         (branch.otherwise && works_before_await(branch.otherwise, other));
                                 },
                                 [&](const auto &) {
                                   const UsedParameters used = used_parameters(stmt);

@@ -25,16 +25,23 @@ namespace {
 
 using kernel::Kernel;
 
+/// The thread blocks whose code is made: those with one value of a loop. All of them use the same counters.
+struct SomeBlocks {
+  Var loop;
+  std::int64_t value;
+  std::map<Var, Buffer> &counters;
+};
+
 class Extractor {
 public:
-  explicit Extractor(const Unit &unit)
-      : program_(unit.program()), schedule_(unit.schedule), copied_from_(unit.copied_from) {}
+  Extractor(const Unit &unit, const Program &program, const std::optional<SomeBlocks> &blocks)
+      : program_(program), schedule_(unit.schedule), copied_from_(unit.copied_from), blocks_(blocks) {}
 
   Kernel run() {
     // If a pass has filled tails, guards that excluded an iteration are gone, so the iteration is not skipped.
     auto breach = find_skip_breach(program_);
     internal_check(!breach || std::string_view(breach->requirement) != "skip_tiles.joined",
-                   "a loop that skips tiles is not joined");
+                   "a loop that skips single tiles is not joined");
     kernel_.name = program_.name;
     kernel_.params = program_.params;
     kernel_.scalars = program_.scalars;
@@ -44,6 +51,10 @@ public:
     for (const Var &size : program_.sizes)
       kernel_.sizes.push_back({size, size});
     kernel_.indices = indices_of(program_, schedule_.target());
+    if (blocks_)
+      std::erase_if(kernel_.indices, [&](const kernel::ThreadIndex &index) {
+        return index.axis == whole_of(*find_loop(program_.body, blocks_->loop)->axis());
+      });
     kernel_.assumptions = assumptions_of(program_, schedule_.source(), kernel_.indices);
     for (kernel::ThreadIndex &index : kernel_.indices) {
       index.origin = in_schedule(index.origin);
@@ -55,6 +66,8 @@ public:
         loops_[loop->var] = index_of(*loop);
       return true;
     });
+    if (blocks_)
+      loops_[blocks_->loop] = Expr(blocks_->value);
     Placements placements(program_);
     for (const Buffer &buffer : temporaries(program_))
       if (buffer->scope != Scope::global) // global temporaries are parameters
@@ -310,9 +323,22 @@ private:
         index = index * other->extent + Expr(other->var);
         count = count * other->extent;
       }
+    if (blocks_) // their index is no variable, and all use the same counters
+      if (const For &by = *find_loop(program_.body, blocks_->loop);
+          std::ranges::find(counted, whole_of(*by.axis())) == counted.end()) {
+        index = index * by.extent + Expr(blocks_->value);
+        count = count * by.extent;
+      }
     bool groups = counted.size() > 1;
-    auto counters = std::make_shared<const BufferNode>(BufferNode{
-        groups ? "arrived_groups" : "arrived", DType::u32, {simplify(count)}, Scope::global, Role::temporary});
+    Buffer counters = blocks_ ? blocks_->counters[loop.var] : nullptr;
+    if (!counters)
+      counters = std::make_shared<const BufferNode>(BufferNode{groups ? "arrived_groups" : "arrived",
+                                                               DType::u32,
+                                                               {simplify(count)},
+                                                               Scope::global,
+                                                               Role::temporary});
+    if (blocks_)
+      blocks_->counters[loop.var] = counters;
     kernel_.params.push_back(counters);
     return {make_var(groups ? "last_group" : "last", DType::boolean),
             counters,
@@ -638,6 +664,7 @@ private:
   const Program &program_;
   const Schedule &schedule_;
   const std::map<Var, Var> &copied_from_;
+  const std::optional<SomeBlocks> &blocks_; ///< none: all of them
   Kernel kernel_;
   /// Of the role that is emitted: its position, its number of threads, and the index of a thread among them.
   /// All of them are empty in a nest without roles.
@@ -667,6 +694,38 @@ private:
 
 } // namespace
 
-void extract(Unit &unit) { unit.nest = Extractor(unit).run(); }
+/// The program of the thread blocks with this value, in which these loops have fewer iterations, and skip none.
+static Program program_of(const Unit &unit, const std::vector<ShortenedLoop> &loops, std::size_t value) {
+  Program program = unit.program();
+  for (const ShortenedLoop &ends : loops) {
+    const Path path = path_to(program.body, ends.loop->var);
+    For loop = *as<For>(path.back());
+    loop.extent = Expr(ends.extents[value]);
+    std::get<Serial>(loop.form).skipping = false;
+    program.body = replace(program.body, path.back(), make_for(std::move(loop)));
+  }
+  return program;
+}
+
+void extract(std::vector<Unit> &units) {
+  std::vector<Unit> kernels;
+  for (Unit &unit : units) {
+    // The guards are those of the schedule: `fill_tails` may have removed them.
+    const std::vector<ShortenedLoop> loops = shortened_loops(unit.schedule.program(), unit.program().body);
+    if (loops.empty()) {
+      unit.nest = Extractor(unit, unit.program(), std::nullopt).run();
+      kernels.push_back(std::move(unit));
+      continue;
+    }
+    std::map<Var, Buffer> counters;
+    for (std::size_t value = 0; value < loops.front().extents.size(); ++value) {
+      const Program program = program_of(unit, loops, value);
+      const SomeBlocks blocks{loops.front().by->var, static_cast<std::int64_t>(value), counters};
+      kernels.push_back({unit.schedule, Extractor(unit, program, blocks).run(), value > 0 || unit.shares_launch,
+                         unit.copied_from});
+    }
+  }
+  units = std::move(kernels);
+}
 
 } // namespace nestsmith

@@ -65,9 +65,8 @@ Lowering::Lowering(const Schedule &schedule, std::vector<Pass> passes)
 const Pass &Lowering::step() {
   const Pass &pass = passes_.at(next_++);
   if (const auto *over_all = std::get_if<std::function<void(std::vector<Unit> &)>>(&pass.run)) {
-    std::size_t before = units_.size();
     (*over_all)(units_);
-    changed_.assign(units_.size(), units_.size() != before);
+    changed_.assign(units_.size(), true); // of all units it is not known
     return pass;
   }
   for (std::size_t n = 0; n < units_.size(); ++n) {

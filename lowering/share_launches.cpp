@@ -1,4 +1,5 @@
 #include "lowering/arena.h"
+#include "lowering/share_code.h"
 #include "lowering/unit.h"
 
 #include "dsl/expr/error.h"
@@ -6,6 +7,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <set>
 
 namespace nestsmith::kernel {
 
@@ -138,6 +140,40 @@ private:
   std::vector<std::size_t> channels_, maps_; ///< positions of those of the second nest
 };
 
+/// For the shared arrays of the second nest: that of the first nest which has their place and size. Empty
+/// unless all have one.
+std::map<Buffer, Buffer> arrays_in_place(Kernel &kernel, std::size_t begin) {
+  std::map<Buffer, Buffer> arrays;
+  std::set<Buffer> taken;
+  const auto end = kernel.shared.begin() + static_cast<std::ptrdiff_t>(begin);
+  for (auto array = end; array != kernel.shared.end(); ++array) {
+    auto like = std::find_if(kernel.shared.begin(), end, [&](const Allocation &other) {
+      return !taken.contains(other.buffer) && other.byte_offset == array->byte_offset &&
+             bytes_of(other) == bytes_of(*array) && other.tile == array->tile && other.slots == array->slots &&
+             other.buffer->dtype == array->buffer->dtype;
+    });
+    if (like == end)
+      return {};
+    like->alignment = std::max(like->alignment, array->alignment);
+    taken.insert(like->buffer);
+    arrays[array->buffer] = like->buffer;
+  }
+  return arrays;
+}
+
+/// Whether the nest calls matrix units. Such a call is one instruction, so that loops over k are small, and two
+/// of them fit in the cache of instructions.
+bool calls_units(const Stmt &nest) {
+  bool found = false;
+  walk(nest, [&](const Stmt &stmt) { found = found || as<Call>(stmt); });
+  return found;
+}
+
+/// Removes the arrays that have others in their place.
+void remove_arrays(std::vector<Allocation> &from, const std::map<Buffer, Buffer> &replaced) {
+  std::erase_if(from, [&](const Allocation &array) { return replaced.contains(array.buffer); });
+}
+
 /// One kernel, whose first thread blocks are those of `first`.
 Kernel joined(Kernel first, const Kernel &second) {
   const std::int64_t begin = blocks_of_grid(first), blocks = begin + blocks_of_grid(second);
@@ -157,11 +193,12 @@ Kernel joined(Kernel first, const Kernel &second) {
   Kernel kernel = std::move(first);
   kernel.indices = std::move(indices);
   const Appended appended(kernel, second);
-  kernel.body = make(
-      If{Expr(block) < Expr(begin), body, appended(renamed(otherwise, threads)), {Purpose::Kind::first_nest}});
+  const Expr is_first = Expr(block) < Expr(begin);
+  otherwise = appended(renamed(otherwise, threads));
   add_missing(kernel.params, second.params);
   add_missing(kernel.scalars, second.scalars);
   kernel.assumptions.insert(kernel.assumptions.end(), second.assumptions.begin(), second.assumptions.end());
+  const std::size_t shared = kernel.shared.size();
   add_shared(kernel, second);
   internal_check(kernel.roles.size() == second.roles.size(), "nests of one launch have the same roles");
   kernel.local.insert(kernel.local.end(), second.local.begin(), second.local.end());
@@ -169,20 +206,31 @@ Kernel joined(Kernel first, const Kernel &second) {
     std::int64_t &known = kernel.aligned[buffer];
     known = std::max(known, bytes);
   }
+  std::map<Buffer, Buffer> arrays = arrays_in_place(kernel, shared);
+  if (!kernel.roles.empty() && !arrays.empty() && !calls_units(body)) {
+    TwoNests nests{is_first, body, otherwise, std::move(arrays)};
+    kernel.body = with_shared_code(nests);
+    remove_arrays(kernel.shared, nests.arrays);
+    remove_arrays(kernel.local, nests.arrays);
+  } else {
+    kernel.body = make(If{is_first, body, otherwise, {Purpose::Kind::first_nest}});
+  }
   return kernel;
 }
 
 } // namespace
 
 void share_launches(std::vector<Unit> &units) {
-  std::vector<Unit> kernels;
-  for (Unit &unit : units) {
-    if (!unit.shares_launch) {
+  std::vector<Unit> kernels; // the last one first: nests of one program are alike, and come last
+  for (std::size_t n = units.size(); n-- > 0;) {
+    Unit &unit = units[n];
+    if (n + 1 == units.size() || !units[n + 1].shares_launch) {
       kernels.push_back(std::move(unit));
       continue;
     }
+    kernels.back().shares_launch = unit.shares_launch;
     Kernel &kernel = kernels.back().kernel();
-    kernel = joined(std::move(kernel), unit.kernel());
+    kernel = joined(std::move(unit.kernel()), kernel);
     if (std::int64_t most = unit.schedule.target().grid_extent[0]; blocks_of_grid(kernel) > most)
       throw UserError(
           ExitCode::illegal_schedule,
@@ -196,7 +244,9 @@ void share_launches(std::vector<Unit> &units) {
                       "launch, expected at most {}; leave out share_launch, or use smaller tiles",
                       kernel.name, kernel.shared_bytes, most));
   }
-  units = std::move(kernels);
+  units.clear();
+  for (auto unit = kernels.rbegin(); unit != kernels.rend(); ++unit)
+    units.push_back(std::move(*unit));
 }
 
 } // namespace nestsmith::kernel

@@ -44,8 +44,9 @@ inline void fill_tails(Unit &unit) { unit.program() = with_filled_tails(unit.pro
 /// Replaces bound loops by thread and block indices, and blocks by stores. Shrinks each temporary to the part
 /// that is live at the same time, and lets shared temporaries that are not live at the same time lie in the
 /// same memory (dsl/hardware/shared_plan.h). Loops that are bound to the same axis become one index. Generates
-/// the prologue and the steady state of pipelined loops.
-void extract(Unit &unit);
+/// the prologue and the steady state of pipelined loops. A nest with loops that end earlier (`ShortenedLoop` of
+/// dsl/ir/skip_tiles.h) has a kernel for each number of iterations; they share a launch.
+void extract(std::vector<Unit> &units);
 
 namespace kernel {
 

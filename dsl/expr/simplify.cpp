@@ -90,8 +90,9 @@ static llvm::SmallVector<const Term *, 8> ordered(llvm::ArrayRef<Term> terms) {
 void Bounds::set_extent(const Var &var, const Expr &extent) {
   if (auto value = as_int(extent))
     return set(var, {0, *value - 1});
-  extents_[var] = extent;
-  if (auto range = range_of(extent, {}))
+  if (is_of_sizes(extent))
+    extents_[var] = extent;
+  if (auto range = range_of(extent, *this))
     set(var, {0, range->high - 1});
 }
 

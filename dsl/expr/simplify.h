@@ -20,7 +20,7 @@ struct Range {
 class Bounds {
 public:
   void set(const Var &var, Range range);
-  /// Sets the range [0, extent). The extent is constant or an expression of sizes.
+  /// Sets the range [0, extent). The extent is constant, an expression of sizes, or one whose range is known.
   void set_extent(const Var &var, const Expr &extent);
   std::optional<Range> find(const Var &var) const;
   /// The extent of the variable if the extent is an expression of sizes, otherwise null.

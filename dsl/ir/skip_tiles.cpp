@@ -269,21 +269,54 @@ std::string why_present(const Block &block, const Expr &term) {
                      fill, name(block.reducer), fill);
 }
 
+/// The loop whose steps belong to two iterations of the pipelined loop around it, or null.
+const For *joined_below(const For &loop) {
+  const For *joined = nullptr;
+  if (!loop.pipeline().empty())
+    walk(loop.body, [&](const Stmt &stmt) {
+      const auto *inner = as<For>(stmt);
+      joined = inner && (inner->joined() || inner->spread()) ? inner : joined;
+      return !joined;
+    });
+  return joined;
+}
+
+/// The number n for which the condition holds where 0 <= var < n, and where n <= var < extent it does not. None
+/// if this is not proved.
+std::optional<std::int64_t> holds_until(const Expr &condition, const Var &var, std::int64_t extent,
+                                        Bounds bounds) {
+  auto holds = [&](std::int64_t first, std::int64_t end, bool value) {
+    bounds.set(var, {first, end - 1});
+    return first == end || proves(value ? condition : logical_not(condition), bounds);
+  };
+  std::int64_t low = 0, high = extent;
+  while (low < high) {
+    std::int64_t middle = low + (high - low) / 2;
+    if (holds(middle, middle + 1, true))
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return holds(0, low, true) && holds(low, extent, false) ? std::optional(low) : std::nullopt;
+}
+
+/// The nest of a path from the root.
+const Stmt &nest_of(const Path &path) { return *std::ranges::find_if(path, as<For>); }
+
+bool is_shortened(const Program &program, const For &loop) {
+  const std::vector<ShortenedLoop> loops = shortened_loops(program, nest_of(path_to(program.body, loop.var)));
+  return std::ranges::any_of(loops, [&](const ShortenedLoop &other) { return other.loop->var == loop.var; });
+}
+
 std::optional<SkipBreach> find_breach_of(const Program &program, const For &loop) {
   const std::string &name = loop.var->name;
-  const For *joined = nullptr;
-  auto find_joined = [&](const Stmt &stmt) {
-    const auto *inner = as<For>(stmt);
-    joined = inner && (inner->joined() || inner->spread()) ? inner : joined;
-    return !joined;
-  };
-  if (!loop.pipeline().empty()) // else an iteration is skipped as a whole
-    walk(loop.body, find_joined);
-  if (joined)
+  const For *joined = joined_below(loop);
+  if (joined && !is_shortened(program, loop))
     return SkipBreach{
         "skip_tiles.joined",
         fmt::format("the loop {} is {} with {}, so that its steps belong to two iterations of {}, "
-                    "of which one may be skipped; leave one of the two out",
+                    "of which one may be skipped; leave one of the two out, or let one loop over thread blocks "
+                    "decide how many iterations are left at the end",
                     joined->var->name, joined->joined() ? "joined" : "spread", name, name),
         {name, joined->var->name}};
   for (const Block *block : lasting_blocks(program, loop)) {
@@ -389,24 +422,64 @@ std::optional<SkippedTail> skipped_tail(const Program &program, const For &loop,
   Var tile = make_var("tile");
   Expr of_tile = substitute(condition, {{loop.var, floordiv(Expr(tile), Expr(*blocks))},
                                         {inner->var, floormod(Expr(tile), Expr(*blocks))}});
-  auto holds = [&](std::int64_t first, std::int64_t end, bool value) {
-    Bounds bounds = loop_bounds(program.body);
-    bounds.set(tile, {first, end - 1});
-    return first == end || proves(value ? of_tile : logical_not(of_tile), bounds);
-  };
-  // The number of tiles in the last wave: the first for which the condition is false.
-  std::int64_t low = *blocks * (*waves - 1), high = *blocks * *waves;
-  const std::int64_t all = high;
-  while (low < high) {
-    std::int64_t middle = low + (high - low) / 2;
-    if (holds(middle, middle + 1, true))
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  if (low == all || !holds(0, low, true) || !holds(low, all, false))
+  const std::int64_t all = *blocks * *waves;
+  const auto tiles = holds_until(of_tile, tile, all, loop_bounds(program.body));
+  if (!tiles || *tiles == all || *tiles < all - *blocks)
     return std::nullopt;
-  return SkippedTail{inner, *blocks, low};
+  return SkippedTail{inner, *blocks, *tiles};
+}
+
+std::optional<ShortenedLoop> shortened(const Program &program, const For &loop) {
+  const auto extent = as_int(loop.extent);
+  const Expr condition = condition_of_iteration(program, loop);
+  if (!extent || is_constant_true(condition) || !uses(condition, loop.var))
+    return std::nullopt;
+  std::vector<const For *> around;
+  const Path path = path_to(program.body, loop.var);
+  for (const For *outer : loops_of(path))
+    if (outer->var != loop.var && uses(condition, outer->var))
+      around.push_back(outer);
+  const For *by = around.size() == 1 ? around.front() : nullptr;
+  const auto values = by ? as_int(by->extent) : std::nullopt;
+  if (!values || *values > most_shortened || !by->axis() || !is_block(*by->axis()))
+    return std::nullopt;
+  // The kernels of all values share a launch: a grid of a known size, without clusters.
+  std::int64_t on_axis = 0;
+  bool shares = true;
+  walk(nest_of(path), [&](const Stmt &stmt) {
+    if (const auto *other = as<For>(stmt); other && other->axis() && is_block(*other->axis())) {
+      on_axis += whole_of(*other->axis()) == whole_of(*by->axis());
+      shares = shares && as_int(other->extent) && *other->axis() != Axis::cluster;
+    }
+    return true;
+  });
+  if (on_axis != 1 || !shares)
+    return std::nullopt;
+  ShortenedLoop found{&loop, by, {}};
+  for (std::int64_t value = 0; value < *values; ++value) {
+    const auto iterations = holds_until(substitute(condition, {{by->var, Expr(value)}}), loop.var, *extent,
+                                        loop_bounds(program.body));
+    if (!iterations || *iterations < 1)
+      return std::nullopt;
+    found.extents.push_back(*iterations);
+  }
+  return found;
+}
+
+std::vector<ShortenedLoop> shortened_loops(const Program &program, const Stmt &nest) {
+  std::vector<ShortenedLoop> found;
+  for (const bool joined : {true, false}) // a joined loop must be shortened, others may be
+    walk(nest, [&](const Stmt &stmt) {
+      const auto *loop = as<For>(stmt);
+      if (!loop || !loop->skipping() || loop->pipeline().empty() ||
+          (joined_below(*loop) != nullptr) != joined || (!joined && program.roles.empty()))
+        return true;
+      auto ends = shortened(program, *find_loop(program.body, loop->var));
+      if (ends && (found.empty() || found.front().by == ends->by))
+        found.push_back(*std::move(ends));
+      return true;
+    });
+  return found;
 }
 
 Expr condition_of_iteration(const Program &program, const For &loop) {

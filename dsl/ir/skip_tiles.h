@@ -64,6 +64,26 @@ struct SkippedTail {
 /// must be known.
 std::optional<SkippedTail> skipped_tail(const Program &program, const For &loop, const Expr &condition);
 
+/// A loop in which thread blocks leave out the last iterations only, and how many depends on a loop over thread
+/// blocks, such as that over the parts of a sum of which the last one is shorter:
+///
+///     for part < 2 in blockIdx.z:                             part 0 executes 232 iterations
+///       for k_outer < 232 skipping: …                         part 1 executes 24
+///         block C(…, sum k = part*3712 + k_outer*16 + …) where k < 4096
+///
+/// Lowering makes the code of each value of this loop on its own, with its number of iterations as the extent,
+/// if the loop is pipelined with an inner loop (`join_pipelines`) or its tiles pass between roles.
+struct ShortenedLoop {
+  const For *loop, *by;              ///< the skipping loop, and the loop over thread blocks
+  std::vector<std::int64_t> extents; ///< iterations for each value of `by`, at least one
+};
+/// None if the loop is not of this kind, or if this is not proved. The extents of the loop and of all loops
+/// over thread blocks must be known, and the blocks form no clusters.
+std::optional<ShortenedLoop> shortened(const Program &program, const For &loop);
+/// The loops of a nest that lowering shortens, all by one loop over thread blocks.
+std::vector<ShortenedLoop> shortened_loops(const Program &program, const Stmt &nest);
+inline constexpr std::int64_t most_shortened = 16; ///< values of `ShortenedLoop::by`
+
 /// A violated requirement of a loop that skips tiles.
 struct SkipBreach {
   const char *requirement; ///< tag of a `Requires` line of dsl/schedule/primitives/skip_tiles.h

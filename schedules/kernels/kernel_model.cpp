@@ -285,9 +285,12 @@ std::optional<KernelChoice> KernelModel::with_even_tail(std::size_t point, const
     return std::nullopt;
   const bool units = table_.dtype != "f32" && table_.dtype != "f64";
   const Tile tile = tile_of(table_.points[point]);
+  const auto roles = table_.points[point].knobs.find("roles");
+  const bool unequal = !units && roles != table_.points[point].knobs.end() && roles->second == "true";
   const std::optional<EvenTail> tail =
       even_tail({size.extent[0], size.extent[1], size.extent[2]}, table_.points[point].tile,
-                resident * machine.sms, units ? terms_of_a_part_by_units : terms_of_a_part);
+                resident * machine.sms, units ? terms_of_a_part_by_units : terms_of_a_part,
+                unequal ? PartsOfTail::unequal_too : PartsOfTail::equal);
   if (!tail)
     return std::nullopt;
   auto ms = [&](const choice::Form &form) {

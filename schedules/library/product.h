@@ -68,6 +68,8 @@ struct RegisterTiles {
   /// The size that is the number of terms of a part: the launch chooses how many blocks share a tile. The
   /// computation declares it (`Schedule::split_by`), as a multiple of `k`. Empty: `split_k` is the number.
   std::string part = {};
+  /// With `split_k`: the tiles of k of each part but the last one, which has the rest. 0: the parts are equal.
+  std::int64_t tiles_of_part = 0;
   bool two_kernels = false; ///< with parts: another kernel adds them, by many blocks, not the last block
   /// With `split_k`: the parts are in this number of groups. The last block of each group adds its parts, and
   /// the last one of these blocks adds the sums of the groups. 1: one block adds all parts.

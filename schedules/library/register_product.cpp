@@ -24,7 +24,7 @@ void check(BlockRef sum, const RegisterTiles &tiles) {
     throw UserError(ExitCode::illegal_schedule,
                     fmt::format("library::product: block {}: {}", Schedule::name(sum), why));
   };
-  check_parts(sum, {tiles.split_k, tiles.part, tiles.groups_of_parts});
+  check_parts(sum, {tiles.split_k, tiles.part, tiles.groups_of_parts, tiles.tiles_of_part});
   if (tiles.groups_of_parts > 1 && tiles.two_kernels)
     refuse(fmt::format("got groups_of_parts = {} and two_kernels, expected 1 group with two_kernels",
                        tiles.groups_of_parts));
@@ -104,10 +104,10 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
   Contraction c = contraction(s, sum, Scope::local, tiles.apart);
   check(sum, tiles);
   const auto &[warps, lanes, results, zigzag, async_wanted, prefetch, fragments, joined, spread, copy_steps,
-               columns, snake, last_k, bk, most_group, stages, split_k, size_of_part, two_kernels,
-               groups_of_parts, blocks, width, persistent, even_places, helped_places, load, early, apart] =
-      tiles;
-  const PartsOfSum parts{split_k, size_of_part, groups_of_parts};
+               columns, snake, last_k, bk, most_group, stages, split_k, size_of_part, tiles_of_part,
+               two_kernels, groups_of_parts, blocks, width, persistent, even_places, helped_places, load, early,
+               apart] = tiles;
+  const PartsOfSum parts{split_k, size_of_part, groups_of_parts, tiles_of_part};
   const bool split = parts.several(), in_groups = groups_of_parts > 1;
   // Vectors need whole tiles, and tiles with guards are not loaded ahead.
   auto is_vector_of = [&](DType dtype) { return !guarded && byte_size(dtype) * elements <= 16; };
@@ -255,6 +255,8 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
               stored);
   if (last_k)
     partition_last(s, k_outer);
+  if (of_k.shorter)
+    s.skip_tiles(k_outer);
   // With one loop over all tiles, tiles of many blocks would get the code of the edges. Two copies of the loop
   // over k, which blocks execute at the same time, evict each other from the cache of instructions. With roles,
   // full and partial tiles share the loop. Otherwise, guards take less time than the second copy if most tiles

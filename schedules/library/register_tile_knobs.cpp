@@ -216,7 +216,8 @@ RegisterTiles choose_register_tiles_with_roles(const Shape &shape, DType dtype, 
   const std::int64_t sms = multiprocessors(target); // each has one block
   if (!shape.stated && tiles.split_k == 1) {
     const Extents extents = {shape[0], shape[1], shape[2]}, tile = {tiles.tile(0), tiles.tile(1), tiles.k};
-    tiles.even_places = sms * choose_even(knobs, extents, tile, target, terms_of_a_part, 1);
+    tiles.even_places =
+        sms * choose_even(knobs, extents, tile, target, terms_of_a_part, 1, PartsOfTail::unequal_too);
     if (tiles.even_places == 0 && choose_helped(knobs, extents, tile, target, sms))
       tiles.helped_places = sms;
   }

@@ -46,6 +46,18 @@ static std::int64_t depth_of(const Schedule &s, const Contraction &c, const Matr
 static double terms_of(const RegisterTiles &) { return terms_of_a_part; }
 static double terms_of(const MatrixTiles &) { return terms_of_a_part_by_units; }
 
+/// Unequal parts need one loop for all tiles, as large loops do that blocks execute side by side. Kernels with
+/// roles share it.
+static PartsOfTail parts_of(const RegisterTiles &tiles) {
+  return tiles.load.warps > 0 ? PartsOfTail::unequal_too : PartsOfTail::equal;
+}
+static PartsOfTail parts_of(const MatrixTiles &) { return PartsOfTail::equal; }
+static void set_parts(RegisterTiles &tiles, const EvenTail &tail) {
+  tiles.split_k = tail.parts;
+  tiles.tiles_of_part = tail.of_part;
+}
+static void set_parts(MatrixTiles &tiles, const EvenTail &tail) { tiles.split_k = tail.parts; }
+
 /// The blocks of a shared launch form no clusters, and no unit stores the rows of a part of the results.
 static void leave_to_whole_products(RegisterTiles &) {}
 static void leave_to_whole_products(MatrixTiles &tiles) {
@@ -94,8 +106,9 @@ static std::optional<Product> with_even_tail(Schedule &schedule, BlockRef sum, c
   if (tiles.even_places <= 0 || tiles.split_k != 1 || !tiles.part.empty())
     return std::nullopt;
   const std::optional<Sizes> sizes = sizes_of(schedule, sum, tiles);
-  const auto tail = sizes ? even_tail(sizes->extents, sizes->tile, tiles.even_places, terms_of(tiles))
-                          : std::optional<EvenTail>();
+  const auto tail =
+      sizes ? even_tail(sizes->extents, sizes->tile, tiles.even_places, terms_of(tiles), parts_of(tiles))
+            : std::optional<EvenTail>();
   if (!tail)
     return std::nullopt;
   Product made;
@@ -104,7 +117,7 @@ static std::optional<Product> with_even_tail(Schedule &schedule, BlockRef sum, c
     Tiles of_part = tiles_of_rows(tiles, tiles.even_places, s.target());
     of_part.even_places = 0;
     made = product(s, whole, of_part);
-    of_part.split_k = tail->parts;
+    set_parts(of_part, *tail);
     s.share_launch(product(s, rest, of_part).blocks.front());
   });
   return made;

@@ -1,12 +1,14 @@
 #include "schedules/library/split_sum.h"
 
 #include "dsl/expr/error.h"
+#include "dsl/ir/skip_tiles.h"
 #include "schedules/grids.h"
 #include "schedules/library/accesses.h"
 #include "schedules/library/parts.h"
 
 #include <array>
 #include <fmt/format.h>
+#include <functional>
 #include <map>
 #include <numeric>
 
@@ -23,6 +25,11 @@ void check_parts(BlockRef sum, const PartsOfSum &parts) {
   if (parts.groups < 1 || parts.number % parts.groups != 0)
     refuse(fmt::format("got groups_of_parts = {} and split_k = {}, expected a divisor of split_k", parts.groups,
                        parts.number));
+  if (parts.tiles > 0 && (parts.number < 2 || parts.number > most_shortened || parts.groups > 1))
+    refuse(
+        fmt::format("got tiles_of_part = {} with split_k = {} and groups_of_parts = {}, expected 2 to {} parts "
+                    "in one group; leave tiles_of_part out",
+                    parts.tiles, parts.number, parts.groups, most_shortened));
   if (!parts.size.empty() && parts.number > 1)
     refuse(fmt::format(
         "got split_k = {} and part = {}, but the launch chooses the number of parts by the size {}; "
@@ -30,7 +37,40 @@ void check_parts(BlockRef sum, const PartsOfSum &parts) {
         parts.number, parts.size, parts.size));
 }
 
+/// Parts of `parts.tiles` tiles, of which the last one has the rest. Each has a tile, and together they have
+/// all.
+static LoopsOfSum split_in_tiles(Schedule &s, Loop k, const PartsOfSum &parts,
+                                 const std::vector<std::int64_t> &tile) {
+  const auto terms = known_extent(s, k);
+  if (!terms)
+    throw UserError(
+        ExitCode::illegal_schedule,
+        fmt::format("library::product: got tiles_of_part = {}, but the number of iterations of {} is "
+                    "known at launch only; leave tiles_of_part out",
+                    parts.tiles, Schedule::name(k)));
+  const std::int64_t of_tile = std::accumulate(tile.begin(), tile.end(), std::int64_t{1}, std::multiplies<>()),
+                     tiles = (*terms + of_tile - 1) / of_tile;
+  if (parts.tiles * parts.number < tiles || parts.tiles * (parts.number - 1) >= tiles)
+    throw UserError(
+        ExitCode::illegal_schedule,
+        fmt::format(
+            "library::product: got tiles_of_part = {} and split_k = {}, but {} has {} tiles, expected {} "
+            "to {} tiles of a part, so that the last one has the rest",
+            parts.tiles, parts.number, Schedule::name(k), tiles, (tiles + parts.number - 1) / parts.number,
+            (tiles - 1) / (parts.number - 1)));
+  std::vector<std::int64_t> depths = {parts.number, parts.tiles};
+  depths.insert(depths.end(), tile.begin(), tile.end());
+  LoopsOfSum loops;
+  loops.inside = s.split(k, depths);
+  loops.part = loops.inside.front();
+  loops.inside.erase(loops.inside.begin());
+  loops.shorter = tiles < parts.tiles * parts.number;
+  return loops;
+}
+
 LoopsOfSum split_sum(Schedule &s, Loop k, const PartsOfSum &parts, const std::vector<std::int64_t> &tile) {
+  if (parts.tiles > 0)
+    return split_in_tiles(s, k, parts, tile);
   LoopsOfSum loops;
   std::vector<std::int64_t> depths = {infer};
   depths.insert(depths.end(), tile.begin(), tile.end());

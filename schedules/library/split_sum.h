@@ -17,6 +17,7 @@ struct PartsOfSum {
   std::int64_t number = 1;
   std::string size = {};
   std::int64_t groups = 1; ///< of parts; divides the number
+  std::int64_t tiles = 0;  ///< of k, of each part but the last, which has the rest; 0: the parts are equal
   bool several() const { return number > 1 || !size.empty(); }
 };
 
@@ -27,6 +28,7 @@ void check_parts(BlockRef sum, const PartsOfSum &parts);
 struct LoopsOfSum {
   std::optional<Loop> group, part; ///< over the groups, and over the parts of one; none if there is only one
   std::vector<Loop> inside;        ///< of one part: those of the tiles
+  bool shorter = false;            ///< the last part has fewer tiles than each other
 };
 
 /// Splits the loop over the terms. `tile` has the extents of the loops of a tile of k.

@@ -80,7 +80,8 @@ void check_numbers(BlockRef sum, const RegisterTiles &tiles) {
                     "zigzag = false",
                     tiles.lanes[0], tiles.lanes[1]));
   checker.results("thread", tiles.results, {4, 4});
-  checker.at_least({{"k", tiles.k, 1}, {"copy_steps", tiles.copy_steps, 0}});
+  checker.at_least(
+      {{"k", tiles.k, 1}, {"copy_steps", tiles.copy_steps, 0}, {"tiles_of_part", tiles.tiles_of_part, 0}});
 }
 
 void check_numbers(BlockRef sum, const MatrixTiles &tiles) {

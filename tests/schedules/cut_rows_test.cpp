@@ -71,6 +71,24 @@ TEST(EvenTail, HasTheLeastTime) {
   EXPECT_EQ(tail->whole_rows * 12, 132);
 }
 
+/// If the last wave is nearly full, equal parts gain nothing.
+TEST(EvenTail, HasTwoUnequalPartsWhereEqualOnesGainLess) {
+  const Extents tile = {128, 64, 16}, nearly_full = {15 * 128, 64, 4096};
+  EXPECT_FALSE(even_tail(nearly_full, tile, 8));
+  auto tail = even_tail(nearly_full, tile, 8, terms_of_a_part, PartsOfTail::unequal_too);
+  ASSERT_TRUE(tail);
+  EXPECT_EQ(tail->whole_rows, 8);
+  EXPECT_EQ(tail->parts, 2);
+  EXPECT_GT(tail->of_part, 256 * 7 / 8 - 4) << "the eighth place multiplies the rest of 7 tiles";
+  EXPECT_LT(tail->of_part, 256);
+  EXPECT_LT(tail->waves, 1.95);
+  const Extents nearly_empty = {513, 200, 1020};
+  tail = even_tail(nearly_empty, tile, 16, terms_of_a_part, PartsOfTail::unequal_too);
+  ASSERT_TRUE(tail);
+  EXPECT_EQ(tail->of_part, 0);
+  EXPECT_FALSE(even_tail({16 * 128, 64, 4096}, tile, 8, terms_of_a_part, PartsOfTail::unequal_too));
+}
+
 TEST(EvenTail, IsOneLaunch) {
   for (auto [m, n, k] : {std::array<std::int64_t, 3>{33, 63, 270}, {65, 31, 264}, {79, 31, 271}})
     for (bool async : {true, false}) {

@@ -181,6 +181,13 @@ TEST(LibraryTilesRefuse, WhatCannotBeLowered) {
   refused({.dtype = DType::f16, .maximum = true}, MatrixTiles{},
           "got the update max(S[i, j], f32(X[i, k])*f32(W[k, j])), but matrix units add products of two "
           "elements; use RegisterTiles");
+  refused(
+      singles, RegisterTiles{.k = 8, .tiles_of_part = 3},
+      "got tiles_of_part = 3 with split_k = 1 and groups_of_parts = 1, expected 2 to 16 parts in one group");
+  refused(singles, RegisterTiles{.k = 1, .split_k = 17, .tiles_of_part = 2}, "expected 2 to 16 parts");
+  for (std::int64_t tiles : {2, 5}) // of 5 tiles in all
+    refused(singles, RegisterTiles{.k = 8, .split_k = 2, .tiles_of_part = tiles},
+            "has 5 tiles, expected 3 to 4 tiles of a part, so that the last one has the rest");
   refused(singles, RegisterTiles{.stages = 1},
           "got stages = 1 with asynchronous copies, expected 2 tiles in flight or more; use async = false for "
           "one tile");

@@ -71,6 +71,55 @@ TEST(RoleSums, AreRightWithAnEvenTail) {
   }
 }
 
+/// 7 tiles at 4 places, of which 3 have a long part and a short one.
+Schedule product_in_unequal_parts(std::int64_t m, std::int64_t k, DType dtype, bool joined) {
+  library::RegisterTiles tiles = test::register_tiles();
+  tiles.even_places = 4;
+  tiles.joined = tiles.last_k = joined;
+  return product_of({m, 64, k}, dtype, tiles);
+}
+
+/// The whole tiles, the long parts and the short ones share their loops over k.
+TEST(RoleSums, AreRightWithAnEvenTailOfUnequalParts) {
+  for (auto [m, k] : {std::pair{16 * 7, 8 * 64}, {16 * 7, 8 * 64 - 3}, {16 * 7 - 3, 8 * 71 + 4}}) {
+    SCOPED_TRACE(k);
+    const Schedule s = product_in_unequal_parts(m, k, DType::f32, k % 2 == 0);
+    ASSERT_TRUE(std::ranges::any_of(s.trace(), [](const Directive &x) { return x.op == "skip_tiles"; }));
+    const kernel::Kernel kernel = lower(s).only();
+    std::map<kernel::Event, int> loops; // of the role that awaits it
+    kernel::walk(kernel.body, [&](const kernel::Stmt &stmt) {
+      if (const auto *loop = kernel::as<kernel::Loop>(stmt))
+        kernel::walk(loop->body, [&](const kernel::Stmt &inside) {
+          if (const auto *await = kernel::as<kernel::Await>(inside))
+            ++loops[await->event];
+        });
+    });
+    EXPECT_EQ(loops[kernel::Event::filled], 1) << kernel::print(kernel);
+    // Partial tiles have code of their own.
+    EXPECT_EQ(loops[kernel::Event::freed], m % 16 == 0 ? 1 : 2) << kernel::print(kernel);
+    expect_right(s);
+  }
+}
+
+/// Partial tiles of rows and of columns, in three nests.
+TEST(RoleSums, AreRightWithPartialTilesInSharedCode) {
+  library::RegisterTiles tiles = test::register_tiles();
+  tiles.even_places = 8;
+  tiles.joined = tiles.last_k = true;
+  for (auto [m, n, k] :
+       {std::array<std::int64_t, 3>{16 * 7 - 3, 2 * 64 - 5, 8 * 71 + 4}, {16 * 7 - 3, 61, 8 * 64}}) {
+    tiles.even_places = n > 64 ? 8 : 4;
+    const Schedule s = product_of({m, n, k}, DType::f32, tiles);
+    EXPECT_TRUE(std::ranges::any_of(s.trace(), [](const Directive &x) { return x.op == "skip_tiles"; }));
+    expect_right(s);
+  }
+}
+
+TEST(RoleSums, AwaitTheTilesOfAllNestsInSharedCode) {
+  const Schedule s = product_in_unequal_parts(16 * 7, 8 * 64, DType::u32, true);
+  EXPECT_GT(test::expect_await_certificates(s.source(), lower(s).only()), 0);
+}
+
 /// With fewer slots in the second nest, it has a channel of its own.
 TEST(RoleSums, HaveChannelsOfTheirOwnWhereTheyDiffer) {
   library::RegisterTiles tiles = test::register_tiles();
@@ -119,6 +168,7 @@ TEST(RoleSums, HaveTheSameMeaningInTheText) {
   add(product_of({17, 65, 50}, DType::u32, in_parts(test::register_tiles())));
   add(product_of({16 * 5, 64, 8 * 64}, DType::u32, tail));
   add(product_of({67, 72, 320}, DType::u32, in_parts(test::unit_tiles())));
+  add(product_in_unequal_parts(16 * 7 - 3, 8 * 71 + 4, DType::u32, true));
   EXPECT_EQ(fmt::format("{}", fmt::join(differences_on_host(subjects), "\n")), "");
 }
 

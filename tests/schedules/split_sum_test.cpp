@@ -70,6 +70,30 @@ TEST(SplitRegisterTiles, AddFewPartsAtATimeIfThereAreManyBlocks) {
   EXPECT_EQ(unrolled({80, 32, 512}, 32, 8), "#pragma unroll 4") << "160 blocks, in 8 groups of 4 for each tile";
 }
 
+/// The last part has fewer tiles of k, and ends earlier: in loops of their own if they are joined, below a
+/// condition otherwise.
+TEST(SplitRegisterTiles, MayHaveAShorterLastPart) {
+  for (bool joined : {true, false})
+    for (auto [k, parts, of_part] :
+         {std::array<std::int64_t, 3>{64, 2, 6}, {61, 3, 3}, {8 * 9 + 1, 2, 9}, {64, 2, 4}}) {
+      Schedule s(gemm({18, 34, k}, DType::f32));
+      library::product(s, s.block("AB"),
+                       RegisterTiles{.warps = {1, 1},
+                                     .lanes = {4, 8},
+                                     .results = {4, 4},
+                                     .async = joined,
+                                     .prefetch = !joined,
+                                     .fragments = true,
+                                     .joined = joined,
+                                     .last_k = joined,
+                                     .k = 8,
+                                     .split_k = parts,
+                                     .tiles_of_part = of_part});
+      EXPECT_EQ(split_is_right(s), "") << k << " " << parts << " " << joined;
+      EXPECT_EQ(lower(s).kernels.size(), 1U);
+    }
+}
+
 constexpr MatrixTiles small = {.warps = {1, 2}, .results = {16, 16}, .steps = 1, .stages = 2};
 
 TEST(SplitMatrixTiles, AreRightForAnyNumberOfTilesAndParts) {

@@ -12,7 +12,9 @@ namespace nestsmith::primitives {
 ///
 /// The nest before may share the launch of its predecessor, too. The grid is one-dimensional, and has the
 /// blocks of all nests. The nests use the same registers and the same shared memory: the kernel needs about as
-/// much as the larger of them.
+/// much as the larger of them. In a kernel with roles and without calls of matrix units, nests whose tiles have
+/// the same places in shared memory share their code as far as it differs only in numbers: so their loops over
+/// k are one loop.
 ///
 /// Requires [share_launch.outermost]: j is the outermost loop of its nest, and bound to a block axis.
 /// Requires [share_launch.follows]: a nest is before that of j, and one of its loops is bound to a block axis.

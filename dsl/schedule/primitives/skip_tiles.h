@@ -34,6 +34,15 @@ namespace nestsmith::primitives {
 ///
 /// Below the condition, the guards of which it decides the value are left out.
 ///
+/// A loop with a joined pipeline ends earlier in place of the condition, and so does a pipelined loop of a nest
+/// with roles where it may. The code of each value of the loop over thread blocks is made on its own. All of
+/// them share a launch, with a one-dimensional grid, and code as nests of one launch do (share_launch). The
+/// parts of a sum, with `part` on blockIdx.z and parts of 232 tiles:
+///
+///     for part < 2 in blockIdx.z:                           steps = part == 0 ? 232 : 24
+///       for k_outer < 232:                         =>       for k_outer < steps: …
+///         … where part*3712 + k_outer*16 + kk < 4096
+///
 /// Requires [skip_tiles.serial]: k is serial, and does not skip tiles yet. It may be pipelined, partitioned or
 ///   unrolled by a number.
 /// Requires [skip_tiles.stores]: each block below k is the update of a reduction, or writes a temporary in
@@ -45,7 +54,10 @@ namespace nestsmith::primitives {
 /// Requires [skip_tiles.absent]: the term of each of these updates is absent under a condition on indices.
 /// Requires [skip_tiles.bounds]: for the loops inside of k and the threads, this condition excludes a whole
 ///   iteration of k.
-/// Requires [skip_tiles.joined]: if k is pipelined, no loop below k is joined or spread.
+/// Requires [skip_tiles.joined]: if k is pipelined and a loop below it is joined or spread, thread blocks leave
+///   out the last iterations of k only, not all, and how many depends on one loop over thread blocks, with an
+///   extent of 16 at most, which is the only loop on its axis. It is the same loop for all such k of a nest,
+///   whose grid is known, and has no clusters.
 /// Ensures: the same instances with a term execute, in the same order.
 extern const Primitive skip_tiles;
 

@@ -2,6 +2,7 @@
 /// diagnostics of the simulator.
 
 #include "lowering/passes.h"
+#include "tests/runtime/check/broken_passes.h"
 #include "tests/runtime/check/right.h"
 #include "tests/runtime/sim/certificates.h"
 #include "tests/runtime/sim/kernel_builder.h"
@@ -30,15 +31,10 @@ int barriers_of(const kernel::Kernel &kernel) {
 
 /// Returns the kernel of the schedule with separate memory for each array.
 kernel::Kernel apart(const Schedule &s) {
-  std::vector<Pass> passes = standard_passes();
-  auto extract = std::ranges::find(passes, "extract", &Pass::name);
-  auto run = std::get<std::function<void(Unit &)>>(extract->run);
-  extract->run = [run](Unit &unit) {
-    run(unit);
-    for (kernel::Allocation &tile : unit.kernel().shared)
-      tile.tenancy.reset();
-  };
-  Lowering changed(s, passes);
+  Lowering changed(s, test::with_harm("extract", [](Unit &unit) {
+                     for (kernel::Allocation &tile : unit.kernel().shared)
+                       tile.tenancy.reset();
+                   }));
   while (!changed.done())
     changed.step();
   return changed.plan().only();
