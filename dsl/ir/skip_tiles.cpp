@@ -300,6 +300,17 @@ std::optional<std::int64_t> holds_until(const Expr &condition, const Var &var, s
   return holds(0, low, true) && holds(low, extent, false) ? std::optional(low) : std::nullopt;
 }
 
+/// A block that bulk copies execute in the iterations of a pipelined loop, or null. The loads of a role
+/// announce the bytes of each iteration.
+const Block *filled_in_bulk(const For &loop) {
+  if (loop.pipeline().empty())
+    return nullptr;
+  for (const Block *block : blocks_of(loop.body))
+    if (block->bulk && block->body.buffer->scope == Scope::shared)
+      return block;
+  return nullptr;
+}
+
 /// The nest of a path from the root.
 const Stmt &nest_of(const Path &path) { return *std::ranges::find_if(path, as<For>); }
 
@@ -311,14 +322,27 @@ bool is_shortened(const Program &program, const For &loop) {
 std::optional<SkipBreach> find_breach_of(const Program &program, const For &loop) {
   const std::string &name = loop.var->name;
   const For *joined = joined_below(loop);
-  if (joined && !is_shortened(program, loop))
+  const Block *bulk = filled_in_bulk(loop);
+  if ((joined || bulk) && !is_shortened(program, loop)) {
+    const std::string &inside = joined ? joined->var->name : bulk->id->name;
+    const std::string why =
+        joined
+            ? fmt::format(
+                  "the loop {} is {} with {}, so that its steps belong to two iterations of {}, of which "
+                  "one may be skipped",
+                  inside, joined->joined() ? "joined" : "spread", name, name)
+            : fmt::format("{} is filled by bulk copies, whose bytes are announced in each iteration of {}, of "
+                          "which one may be skipped",
+                          inside, name);
     return SkipBreach{
         "skip_tiles.joined",
-        fmt::format("the loop {} is {} with {}, so that its steps belong to two iterations of {}, "
-                    "of which one may be skipped; leave one of the two out, or let one loop over thread blocks "
-                    "decide how many iterations are left at the end",
-                    joined->var->name, joined->joined() ? "joined" : "spread", name, name),
-        {name, joined->var->name}};
+        fmt::format(
+            "{}; leave one of the two out, or let thread blocks skip the last iterations only: one loop "
+            "over at most {} thread blocks, alone on its axis, decides how many are left, one or more, in a "
+            "grid of a known size without clusters",
+            why, most_shortened),
+        {name, inside}};
+  }
   for (const Block *block : lasting_blocks(program, loop)) {
     const std::string &its = block->id->name;
     if (!is_constant_true(simplify(condition_of(program, loop, *block), loop_bounds(program.body))))
@@ -468,11 +492,11 @@ std::optional<ShortenedLoop> shortened(const Program &program, const For &loop) 
 
 std::vector<ShortenedLoop> shortened_loops(const Program &program, const Stmt &nest) {
   std::vector<ShortenedLoop> found;
-  for (const bool joined : {true, false}) // a joined loop must be shortened, others may be
+  for (const bool must : {true, false}) // others may be shortened
     walk(nest, [&](const Stmt &stmt) {
       const auto *loop = as<For>(stmt);
       if (!loop || !loop->skipping() || loop->pipeline().empty() ||
-          (joined_below(*loop) != nullptr) != joined || (!joined && program.roles.empty()))
+          (joined_below(*loop) || filled_in_bulk(*loop)) != must || (!must && program.roles.empty()))
         return true;
       auto ends = shortened(program, *find_loop(program.body, loop->var));
       if (ends && (found.empty() || found.front().by == ends->by))

@@ -81,6 +81,19 @@ void partition_last(Schedule &s, Loop loop) {
   }
 }
 
+/// Thread blocks leave out the tiles past the end of the last part, which is shorter.
+void skip_past_end(Schedule &s, BlockRef sum, Loop k, std::int64_t tiles_of_part) {
+  try {
+    s.skip_tiles(k);
+  } catch (const ScheduleError &error) {
+    throw UserError(
+        ExitCode::illegal_schedule,
+        fmt::format("library::product: block {}: got tiles_of_part = {}, but blocks cannot leave out the "
+                    "tiles past the end of the last part; leave tiles_of_part out\n{}",
+                    Schedule::name(sum), tiles_of_part, error.what()));
+  }
+}
+
 /// Spreads the rounds of the copies of a tile, if there are any: the loop around all others.
 void spread_copies(Schedule &s, const std::vector<Loop> &loops) {
   const auto rounds = std::ranges::find_if(
@@ -256,7 +269,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
   if (last_k)
     partition_last(s, k_outer);
   if (of_k.shorter)
-    s.skip_tiles(k_outer);
+    skip_past_end(s, sum, k_outer, tiles_of_part);
   // With one loop over all tiles, tiles of many blocks would get the code of the edges. Two copies of the loop
   // over k, which blocks execute at the same time, evict each other from the cache of instructions. With roles,
   // full and partial tiles share the loop. Otherwise, guards take less time than the second copy if most tiles

@@ -101,26 +101,34 @@ static std::optional<Sizes> sizes_of(const Schedule &schedule, BlockRef sum, con
   return Sizes{{*m, *n, *k}, {tiles.tile(0), tiles.tile(1), depth_of(s, c, tiles)}};
 }
 
+/// None if there is no tail with these parts, or if a directive refuses it, such as for a masked sum, whose
+/// blocks leave out other tiles of k.
+template <class Tiles>
+static std::optional<Product> with_parts(Schedule &schedule, BlockRef sum, const Tiles &tiles,
+                                         const Sizes &sizes, PartsOfTail parts) {
+  const auto tail = even_tail(sizes.extents, sizes.tile, tiles.even_places, terms_of(tiles), parts);
+  Product made;
+  const bool fits = tail && is_changed(schedule, [&](Schedule &s) {
+                      auto [whole, rest] = cut_rows(s, sum, tail->whole_rows * tiles.tile(0));
+                      Tiles of_part = tiles_of_rows(tiles, tiles.even_places, s.target());
+                      of_part.even_places = 0;
+                      made = product(s, whole, of_part);
+                      set_parts(of_part, *tail);
+                      s.share_launch(product(s, rest, of_part).blocks.front());
+                    });
+  return fits ? std::optional(std::move(made)) : std::nullopt;
+}
+
 template <class Tiles>
 static std::optional<Product> with_even_tail(Schedule &schedule, BlockRef sum, const Tiles &tiles) {
   if (tiles.even_places <= 0 || tiles.split_k != 1 || !tiles.part.empty())
     return std::nullopt;
   const std::optional<Sizes> sizes = sizes_of(schedule, sum, tiles);
-  const auto tail =
-      sizes ? even_tail(sizes->extents, sizes->tile, tiles.even_places, terms_of(tiles), parts_of(tiles))
-            : std::optional<EvenTail>();
-  if (!tail)
+  if (!sizes)
     return std::nullopt;
-  Product made;
-  change(schedule, [&](Schedule &s) {
-    auto [whole, rest] = cut_rows(s, sum, tail->whole_rows * tiles.tile(0));
-    Tiles of_part = tiles_of_rows(tiles, tiles.even_places, s.target());
-    of_part.even_places = 0;
-    made = product(s, whole, of_part);
-    set_parts(of_part, *tail);
-    s.share_launch(product(s, rest, of_part).blocks.front());
-  });
-  return made;
+  if (auto made = with_parts(schedule, sum, tiles, *sizes, parts_of(tiles)))
+    return made;
+  return with_parts(schedule, sum, tiles, *sizes, PartsOfTail::equal);
 }
 
 template <class Tiles>

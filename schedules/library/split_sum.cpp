@@ -50,14 +50,14 @@ static LoopsOfSum split_in_tiles(Schedule &s, Loop k, const PartsOfSum &parts,
                     parts.tiles, Schedule::name(k)));
   const std::int64_t of_tile = std::accumulate(tile.begin(), tile.end(), std::int64_t{1}, std::multiplies<>()),
                      tiles = (*terms + of_tile - 1) / of_tile;
-  if (parts.tiles * parts.number < tiles || parts.tiles * (parts.number - 1) >= tiles)
+  const std::int64_t least = (tiles + parts.number - 1) / parts.number, most = (tiles - 1) / (parts.number - 1);
+  if (parts.tiles < least || parts.tiles > most)
     throw UserError(
         ExitCode::illegal_schedule,
-        fmt::format(
-            "library::product: got tiles_of_part = {} and split_k = {}, but {} has {} tiles, expected {} "
-            "to {} tiles of a part, so that the last one has the rest",
-            parts.tiles, parts.number, Schedule::name(k), tiles, (tiles + parts.number - 1) / parts.number,
-            (tiles - 1) / (parts.number - 1)));
+        fmt::format("library::product: got tiles_of_part = {} and split_k = {}, but {} has {} tiles, "
+                    "expected {}, so that the last part has the rest",
+                    parts.tiles, parts.number, Schedule::name(k), tiles,
+                    least > most ? "fewer parts" : fmt::format("{} to {} tiles of a part", least, most)));
   std::vector<std::int64_t> depths = {parts.number, parts.tiles};
   depths.insert(depths.end(), tile.begin(), tile.end());
   LoopsOfSum loops;

@@ -187,7 +187,9 @@ TEST(LibraryTilesRefuse, WhatCannotBeLowered) {
   refused(singles, RegisterTiles{.k = 1, .split_k = 17, .tiles_of_part = 2}, "expected 2 to 16 parts");
   for (std::int64_t tiles : {2, 5}) // of 5 tiles in all
     refused(singles, RegisterTiles{.k = 8, .split_k = 2, .tiles_of_part = tiles},
-            "has 5 tiles, expected 3 to 4 tiles of a part, so that the last one has the rest");
+            "has 5 tiles, expected 3 to 4 tiles of a part, so that the last part has the rest");
+  refused(singles, RegisterTiles{.k = 8, .split_k = 4, .tiles_of_part = 1},
+          "has 5 tiles, expected fewer parts, so that the last part has the rest");
   refused(singles, RegisterTiles{.stages = 1},
           "got stages = 1 with asynchronous copies, expected 2 tiles in flight or more; use async = false for "
           "one tile");

@@ -13,12 +13,11 @@
 namespace nestsmith {
 namespace {
 
-using test::expect_refused;
 using test::expect_right;
 
 /// C[i, j] = sum over r and k <= i of A[i, k] * B[r, k, j]. Blocks of 8 rows need 1 to 4 tiles of k. The parts
 /// of r are on `axis`. A role copies the tiles of A.
-Schedule triangle(Axis axis) {
+Schedule triangle(Axis axis, bool bulk = false) {
   Workload w("triangle");
   Tensor A = w.placeholder("A", {32, 32}, DType::u32), B = w.placeholder("B", {4, 32, 64}, DType::u32);
   Reduce r = reduce_axis("r", 4), k = reduce_axis("k", 32);
@@ -41,8 +40,12 @@ Schedule triangle(Axis axis) {
   s.compute_at(tile, k_outer);
   s.role({tile}, 1, 0);
   std::vector<Loop> copied = s.loops_below(tile, k_outer);
-  s.bind(s.split<2>(s.fuse(copied[0], copied[1]), {infer, 32})[1], Axis::thread_x);
-  s.async_copy(tile);
+  if (bulk) {
+    s.bulk_copy(tile);
+  } else {
+    s.bind(s.split<2>(s.fuse(copied[0], copied[1]), {infer, 32})[1], Axis::thread_x);
+    s.async_copy(tile);
+  }
   s.pipeline(k_outer, {{tile, 0, 0}, {parts, 2, 1}});
   s.reverse_compute_at(sum_of_all, i_block);
   s.last_block(part);
@@ -67,6 +70,49 @@ TEST(ShortenedLoops, HaveNoClusters) {
   const Schedule s = triangle(Axis::cluster);
   EXPECT_TRUE(shortened_loops(s.program(), s.program().body).empty());
   expect_right(s);
+}
+
+/// The bytes of bulk copies are announced in each iteration.
+TEST(ShortenedLoops, AreRequiredByBulkCopies) {
+  expect_right(triangle(Axis::block_z, true));
+  try {
+    triangle(Axis::cluster, true);
+    FAIL() << "single iterations would be skipped";
+  } catch (const ScheduleError &error) {
+    EXPECT_EQ(error.requirement(), "skip_tiles.joined");
+    EXPECT_TRUE(test::contains(error.what(),
+                               "A_shared is filled by bulk copies, whose bytes are announced in each "
+                               "iteration of k_outer, of which one may be skipped"))
+        << error.what();
+  }
+}
+
+/// The mask of a term adds to the condition, so that its blocks cannot end earlier by parts. Then there is no
+/// tail of unequal parts.
+TEST(ShortenedLoops, LeaveMaskedSumsWithoutUnequalParts) {
+  for (bool bulk : {false, true})
+    for (bool joined : {false, true}) {
+      Workload w("masked");
+      Tensor A = w.placeholder("A", {112, 512}, DType::u32), B = w.placeholder("B", {512, 32}, DType::u32);
+      Reduce k = reduce_axis("k", 512);
+      Tensor AB = w.compute("AB", {112, 32}, {"i", "j"}, [&](Expr i, Expr j) {
+        return sum(select(k <= i, A(i, k) * B(k, j), constant(DType::u32, 0)), k);
+      });
+      Tensor C = w.compute("C", {112, 32}, {"i", "j"}, [&](Expr i, Expr j) { return AB(i, j) + AB(i, j); });
+      Schedule s(w.output({C}), make_target("sm_90a"));
+      library::RegisterTiles tiles{.warps = {1, 1},
+                                   .lanes = {4, 8},
+                                   .results = {4, 4},
+                                   .async = true,
+                                   .fragments = joined,
+                                   .joined = joined,
+                                   .k = 8,
+                                   .stages = 2,
+                                   .even_places = 4,
+                                   .load = {1, 0, bulk}};
+      library::product(s, s.block("AB"), tiles);
+      expect_right(s);
+    }
 }
 
 TEST(ShortenedLoops, NeedAGridOfAKnownSize) {
