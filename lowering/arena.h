@@ -9,7 +9,10 @@ namespace nestsmith::kernel {
 
 /// The size of the array; 0 if the number of its elements is no constant.
 inline std::int64_t bytes_of(const Allocation &array) {
-  return as_int(array.buffer->shape[0]).value_or(0) * byte_size(array.buffer->dtype);
+  std::int64_t bytes = byte_size(array.buffer->dtype);
+  for (const Expr &extent : array.buffer->shape)
+    bytes *= as_int(extent).value_or(0);
+  return bytes;
 }
 
 /// The least multiple of `unit` that is not below the offset.

@@ -1,4 +1,5 @@
 #include "lowering/arena.h"
+#include "lowering/one_launch.h"
 #include "lowering/share_code.h"
 #include "lowering/unit.h"
 
@@ -174,8 +175,9 @@ void remove_arrays(std::vector<Allocation> &from, const std::map<Buffer, Buffer>
   std::erase_if(from, [&](const Allocation &array) { return replaced.contains(array.buffer); });
 }
 
-/// One kernel, whose first thread blocks are those of `first`.
-Kernel joined(Kernel first, const Kernel &second) {
+} // namespace
+
+Kernel in_one_launch(Kernel first, const Kernel &second) {
   const std::int64_t begin = blocks_of_grid(first), blocks = begin + blocks_of_grid(second);
   const Var block = make_var("block");
   // The ranges of the indices follow from the declarations alone.
@@ -218,8 +220,6 @@ Kernel joined(Kernel first, const Kernel &second) {
   return kernel;
 }
 
-} // namespace
-
 void share_launches(std::vector<Unit> &units) {
   std::vector<Unit> kernels; // the last one first: nests of one program are alike, and come last
   for (std::size_t n = units.size(); n-- > 0;) {
@@ -230,7 +230,7 @@ void share_launches(std::vector<Unit> &units) {
     }
     kernels.back().shares_launch = unit.shares_launch;
     Kernel &kernel = kernels.back().kernel();
-    kernel = joined(std::move(unit.kernel()), kernel);
+    kernel = in_one_launch(std::move(unit.kernel()), kernel);
     if (std::int64_t most = unit.schedule.target().grid_extent[0]; blocks_of_grid(kernel) > most)
       throw UserError(
           ExitCode::illegal_schedule,

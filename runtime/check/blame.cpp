@@ -6,6 +6,7 @@
 #include "dsl/ir/specialise.h"
 #include "dsl/ir/workload_info.h"
 #include "dsl/schedule/trace.h"
+#include "lowering/one_launch.h"
 #include "runtime/check/runnable.h"
 #include "runtime/check/sim_executor.h"
 #include "runtime/check/stored_array.h"
@@ -201,12 +202,26 @@ private:
       settle();
   }
 
+  /// Until they share a launch, the kernels that `extract` makes of one nest (`ShortenedLoop` of
+  /// dsl/ir/skip_tiles.h) count their arrivals together.
+  static void join_counting(std::vector<kernel::Kernel> &kernels) {
+    for (std::size_t n = kernels.size(); n-- > 1;) {
+      const std::vector<Buffer> before = counters_of(kernels[n - 1]), counters = counters_of(kernels[n]);
+      if (std::ranges::none_of(counters,
+                               [&](const Buffer &x) { return std::ranges::find(before, x) != before.end(); }))
+        continue;
+      kernels[n - 1] = kernel::in_one_launch(std::move(kernels[n - 1]), kernels[n]);
+      kernels.erase(kernels.begin() + static_cast<std::ptrdiff_t>(n));
+    }
+  }
+
   void run_kernels(const Lowering &lowering, std::size_t step) {
     about_to_run(blame_.steps[step]);
     blame_.steps[step].left_out = false;
     kernel::Plan plan = lowering.plan();
     for (kernel::Kernel &kernel : plan.kernels)
       kernel = runnable(kernel, lowering.form());
+    join_counting(plan.kernels);
     if (!plan.sizes.empty())
       plan = with_sizes(plan, sizes_for(schedule_.source(), options_.extents, gap));
     SimExecutor simulator;

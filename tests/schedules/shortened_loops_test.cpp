@@ -4,7 +4,9 @@
 #include "dsl/ir/tensor.h"
 #include "dsl/ir/workload_info.h"
 #include "lowering/lower.h"
+#include "runtime/check/blame.h"
 #include "schedules/library/product.h"
+#include "schedules/workloads.h"
 #include "tests/dsl/support.h"
 #include "tests/runtime/check/right.h"
 
@@ -113,6 +115,24 @@ TEST(ShortenedLoops, LeaveMaskedSumsWithoutUnequalParts) {
       library::product(s, s.block("AB"), tiles);
       expect_right(s);
     }
+}
+
+/// Between the passes, the kernels of both parts count their arrivals together, too.
+TEST(ShortenedLoops, KeepTheirMeaningAtEveryStep) {
+  Schedule s(gemm({3, 5, 29}, DType::u32));
+  library::product(s, s.block("AB"),
+                   library::RegisterTiles{.warps = {1, 1},
+                                          .lanes = {4, 8},
+                                          .results = {4, 4},
+                                          .async = true,
+                                          .fragments = true,
+                                          .joined = true,
+                                          .last_k = true,
+                                          .k = 8,
+                                          .split_k = 2,
+                                          .tiles_of_part = 3});
+  const Blame blame = find_blame(s);
+  EXPECT_FALSE(blame.fault) << to_string(blame);
 }
 
 TEST(ShortenedLoops, NeedAGridOfAKnownSize) {
