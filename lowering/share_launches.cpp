@@ -1,4 +1,5 @@
 #include "lowering/arena.h"
+#include "lowering/hazards.h"
 #include "lowering/one_launch.h"
 #include "lowering/share_code.h"
 #include "lowering/unit.h"
@@ -212,6 +213,12 @@ Kernel in_one_launch(Kernel first, const Kernel &second) {
   if (!kernel.roles.empty() && !arrays.empty() && !calls_units(body)) {
     TwoNests nests{is_first, body, otherwise, std::move(arrays)};
     kernel.body = with_shared_code(nests);
+    const OfProgram of_program(kernel);
+    for (Channel &channel : kernel.channels)
+      std::erase_if(channel.tiles, [&](const Buffer &tile) {
+        return std::ranges::any_of(nests.arrays,
+                                   [&](const auto &pair) { return of_program(pair.first) == tile; });
+      });
     remove_arrays(kernel.shared, nests.arrays);
     remove_arrays(kernel.local, nests.arrays);
   } else {

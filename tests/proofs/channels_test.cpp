@@ -129,6 +129,18 @@ TEST(Channels, OfSharedLaunchesAreProved) {
   }
 }
 
+/// Whole tiles, long parts and short parts have one loop in each role.
+TEST(Channels, OfSharedCodeAreProved) {
+  library::RegisterTiles tiles = register_tiles();
+  tiles.even_places = 4;
+  tiles.joined = tiles.last_k = true;
+  for (std::int64_t m : {16 * 7, 16 * 7 - 3}) {
+    const kernel::Kernel kernel = lower(product_of({m, 64, 8 * 64}, DType::f32, tiles)).only();
+    EXPECT_THAT(kernel::print(kernel), HasSubstr("k_outer_end"));
+    expect_proved(kernel, false);
+  }
+}
+
 /// 4 warps fill the tile of A, and 2 the tile of B: each role has a channel.
 TEST(Channels, OfTwoRolesAreProved) {
   for (std::int64_t k : {8, 16, 410}) {
