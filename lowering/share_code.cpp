@@ -41,7 +41,7 @@ public:
   }
 
 private:
-  /// What happens to statements that differ: they stay on two sides of a branch, or nothing is shared.
+  /// What a match does with statements that differ: it puts them on two sides of a branch, or fails.
   enum class Otherwise : std::uint8_t { separate, refuse };
 
   struct Known {
@@ -153,18 +153,12 @@ private:
       others.push_back(child);
       return child;
     });
-    if (operands.size() != others.size())
-      return std::nullopt;
-    if (operands.empty()) {
+    if (operands.empty() && others.empty()) {
       Expr other = renamed(b);
       return same(a, other) ? std::optional(a) : std::nullopt;
     }
-    for (std::size_t n = 0; n < operands.size(); ++n) {
-      auto matched = match(operands[n], others[n]);
-      if (!matched)
-        return std::nullopt;
-      operands[n] = *matched;
-    }
+    if (!match_all(operands, others))
+      return std::nullopt;
     auto with_operands = [&](const Expr &e) {
       std::size_t n = 0;
       return map_children(e, [&](const Expr &) { return operands[n++]; });
@@ -175,14 +169,9 @@ private:
 
   std::optional<Expr> match_loads(const Load &a, const Load &b) {
     name_ = a.buffer->name + "_from";
-    if (a.indices.size() != b.indices.size() || a.lanes != b.lanes || !match(a.buffer, b.buffer))
+    std::vector<Expr> indices = a.indices;
+    if (a.lanes != b.lanes || !match(a.buffer, b.buffer) || !match_all(indices, b.indices))
       return std::nullopt;
-    std::vector<Expr> indices;
-    for (std::size_t n = 0; n < a.indices.size(); ++n)
-      if (auto index = match(a.indices[n], b.indices[n]))
-        indices.push_back(*index);
-      else
-        return std::nullopt;
     const auto fill = a.mask.exists() && b.mask.exists() ? match(a.fill, b.fill)
                       : a.mask.exists()                  ? std::optional(a.fill)
                       : b.mask.exists()                  ? std::optional(renamed(b.fill))
@@ -309,9 +298,7 @@ private:
     const auto condition = a.purpose.kind == b.purpose.kind && a.purpose.iterations == b.purpose.iterations
                                ? match_conditions(a.condition, b.condition)
                                : std::nullopt;
-    if (!condition)
-      return std::nullopt;
-    if (!a.otherwise != !b.otherwise)
+    if (!condition || !a.otherwise != !b.otherwise)
       return std::nullopt;
     auto body = match_all(stmts_of(a.body), stmts_of(b.body), otherwise),
          other = a.otherwise ? match_all(stmts_of(a.otherwise), stmts_of(b.otherwise), otherwise)
@@ -325,15 +312,10 @@ private:
 
   std::optional<Stmt> match(const Store &a, const Store &b, const Origin &origin) {
     name_ = a.buffer->name + "_from";
-    if (a.indices.size() != b.indices.size() || a.lanes != b.lanes || a.async != b.async ||
-        a.atomic != b.atomic || !match(a.buffer, b.buffer))
-      return std::nullopt;
     Store matched = a;
-    for (std::size_t n = 0; n < a.indices.size(); ++n)
-      if (auto index = match(a.indices[n], b.indices[n]))
-        matched.indices[n] = *index;
-      else
-        return std::nullopt;
+    if (a.lanes != b.lanes || a.async != b.async || a.atomic != b.atomic || !match(a.buffer, b.buffer) ||
+        !match_all(matched.indices, b.indices))
+      return std::nullopt;
     const auto value = match(a.value, b.value);
     if (!value)
       return std::nullopt;
@@ -449,7 +431,7 @@ private:
     Stmts a = first, b = second;
     match_first(a, b, otherwise, out);
     while (otherwise == Otherwise::separate && !a.empty() && !b.empty() &&
-           (match_edges_of_first(a, b, out) || match_full_of_second(a, b, out)))
+           (match_versions(a, b, Nest::first, out) || match_versions(a, b, Nest::second, out)))
       match_first(a, b, otherwise, out);
     if (a.empty() && b.empty())
       return out;
@@ -479,45 +461,34 @@ private:
     }
   }
 
-  /// Only the first nest has code of its own for full tiles: the code of its other tiles is shared.
-  bool match_edges_of_first(Stmts &a, Stmts &b, std::vector<Stmt> &out) {
-    const auto *tiles = versions(a.front());
-    if (!tiles || versions(b.front()) || is_pure(b.front()))
-      return false;
-    return attempt([&] {
-             const std::vector<Stmt> edges = stmts_of(tiles->otherwise);
-             std::vector<Stmt> shared;
-             Stmts left = edges, others = b;
-             match_first(left, others, Otherwise::refuse, shared);
-             if (others.size() == b.size() || declares(b.first(b.size() - others.size())))
-               return std::optional<bool>();
-             add_sides(left, {}, shared);
-             out.push_back(
-                 make(If{nests_.is_first && tiles->condition, tiles->body, make_seq(std::move(shared))},
-                      a.front()->origin));
-             a = a.subspan(1), b = others;
-             return std::optional(true);
-           })
-        .has_value();
-  }
+  enum class Nest : std::uint8_t { first, second };
 
-  /// Only the second nest has code of its own for full tiles, as the first has for all of its tiles.
-  bool match_full_of_second(Stmts &a, Stmts &b, std::vector<Stmt> &out) {
-    const auto *tiles = versions(b.front());
-    if (!tiles || versions(a.front()) || is_pure(a.front()))
+  /// Only the nest `of` has code of its own for full tiles. The first nest shares the code of its other tiles,
+  /// and the second one that of its full tiles, which the first has for all tiles.
+  bool match_versions(Stmts &a, Stmts &b, Nest of, std::vector<Stmt> &out) {
+    const bool of_first = of == Nest::first;
+    const Stmt &branch = of_first ? a.front() : b.front();
+    const If *tiles = versions(branch);
+    if (!tiles || versions(of_first ? b.front() : a.front()))
       return false;
     return attempt([&] {
-             const std::vector<Stmt> full = stmts_of(tiles->body);
+             const std::vector<Stmt> inside = stmts_of(of_first ? tiles->otherwise : tiles->body);
+             const Stmts all = of_first ? b : a;
              std::vector<Stmt> shared;
-             Stmts left = full, others = a;
-             match_first(others, left, Otherwise::refuse, shared);
-             if (others.size() == a.size() || declares(a.first(a.size() - others.size())))
+             Stmts left = inside, others = all;
+             match_first(of_first ? left : others, of_first ? others : left, Otherwise::refuse, shared);
+             const Stmts matched = all.first(all.size() - others.size());
+             if (matched.empty() || declares(matched))
                return std::optional<bool>();
-             add_sides({}, left, shared);
-             out.push_back(make(If{nests_.is_first || renamed(tiles->condition), make_seq(std::move(shared)),
-                                   renamed(tiles->otherwise)},
-                                b.front()->origin));
-             a = others, b = b.subspan(1);
+             add_sides(of_first ? left : Stmts(), of_first ? Stmts() : left, shared);
+             Stmt both = make_seq(std::move(shared));
+             const Expr &first = nests_.is_first;
+             out.push_back(make(of_first
+                                    ? If{first && tiles->condition, tiles->body, both}
+                                    : If{first || renamed(tiles->condition), both, renamed(tiles->otherwise)},
+                                branch->origin));
+             (of_first ? b : a) = others;
+             (of_first ? a : b) = (of_first ? a : b).subspan(1);
              return std::optional(true);
            })
         .has_value();
@@ -568,7 +539,7 @@ private:
                        (declare->value.dtype() == DType::boolean && !declare->value.node().data));
   }
 
-  /// What is left of the two nests, which a branch selects.
+  /// Appends a branch between these statements of the first nest and those of the second.
   void add_sides(Stmts first, Stmts second, std::vector<Stmt> &out) const {
     std::vector<Stmt> others;
     for (const Stmt &stmt : second)

@@ -144,7 +144,7 @@ private:
 
 /// For the shared arrays of the second nest: that of the first nest which has their place and size. Empty
 /// unless all have one.
-std::map<Buffer, Buffer> arrays_in_place(Kernel &kernel, std::size_t begin) {
+std::map<Buffer, Buffer> arrays_in_place(const Kernel &kernel, std::size_t begin) {
   std::map<Buffer, Buffer> arrays;
   std::set<Buffer> taken;
   const auto end = kernel.shared.begin() + static_cast<std::ptrdiff_t>(begin);
@@ -156,7 +156,6 @@ std::map<Buffer, Buffer> arrays_in_place(Kernel &kernel, std::size_t begin) {
     });
     if (like == end)
       return {};
-    like->alignment = std::max(like->alignment, array->alignment);
     taken.insert(like->buffer);
     arrays[array->buffer] = like->buffer;
   }

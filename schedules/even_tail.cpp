@@ -99,7 +99,9 @@ std::optional<EvenTail> even_tail(const Extents &extents, const Extents &tile, s
   double best = std::ceil(least) * (1 - gain);
   std::optional<EvenTail> found;
   const std::int64_t most_rows = (2 * places + columns - 1) / columns; // two waves of tiles at most are a tail
-  for (std::int64_t whole = std::max<std::int64_t>(1, rows - most_rows); whole < rows; ++whole) {
+  // No time is below the least one.
+  const std::int64_t fewest_rows = least < best ? std::max<std::int64_t>(1, rows - most_rows) : rows;
+  for (std::int64_t whole = fewest_rows; whole < rows; ++whole) {
     const std::int64_t before = whole * columns / places, late = whole * columns % places,
                        rest = (rows - whole) * columns;
     for (std::int64_t parts = 2; parts <= std::min(most_parts, k_tiles / fewest_tiles); ++parts) {

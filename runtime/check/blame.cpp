@@ -207,8 +207,7 @@ private:
   static void join_counting(std::vector<kernel::Kernel> &kernels) {
     for (std::size_t n = kernels.size(); n-- > 1;) {
       const std::vector<Buffer> before = counters_of(kernels[n - 1]), counters = counters_of(kernels[n]);
-      if (std::ranges::none_of(counters,
-                               [&](const Buffer &x) { return std::ranges::find(before, x) != before.end(); }))
+      if (std::ranges::find_first_of(counters, before) == counters.end())
         continue;
       kernels[n - 1] = kernel::in_one_launch(std::move(kernels[n - 1]), kernels[n]);
       kernels.erase(kernels.begin() + static_cast<std::ptrdiff_t>(n));

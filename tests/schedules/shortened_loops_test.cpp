@@ -117,20 +117,24 @@ TEST(ShortenedLoops, LeaveMaskedSumsWithoutUnequalParts) {
     }
 }
 
+/// Tiles of 16x32 without roles, whose loops over k are joined.
+library::RegisterTiles in_two_parts(std::int64_t tiles_of_part) {
+  return {.warps = {1, 1},
+          .lanes = {4, 8},
+          .results = {4, 4},
+          .async = true,
+          .fragments = true,
+          .joined = true,
+          .last_k = true,
+          .k = 8,
+          .split_k = 2,
+          .tiles_of_part = tiles_of_part};
+}
+
 /// Between the passes, the kernels of both parts count their arrivals together, too.
 TEST(ShortenedLoops, KeepTheirMeaningAtEveryStep) {
   Schedule s(gemm({3, 5, 29}, DType::u32));
-  library::product(s, s.block("AB"),
-                   library::RegisterTiles{.warps = {1, 1},
-                                          .lanes = {4, 8},
-                                          .results = {4, 4},
-                                          .async = true,
-                                          .fragments = true,
-                                          .joined = true,
-                                          .last_k = true,
-                                          .k = 8,
-                                          .split_k = 2,
-                                          .tiles_of_part = 3});
+  library::product(s, s.block("AB"), in_two_parts(3));
   const Blame blame = find_blame(s);
   EXPECT_FALSE(blame.fault) << to_string(blame);
 }
@@ -142,16 +146,7 @@ TEST(ShortenedLoops, NeedAGridOfAKnownSize) {
   Reduce k = reduce_axis("k", 64);
   Tensor C = w.compute("C", {m, n}, {"i", "j"}, [&](Expr i, Expr j) { return sum(A(i, k) * B(k, j), k); });
   Schedule s(w.output({C}));
-  library::RegisterTiles tiles{.warps = {1, 1},
-                               .lanes = {4, 8},
-                               .results = {4, 4},
-                               .async = true,
-                               .fragments = true,
-                               .joined = true,
-                               .last_k = true,
-                               .k = 8,
-                               .split_k = 2,
-                               .tiles_of_part = 6};
+  library::RegisterTiles tiles = in_two_parts(6);
   test::expect_user_error([&] { library::product(s, s.block("C"), tiles); }, ExitCode::illegal_schedule,
                           "so that its steps belong to two iterations");
   EXPECT_TRUE(s.trace().empty());

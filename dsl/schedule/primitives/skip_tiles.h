@@ -54,11 +54,10 @@ namespace nestsmith::primitives {
 /// Requires [skip_tiles.absent]: the term of each of these updates is absent under a condition on indices.
 /// Requires [skip_tiles.bounds]: for the loops inside of k and the threads, this condition excludes a whole
 ///   iteration of k.
-/// Requires [skip_tiles.joined]: if k is pipelined, and a loop below it is joined or spread or bulk copies fill
-/// a
-///   tile below it, thread blocks leave out the last iterations of k only, not all, and how many depends on one
-///   loop over thread blocks, with an extent of 16 at most, which is the only loop on its axis. It is the same
-///   loop for all such k of a nest, whose grid is known, and has no clusters.
+/// Requires [skip_tiles.joined]: if k is pipelined, and a loop below it is joined or spread or bulk copies
+///   fill its tiles, thread blocks leave out the last iterations of k only, not all, and how many depends on
+///   one loop over thread blocks, with an extent of 16 at most, which is the only loop on its axis. It is the
+///   same loop for all such k of a nest, whose grid is known, and has no clusters.
 /// Ensures: the same instances with a term execute, in the same order.
 extern const Primitive skip_tiles;
 
