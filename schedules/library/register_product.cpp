@@ -46,6 +46,64 @@ Tile tile_of(Schedule &s, BlockRef reader, const Operand &operand, bool through_
   return {s.cache_read(reader, s.name(registers.block), Scope::shared), registers.block, registers.width};
 }
 
+std::vector<Loop> in_order(const std::vector<std::vector<Loop>> &lists) {
+  std::vector<Loop> all;
+  for (const std::vector<Loop> &list : lists)
+    all.insert(all.end(), list.begin(), list.end());
+  return all;
+}
+
+/// A group has 4 columns for each lane of a row. Lane l has columns 4*l to 4*l + 3, which it reads and writes
+/// at once. If the rows of the result allow only accesses of `width` elements, it has the columns width*l to
+/// width*(l + 1) - 1, and those that are `lanes` * `width` columns further on: so the lanes of a row write
+/// neighbours in each access.
+struct Columns {
+  std::int64_t lanes, width;
+  Loop block, group, warp, high, low;
+  std::vector<Loop> of_lane;
+
+  /// Stores the columns of a lane as neighbours in the tile of the second operand, so that it reads them at
+  /// once.
+  void gather(Schedule &s, BlockRef tile) const {
+    if (width == elements)
+      return;
+    const std::string before = block_of(s, tile).body.buffer->shape.size() > 2 ? "b, k, " : "k, ";
+    std::string map = fmt::format("{0}j -> {0}j//{1}, j%{2}//{3}, j//{2}%{4}", before, lanes * elements,
+                                  lanes * width, width, elements / width);
+    if (width > 1)
+      map += fmt::format(", j%{}", width);
+    s.transform_layout(tile, map);
+  }
+};
+
+Columns split_columns(Schedule &s, Loop j, const RegisterTiles &tiles, std::int64_t low, std::int64_t width) {
+  const std::int64_t lanes = tiles.lanes[1], groups = tiles.results[1] / elements, warps = tiles.warps[1];
+  if (width == elements) {
+    auto [block, group, warp, high, low_, element] =
+        s.split(j, {infer, groups, warps, lanes / low, low, width});
+    return {lanes, width, block, group, warp, high, low_, {element}};
+  }
+  std::vector<std::int64_t> factors = {infer, groups, warps, elements / width, lanes / low, low};
+  if (width > 1)
+    factors.push_back(width);
+  const std::vector<Loop> loops = s.split(j, factors);
+  std::vector<Loop> of_lane = {loops[3]};
+  if (width > 1)
+    of_lane.push_back(loops[6]);
+  return {lanes, width, loops[0], loops[1], loops[2], loops[4], loops[5], of_lane};
+}
+
+/// The loops over the elements of a tile that a thread reads, of which the last one has those of one access.
+std::vector<Loop> by_elements(Schedule &s, std::vector<Loop> loops) {
+  std::erase_if(loops, [&](const Loop &loop) { return s.extent(loop) == 1; });
+  while (loops.size() > 1 && s.extent(loops.back()) < elements) {
+    const Loop inner = loops.back();
+    loops.pop_back();
+    loops.back() = s.fuse(loops.back(), inner);
+  }
+  return split_last(s, loops, elements);
+}
+
 /// Where copies of elements are placed.
 struct Places {
   Loop thread, k_outer, k_inner;
@@ -152,14 +210,28 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
     s.set_scope(c.sum, Scope::local);
   auto [i_block, i_group, i_warp, i_high, i_low, i_elem] =
       s.split(c.i, {infer, results[0] / elements, warps[0], lanes[0] / low, low, elements});
-  auto [j_block, j_group, j_warp, j_high, j_low, j_elem] =
-      s.split(c.j, {infer, results[1] / elements, warps[1], lanes[1] / low, low, elements});
+  const std::int64_t row = is_multiple(s, c.j, elements) ? elements
+                           : is_multiple(s, c.j, 2)      ? 2
+                                                         : 1,
+                     in_access = !split                ? stored
+                                 : is_vector_of(dtype) ? std::min(widest, row)
+                                                       : 1;
+  // The tile is not copied by wider accesses, and one that is stored by k has other conflicts.
+  const Operand &second = c.operands[1];
+  const std::int64_t copied = load.bulk ? second.width : std::min(widest, second.width);
+  const bool may_spread = !is_vector_of(second.dtype) || (!second.k_last && copied <= in_access);
+  const Columns j = split_columns(s, c.j, tiles, low, may_spread ? in_access : elements);
+  const Loop j_block = j.block, j_group = j.group, j_warp = j.warp, j_high = j.high, j_low = j.low;
   const LoopsOfSum of_k = split_sum(s, c.k, parts, {bk});
   const Loop k_outer = of_k.inside[0], k_inner = of_k.inside[1];
   BlockRef product = c.sum;                  // what the threads multiply,
   std::vector<BlockRef> written = c.results; // and what they write
-  std::vector<Loop> order = {i_block, j_block, i_warp,  j_warp,  i_high, j_high,  i_low,
-                             j_low,   k_outer, k_inner, i_group, i_elem, j_group, j_elem};
+  const std::vector<Loop> rows_of_thread = {i_group, i_elem},
+                          columns_of_thread = in_order({{j_group}, j.of_lane});
+  std::vector<Loop> order =
+      in_order({{i_block, j_block, i_warp, j_warp, i_high, j_high, i_low, j_low, k_outer, k_inner},
+                rows_of_thread,
+                columns_of_thread});
   Contraction group_sums = c; // of the parts of a group
   if (in_groups) {
     group_sums.sum = s.rfactor(*of_k.group);
@@ -170,7 +242,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
     if (in_groups)
       group_sums.results = {s.cache_write(group_sums.sum, Scope::local)};
     written = {s.cache_write(product, Scope::local)};
-    partial = is_vector_of(dtype) ? std::min(widest, width_of_rows(s, written[0])) : 1;
+    partial = is_vector_of(dtype) ? std::min({widest, width_of_rows(s, written[0]), j.width}) : 1;
     order.insert(order.begin() + 2, *of_k.part);
     if (in_groups)
       order.insert(order.begin() + 2, *of_k.group);
@@ -178,9 +250,11 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
   if (c.batch)
     order.insert(order.begin(), *c.batch);
   s.reorder(order);
-  std::vector<Loop> results_of_thread = {i_group, i_elem, j_group, j_elem};
+  const auto &[outer_results, inner_results] =
+      columns ? std::pair(columns_of_thread, rows_of_thread) : std::pair(rows_of_thread, columns_of_thread);
+  const std::vector<Loop> results_of_thread = in_order({outer_results, inner_results});
   if (columns)
-    s.reorder(results_of_thread = {j_group, j_elem, i_group, i_elem});
+    s.reorder(results_of_thread);
   auto thread = i_warp;
   for (const Loop &loop : {j_warp, i_high, j_high, i_low, j_low})
     thread = s.fuse(thread, loop);
@@ -217,6 +291,8 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
                     .width = most,
                     .groups = spread ? copy_steps : 0};
     const bool by_k = fetch.by_k && byte_size(operand.dtype) >= 4;
+    if (side == 1 && is_vector_of(operand.dtype))
+      j.gather(s, tile.shared);
     if (async && load.bulk && operand.in_bulk && !by_k &&
         may_copy_in_bulk(operand.dtype, tile.width, tiles.tile(side))) {
       fetch_in_bulk(s, tile.shared, k_outer);
@@ -229,7 +305,10 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
           tile.registers ? *tile.registers : s.cache_read(tile.shared, operand.buffer, Scope::local);
       fetch_through_registers(s, tile.shared, registers, k_outer, tiles.threads(), fetch);
     }
-    by_vectors(s, s.loops_below(fragment, k_inner), is_vector_of(operand.dtype));
+    std::vector<Loop> of_fragment = s.loops_below(fragment, k_inner);
+    if (is_vector_of(operand.dtype))
+      of_fragment = by_elements(s, of_fragment);
+    by_vectors(s, of_fragment, is_vector_of(operand.dtype));
     copies.push_back(fragment);
     tiles_of_k.push_back(tile.shared);
   }
@@ -239,8 +318,8 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
   for (const Loop &loop : results_of_thread)
     s.unroll(loop);
   if (snake) // the operands that one row or column used last are the first ones of the next
-    for (std::size_t inner : {2, 3})
-      s.snake(results_of_thread[1], results_of_thread[inner]);
+    for (const Loop &inner : inner_results)
+      s.snake(outer_results.back(), inner);
   if (fragments && c.others.empty()) // loads the operands of the next k while this one is used
     s.pipeline(k_inner, {{copies[0], 0, 0}, {copies[1], 0, 1}, {product, 1, 2}});
   const bool joins = in_flight && joined && fragments && c.others.empty(), spreads = joins && spread;

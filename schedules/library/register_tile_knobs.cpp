@@ -197,7 +197,7 @@ RegisterTiles choose_register_tiles_with_roles(const Shape &shape, DType dtype, 
       .group = knobs.choose("group",
                             shape.stated ? std::vector<std::int64_t>{1} : std::vector<std::int64_t>{8, 1, 4}),
       .stages = 2,
-      .width = register_variant(shape, dtype) ? 1 : of_an_access,
+      .width = of_an_access,
       // With 40, the loads of ragged sizes spill: 7424x1136x3848 takes 1.20 of the time (one H200).
       .load = {4, moves ? 56 : 0, target.arch.has(Feature::tma) && knobs.flag("bulk")}};
   const std::int64_t row = (tiles.tile(0) + 31) / 32 * 32 + 4 + tiles.tile(1),

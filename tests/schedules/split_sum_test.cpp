@@ -386,8 +386,8 @@ TEST(PartsAtLaunch, HaveOffsetsOf32BitsPastTheEnd) {
   const Schedule s = schedule(1 << 15);
   const kernel::Plan plan = lower(s);
   const std::string text = cuda_kernel(plan.only()), small = cuda_kernel(lower(schedule(1 << 14)).only());
-  EXPECT_THAT(text, testing::HasSubstr("B[min(B_k, K) * ldb + B_j], B_k < K && "));
-  EXPECT_THAT(small, testing::HasSubstr("B[B_k * ldb + B_j], B_k < K && "));
+  EXPECT_THAT(text, testing::HasSubstr("B[min(B_k, K) * ldb + B_j],"));
+  EXPECT_THAT(small, testing::HasSubstr("B[B_k * ldb + B_j],"));
   for (const std::string &each : {text, small})
     EXPECT_THAT(each, testing::Not(testing::HasSubstr("B[(long long)")));
   for (const auto &[k, part] : {std::pair{1, 32}, {33, 32}, {70, 40}, {9, 8 * 128}})

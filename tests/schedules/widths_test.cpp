@@ -2,6 +2,7 @@
 
 #include "codegen/cuda.h"
 #include "lowering/lower.h"
+#include "runtime/model/count.h"
 #include "schedules/fast/rungs.h"
 #include "schedules/tensor/tiles.h"
 #include "schedules/variant.h"
@@ -75,6 +76,36 @@ TEST(Widths, AreThoseOfTheRows) {
   text = text_at("fast/gemm", {64, 130, 67}, DType::f16, "warps=1x1");
   EXPECT_FALSE(contains(text, "*>(&A["));
   EXPECT_TRUE(contains(text, "*reinterpret_cast<const f16x2 *>(&B["));
+}
+
+/// Where a lane cannot store 16 bytes at once, the 8 lanes of a row store neighbours: 32 or 64 bytes, which may
+/// begin inside of a sector. Stores of 16 bytes have 16 sectors, and so had the others with 4 neighbours in a
+/// lane. The tile of B has another order then, in which threads store and load it without conflicts.
+TEST(Widths, LanesOfARowStoreNeighbours) {
+  const std::string point = "warps=1x2,results=8x8,async=true,stages=3,fragments=true";
+  const std::vector<Scalar> scalars = {Scalar::from_double(DType::f32, 1), Scalar::from_double(DType::f32, 0)};
+  auto of_columns = [&](std::int64_t n) {
+    const kernel::Plan plan = lower(at_point("fast/gemm", {64, n, 40}, DType::f32, point));
+    return model::count(plan.kernels.at(0), scalars);
+  };
+  for (auto [n, least, most] : {std::tuple(128, 16, 16), std::tuple(130, 8, 12), std::tuple(129, 4, 8)}) {
+    const model::Counters counts = of_columns(n);
+    const double sectors = counts.total(Scope::global, true).sectors_per_request();
+    EXPECT_GE(sectors, least) << n;
+    EXPECT_LE(sectors, most) << n;
+    EXPECT_EQ(counts.total(Scope::shared, false).conflicts, 0U) << n;
+    // Those of A, which is stored by k.
+    EXPECT_EQ(counts.copied(Scope::shared).conflicts, 48 * counts.blocks) << n;
+  }
+}
+
+/// Columns of a lane that are not neighbours are right for each number of lanes and of warps, with parts of the
+/// sum, for batches, and where B keeps its order: stored by k, or copied by wider accesses than C allows.
+TEST(Widths, OfColumnsThatAreSpreadAreRight) {
+  expect_right_at_every_alignment("fast/gemm", {DType::f32, DType::f64, DType::bf16},
+                                  {"warps=1x1,lanes=2x16,results=4x8", "warps=2x1,lanes=8x4,results=8x12",
+                                   "warps=1x2,results=4x4,zigzag=false", "warps=1x1,results=4x8,columns=true",
+                                   "warps=1x1,results=8x4,columns=true,snake=true,fragments=true,bk=8"});
 }
 
 TEST(Widths, KeepOneOperandAsynchronousIfTheOtherCannotBe) {
