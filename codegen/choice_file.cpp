@@ -139,7 +139,6 @@ private:
         broken += fmt::format("{}({})", broken.empty() ? "" : " || ", condition);
       out_.line(fmt::format("serves[{}] = {};", n, broken.empty() ? "1" : "!(" + broken + ")"));
     }
-    serve_last();
     out_.line(fmt::format("Candidate list[{} * most_candidates_of_kernel];", file_.plans.size()));
     out_.line(fmt::format("for (int n = 0; n < {}; ++n)", file_.plans.size()));
     out_.line("  widest = serves[n] && kernels[n].width > widest ? kernels[n].width : widest;");
@@ -163,20 +162,6 @@ private:
     out_.line("return list[best];");
     out_.close();
     out_.blank();
-  }
-
-  /// If another plan serves the arguments, no plan marked `last` does.
-  void serve_last() {
-    std::string others, last;
-    for (std::size_t n = 0; n < file_.plans.size(); ++n)
-      if (file_.plans[n].last)
-        last += fmt::format("serves[{}] = ", n);
-      else
-        others += fmt::format("{}serves[{}]", others.empty() ? "" : " || ", n);
-    if (others.empty() || last.empty())
-      return;
-    out_.line(fmt::format("if ({})", others));
-    out_.line(fmt::format("  {}0;", last));
   }
 
   void workspace_bytes() {

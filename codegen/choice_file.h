@@ -16,7 +16,6 @@ struct ChoicePlan {
   EmitInfo info;
   kernel::Plan plan;
   bool half = false; ///< its accesses have 8 bytes, so that arrays need no more alignment
-  bool last = false; ///< serves only what no plan without this mark does: it is slower at other sizes
   /// The extent of the tiles along k, if the plan has a size that no array has: the number of terms in a part
   /// of the sum over K. The choice gives the number of parts.
   std::int64_t depth = 0;
@@ -27,7 +26,7 @@ struct ChoicePlan {
 ///
 /// - The launcher takes the plan with the least predicted time of those that serve the arguments. A plan serves
 ///   them if they meet its requirements that other plans do not have, such as multiples and alignments. If none
-///   serves, the last plan says which requirement is not met. Plans marked `last` are taken if no other serves.
+///   serves, the last plan says which requirement is not met.
 /// - If a plan has a size that no array has, the choice gives its value, and the functions do not take it.
 /// - NAME_workspace_bytes takes all sizes, and returns enough for every alignment of the arrays.
 /// - The counters of arrivals have room at the start of the workspace for all sizes. The caller sets it to zero

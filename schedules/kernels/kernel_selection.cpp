@@ -24,6 +24,11 @@ std::uint64_t next(std::uint64_t &state) {
 
 constexpr double never = std::numeric_limits<double>::infinity();
 
+/// The time of a wide kernel divided by that of the narrow one of the same point: an estimate, which no GPU has
+/// measured. Its addresses have 64 bits, which takes instructions, but the kernels for H200 get no more
+/// registers by it.
+constexpr double of_wide = 1.05;
+
 /// The predicted time of one kernel at a size; `never` if it does not serve it.
 double ms_at(const choice::Kernel &kernel, const choice::Size &size, const choice::Machine &machine) {
   if (!choice::takes_rows(&kernel, &size, &machine))
@@ -68,7 +73,7 @@ choice::Kernel kernel_for_choice(const KernelModel &model, const AnySizeKernel &
   choice::Kernel result = model.kernels()[kernel.point];
   for (Rows rows : all_rows) {
     choice::Form &form = result.form[static_cast<std::size_t>(rows)];
-    const double slower = model.any_size(kernel.point, rows, kernel.in_parts);
+    const double slower = model.any_size(kernel.point, rows, kernel.in_parts) * (kernel.wide ? of_wide : 1);
     for (int n = 0; n < 2 * (form.counts + 1); ++n) // all but that of the memory
       form.coefficient[n] *= slower;
     for (choice::Parts &sum : form.way) {
@@ -92,77 +97,80 @@ choice::Kernel kernel_for_choice(const KernelModel &model, const AnySizeKernel &
 
 namespace {
 
-/// Kernels that are selected over the sample, by their predicted times.
+/// Kernels that are selected over the sample, by their predicted times. Behind the sizes of the sample stand
+/// others beyond the range of narrow kernels. Their grids are as full as those of the large sizes of the
+/// sample, so they have the same losses, but only wide kernels serve them.
 class Selector {
 public:
   Selector(const KernelModel &model, std::int64_t sms, const std::function<bool(const AnySizeKernel &)> &legal)
       : whole_(model.machine(sms).elements), ask_(legal) {
     const choice::Machine machine = model.machine(sms);
     const std::vector<Extents> sizes = sample_of_sizes();
+    std::vector<double> best;
     for (const Extents &extents : sizes) {
-      best_.push_back(std::log(model.rank(extents, sms).front().ms));
-      all_.push_back(all_.size());
+      best.push_back(std::log(model.rank(extents, sms).front().ms));
       const auto [m, n, k] = extents;
       if (static_cast<double>(m * n) * static_cast<double>(k) > least_products_of_large)
-        large_.push_back(all_.back());
+        large_.push_back(best.size() - 1);
     }
+    sample_ = sizes.size();
     for (std::size_t point = 0; point < model.kernels().size(); ++point)
       for (int width : {whole_, whole_ / 2, 1})
-        for (bool in_parts : {false, true}) {
-          const AnySizeKernel kernel{point, width, in_parts, false};
-          const choice::Kernel of_choice = kernel_for_choice(model, kernel);
-          const choice::Form &form =
-              of_choice.form[width > 1 ? choice::rows_at_vectors : choice::rows_anywhere];
-          const bool halves = width > 1 && width < whole_; // between the times of both forms
-          // The sum of parts by the last block is the first of the ways.
-          if (!form.known || (halves && !of_choice.form[choice::rows_anywhere].known) ||
-              (in_parts && (!form.way[0].known || form.way[0].of_all_tiles)))
-            continue;
-          Option option{kernel, {}};
-          for (std::size_t n = 0; n < sizes.size(); ++n)
-            option.loss.push_back(
-                std::min(std::log(ms_at(of_choice, model.size(sizes[n]), machine)) - best_[n], of_no_kernel));
-          options_.push_back(std::move(option));
-        }
+        for (bool in_parts : {false, true})
+          for (bool wide : {false, true}) {
+            const AnySizeKernel kernel{point, width, in_parts, wide};
+            const choice::Kernel of_choice = kernel_for_choice(model, kernel);
+            const choice::Form &form =
+                of_choice.form[width > 1 ? choice::rows_at_vectors : choice::rows_anywhere];
+            const bool halves = width > 1 && width < whole_; // between the times of both forms
+            // The sum of parts by the last block is the first of the ways. A wide kernel serves many shapes.
+            if (!form.known || (halves && !of_choice.form[choice::rows_anywhere].known) ||
+                (in_parts && (!form.way[0].known || form.way[0].of_all_tiles)) ||
+                (wide && (halves || in_parts)))
+              continue;
+            Option option{kernel, {}};
+            for (std::size_t n = 0; n < sizes.size(); ++n)
+              option.loss.push_back(
+                  std::min(std::log(ms_at(of_choice, model.size(sizes[n]), machine)) - best[n], of_no_kernel));
+            for (std::size_t n : large_)
+              option.loss.push_back(wide ? option.loss[n] : of_no_kernel);
+            options_.push_back(std::move(option));
+          }
   }
 
   KernelSelection select(std::size_t most) {
     KernelSelection selection;
-    // A narrow kernel of the same point is faster, so that the wide ones count for no size of the sample. They
-    // serve sizes beyond it, whose grids are as full as those of its large sizes.
-    for (int width : {1, whole_}) {
-      const Option *option = next({}, large_, [&](AnySizeKernel kernel) {
-        kernel.wide = true;
-        return kernel.width == width && !kernel.in_parts && is_legal(kernel);
-      });
-      if (!option)
-        return {};
-      selection.kernels.push_back(option->kernel);
-      selection.kernels.back().wide = true;
-    }
     std::vector<const Option *> taken;
-    while (selection.kernels.size() + taken.size() < most) {
+    while (taken.size() < most) {
       const Option *option = next(taken);
       if (!option)
         break;
       taken.push_back(option);
     }
     exchange(taken);
-    for (const Option *option : taken)
-      selection.kernels.push_back(option->kernel);
-    const std::vector<double> loss = loss_of(taken);
+    std::vector<double> loss = loss_of(taken);
+    if (std::ranges::max(loss) >= of_no_kernel) // no kernel serves all rows, or none is wide
+      return {};
+    loss.resize(sample_);
     selection.mean = std::exp(sum(loss) / static_cast<double>(loss.size()));
     selection.worst = std::exp(std::ranges::max(loss));
+    for (const Option *option : taken)
+      selection.kernels.push_back(option->kernel);
+    // Those that serve most sizes first.
+    std::ranges::stable_sort(selection.kernels, {}, [](const AnySizeKernel &kernel) {
+      return std::tuple(!kernel.wide, kernel.wide ? kernel.width : 0);
+    });
     return selection;
   }
 
 private:
   static constexpr double of_no_kernel = 7; ///< a size without a kernel counts as a slow one
   static constexpr double least_products_of_large = 1e10;
+  static constexpr double of_larger_sizes = 1.0 / 32; ///< they are rare
 
   struct Option {
     AnySizeKernel kernel;
-    std::vector<double> loss; ///< at each size of the sample: the logarithm of the ratio to the best time
+    std::vector<double> loss; ///< at each size: the logarithm of the ratio to the best time
   };
 
   /// Asks once for each kernel.
@@ -175,39 +183,38 @@ private:
 
   static double sum(const std::vector<double> &loss) { return std::accumulate(loss.begin(), loss.end(), 0.0); }
   /// A large loss at few sizes counts more than a small one at many.
-  static double cost_of(double loss) { return loss + 4 * loss * loss; }
-  static double cost(const std::vector<double> &loss) {
-    return std::accumulate(loss.begin(), loss.end(), 0.0,
-                           [](double all, double x) { return all + cost_of(x); });
+  double cost_at(std::size_t size, double loss) const {
+    const double weight = size < sample_ ? 1 : of_larger_sizes;
+    return weight * (loss + 4 * loss * loss);
+  }
+  double cost(const std::vector<double> &loss) const {
+    double all = 0;
+    for (std::size_t n = 0; n < loss.size(); ++n)
+      all += cost_at(n, loss[n]);
+    return all;
   }
 
   std::vector<double> loss_of(const std::vector<const Option *> &taken) const {
-    std::vector<double> loss(best_.size(), of_no_kernel);
+    std::vector<double> loss(sample_ + large_.size(), of_no_kernel);
     for (const Option *option : taken)
       for (std::size_t n = 0; n < loss.size(); ++n)
         loss[n] = std::min(loss[n], option->loss[n]);
     return loss;
   }
 
+  /// The option with which the others have the least cost; null if no more may be taken.
   const Option *next(const std::vector<const Option *> &others) {
-    return next(others, all_, [&](const AnySizeKernel &kernel) { return is_legal(kernel); });
-  }
-  /// The option with which the others have the least cost over these sizes of the sample; null if no more may
-  /// be taken.
-  const Option *next(const std::vector<const Option *> &others, const std::vector<std::size_t> &sizes,
-                     FunctionRef<bool(const AnySizeKernel &)> may_be_taken) const {
     const std::vector<double> now = loss_of(others);
     std::vector<std::pair<double, const Option *>> order;
     for (const Option &option : options_) {
       double with = 0;
-      for (std::size_t n : sizes)
-        with += cost_of(std::min(now[n], option.loss[n]));
+      for (std::size_t n = 0; n < now.size(); ++n)
+        with += cost_at(n, std::min(now[n], option.loss[n]));
       if (std::ranges::find(others, &option) == others.end())
         order.emplace_back(with, &option);
     }
     std::ranges::stable_sort(order, {}, &std::pair<double, const Option *>::first);
-    const auto found =
-        std::ranges::find_if(order, [&](const auto &x) { return may_be_taken(x.second->kernel); });
+    const auto found = std::ranges::find_if(order, [&](const auto &x) { return is_legal(x.second->kernel); });
     return found == order.end() ? nullptr : found->second;
   }
 
@@ -250,8 +257,8 @@ private:
   int whole_; ///< elements of a vector
   const std::function<bool(const AnySizeKernel &)> &ask_;
   std::map<std::tuple<std::size_t, int, bool, bool>, bool> legal_;
-  std::vector<double> best_;             ///< the logarithms of the least times
-  std::vector<std::size_t> all_, large_; ///< sizes of the sample
+  std::size_t sample_ = 0;         ///< the sizes of the sample
+  std::vector<std::size_t> large_; ///< those of them that stand for others beyond the range of narrow kernels
   std::vector<Option> options_;
 };
 

@@ -35,13 +35,13 @@ Extents drawn_size(const std::function<std::uint64_t()> &next, double most_opera
 /// The sizes over which a selection loses little: 1600 of at most 2e11 operations, drawn by SplitMix64.
 std::vector<Extents> sample_of_sizes();
 
-/// Selects at most `most` kernels, more than 2, one after the other: the next one is that with which the cost
-/// falls most. It is the sum of x + 4*x*x over the sample, where x is the logarithm of the time of the best
-/// selected kernel divided by that of the best point. Then one kernel, or two, are replaced if others lower the
-/// cost together with those that stay, until none do. The first two are a wide kernel without vectors and a
-/// wide one with them, for the sizes that no other serves. They have the least cost over the sizes of the
-/// sample that have more than 2e10 operations. `legal` says whether a kernel exists; it is asked for the best
-/// ones only, once for each. Empty if no kernel without vectors, or one with them, is legal.
+/// Selects at most `most` kernels, one after the other: the next one is that with which the cost falls most. It
+/// is the sum of x + 4*x*x over the sizes, where x is the logarithm of the time of the best selected kernel
+/// divided by that of the best point. Then one kernel, or two, are replaced if others lower the cost together
+/// with those that stay, until none do. The sizes are those of the sample, and, for wide kernels only, those of
+/// them with more than 2e10 operations once more, with 1/32 of the weight: they stand for larger ones. `legal`
+/// says whether a kernel exists; it is asked for the best ones only, once for each. The wide kernels come
+/// first, and the first one serves all rows. Empty if no legal kernel does.
 KernelSelection select_kernels(const KernelModel &model, std::int64_t sms, std::size_t most,
                                const std::function<bool(const AnySizeKernel &)> &legal);
 

@@ -125,7 +125,6 @@ EmittedDispatch emitted_dispatch(const Context &context, const ChosenRung &choic
     Scheduled scheduled = schedule_at(choice, any_size_shape(kernel, transposed), dtype, chosen);
     ChoicePlan part{label_of(table, kernel, file.plans.size()), to_string(chosen.values),
                     info_of(scheduled, target.arch), lower(scheduled.schedule)};
-    part.last = kernel.wide;
     part.depth = kernel.in_parts ? table.points[kernel.point].tile[2] : 0;
     part.half = kernel.width > 1 && kernel.width < table.elements;
     part.info.trace.clear(); // the file has many schedules
