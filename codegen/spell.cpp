@@ -40,7 +40,7 @@ struct Operator {
 
 /// Operands of ||, bitwise operators and comparisons get parentheses that C++ does not require, for readability
 /// and to avoid compiler warnings.
-Operator spelling(BinaryOp op) {
+Operator operator_of(BinaryOp op) {
   switch (op) {
   case BinaryOp::add:
     return {"+", sum, sum, true};
@@ -321,7 +321,7 @@ std::string ExprSpeller::binary(const Binary &b, int context) const {
   }
   if (const Expr *operand = complemented(b))
     return in_parentheses_if(prefix < context, "~" + spell(*operand, prefix));
-  Operator op = spelling(b.op);
+  Operator op = operator_of(b.op);
   // || and && chain at their own level; other operands need a higher one.
   const Binary *first = b.a.as<Binary>();
   int level = first && first->op == b.op && op.chains ? op.level : op.context;

@@ -10,7 +10,7 @@
 
 namespace nestsmith {
 
-static std::optional<Range> product(Range a, Range b) {
+static std::optional<Range> range_of_product(Range a, Range b) {
   Range result{std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min()};
   for (std::int64_t x : {a.low, a.high})
     for (std::int64_t y : {b.low, b.high}) {
@@ -66,7 +66,7 @@ std::optional<Range> rough_range(const Expr &e, FunctionRef<std::optional<Range>
                ? std::nullopt
                : std::optional(result);
   case BinaryOp::mul:
-    return product(*a, *b);
+    return range_of_product(*a, *b);
   case BinaryOp::floordiv:
     return b->low == b->high && b->low > 0
                ? std::optional(Range{floor_div(a->low, b->low), floor_div(a->high, b->low)})
@@ -358,7 +358,7 @@ std::optional<Range> IndexRewriter::binary_range(const Expr &base, const Binary 
   case BinaryOp::max:
     return Range{std::max(a->low, b->low), std::max(a->high, b->high)};
   case BinaryOp::mul:
-    return within(base.dtype(), product(*a, *b));
+    return within(base.dtype(), range_of_product(*a, *b));
   case BinaryOp::floordiv:
     if (b->low <= 0)
       return std::nullopt;
