@@ -101,11 +101,9 @@ std::int64_t width_of_rows(const Schedule &s, BlockRef block) {
   return width_of(block_of(s, block), block_of(s, block).iters.back().var);
 }
 
-/// A thread adds the parts of this number of columns at a time.
-constexpr std::int64_t columns_of_group = 4;
-
-/// It adds at most this number of rows at a time, so that their loads do not wait for each other.
-constexpr std::int64_t rows_in_flight = 8;
+/// A thread adds at most this number of elements of a part at a time, so that their loads do not wait for each
+/// other.
+constexpr std::int64_t elements_in_flight = 32;
 
 static void place_results(Schedule &s, const Contraction &c, Loop at) {
   for (const BlockRef &result : c.results)
@@ -135,8 +133,8 @@ static bool has_few_blocks(const Schedule &s, Loop part) {
 }
 
 /// Binds the loop over the elements of the sum, in which the sum has the loops `k` and `element`. A thread has
-/// `loads` accesses for each part. All parts are in flight if these are at most `most` accesses; otherwise as
-/// many parts as have `few_loads` accesses, or one.
+/// 4 * `loads` elements of each part. All parts are in flight if these are at most 4 * `most` elements;
+/// otherwise as many parts as have 4 * `few_loads` elements, or one.
 static void add_in_thread(Schedule &s, const Contraction &c, Loop thread, Loop k, Loop element,
                           std::int64_t width, std::int64_t stored, std::int64_t loads, std::int64_t most) {
   s.bind(thread, Axis::thread_x);
@@ -151,26 +149,29 @@ static void add_in_thread(Schedule &s, const Contraction &c, Loop thread, Loop k
     store_result(s, result, thread, stored);
 }
 
-/// `part` is bound to a block axis. With many loads in flight, a thread takes so many registers that fewer
-/// blocks are resident, and it fetches code that it executes once. That only pays in a block that has a
-/// multiprocessor for itself.
+/// `part` is bound to a block axis. A thread has as many neighbours of a row as one access takes, so that
+/// consecutive threads access neighbours, and more rows if these are few. With many loads in flight, a thread
+/// takes so many registers that fewer blocks are resident, and it fetches code that it executes once. That only
+/// pays in a block that has a multiprocessor for itself.
 static void add_in_last_block(Schedule &s, const Contraction &c, Loop tile, Loop part, std::int64_t threads,
                               std::int64_t columns, std::int64_t width, std::int64_t stored) {
-  std::int64_t groups = std::gcd(columns / columns_of_group, threads);
+  const std::int64_t neighbours = std::max(width, stored);
+  std::int64_t groups = std::gcd(columns / neighbours, threads);
   const bool few = has_few_blocks(s, part);
   s.reverse_compute_at(c.sum, tile);
   s.last_block(part);
   std::vector<Loop> below = s.loops_below(c.sum, tile);
   Loop k = below.back(), j = below[below.size() - 2], i = below[below.size() - 3];
   std::int64_t at_once = threads / groups, height = *as_int(find_loop(s.program().body, i.var)->extent);
-  std::int64_t rows = std::gcd((height + at_once - 1) / at_once, rows_in_flight);
+  std::int64_t rows = std::gcd((height + at_once - 1) / at_once, elements_in_flight / neighbours);
   auto [i_step, i_row, i_thread] = s.split(i, {infer, rows, at_once});
-  auto [j_step, j_thread, element] = s.split(j, {infer, groups, columns_of_group});
+  auto [j_step, j_thread, element] = s.split(j, {infer, groups, neighbours});
   s.reorder({i_step, j_step, i_thread, j_thread, k, i_row, element});
   Loop thread = s.fuse(i_thread, j_thread);
   place_results(s, c, thread);
   s.unroll(i_row);
-  add_in_thread(s, c, thread, k, element, width, stored, rows, few ? many_loads : few_loads);
+  const std::int64_t loads = std::max<std::int64_t>(1, rows * neighbours / 4);
+  add_in_thread(s, c, thread, k, element, width, stored, loads, few ? many_loads : few_loads);
 }
 
 void add_parts(Schedule &s, const Contraction &c, Loop tile, Loop part, std::int64_t threads,

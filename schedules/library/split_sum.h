@@ -42,9 +42,9 @@ LoopsOfSum split_sum(Schedule &s, Loop k, const PartsOfSum &parts, const std::ve
 std::int64_t width_of_rows(const Schedule &s, BlockRef block);
 
 /// Binds the loop over the parts. The last of the blocks that share `tile` adds their parts of the sum in the
-/// order of k, and computes the results from it. A thread takes groups of 4 columns of the `columns` of a tile,
-/// `width` elements of the parts and `stored` elements of the results at a time. Consecutive threads take
-/// consecutive groups of a row.
+/// order of k, and computes the results from it. A thread takes `width` neighbours of the parts and `stored`
+/// neighbours of the results at a time, of the `columns` of a tile. Consecutive threads take consecutive
+/// neighbours of a row.
 void add_parts(Schedule &s, const Contraction &c, Loop tile, Loop part, std::int64_t threads,
                std::int64_t columns, std::int64_t width, std::int64_t stored);
 

@@ -99,6 +99,20 @@ TEST(Widths, LanesOfARowStoreNeighbours) {
   }
 }
 
+/// So do the threads that add parts of a sum. The counts are those of the parts and of the results.
+TEST(Widths, ThreadsThatAddPartsAccessNeighbours) {
+  const std::vector<Scalar> scalars = {Scalar::from_double(DType::f32, 1), Scalar::from_double(DType::f32, 0)};
+  for (auto [n, most] : {std::pair(128, 16), {130, 12}, {129, 8}}) {
+    const kernel::Plan plan = lower(
+        at_point("fast/gemm", {64, n, 256}, DType::f32, "warps=1x2,results=8x8,async=true,stages=3,split_k=2"));
+    const model::Counters counts = model::count(plan.kernels.at(0), scalars);
+    EXPECT_LE(counts.total(Scope::global, true).sectors_per_request(), most) << n;
+    const model::RequestSums loads = counts.ordinary(Scope::global, false); // of the parts
+    EXPECT_GT(loads.requests, 0U);
+    EXPECT_LE(loads.sectors_per_request(), most) << n;
+  }
+}
+
 /// Columns of a lane that are not neighbours are right for each number of lanes and of warps, with parts of the
 /// sum, for batches, and where B keeps its order: stored by k, or copied by wider accesses than C allows.
 TEST(Widths, OfColumnsThatAreSpreadAreRight) {
