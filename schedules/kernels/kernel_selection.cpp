@@ -1,7 +1,5 @@
 #include "schedules/kernels/kernel_selection.h"
 
-#include "dsl/expr/function_ref.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -25,8 +23,8 @@ std::uint64_t next(std::uint64_t &state) {
 constexpr double never = std::numeric_limits<double>::infinity();
 
 /// The time of a wide kernel divided by that of the narrow one of the same point: an estimate, which no GPU has
-/// measured. Its addresses have 64 bits, which takes instructions, but the kernels for H200 get no more
-/// registers by it.
+/// measured. Its addresses have 64 bits, which takes instructions. (Those for the H200 have as many registers
+/// as the narrow ones, and no spills.)
 constexpr double of_wide = 1.05;
 
 /// The predicted time of one kernel at a size; `never` if it does not serve it.
@@ -99,7 +97,8 @@ namespace {
 
 /// Kernels that are selected over the sample, by their predicted times. Behind the sizes of the sample stand
 /// others beyond the range of narrow kernels. Their grids are as full as those of the large sizes of the
-/// sample, so they have the same losses, but only wide kernels serve them.
+/// sample, so they have the same losses, but only wide kernels serve them: those with vectors, if all rows are
+/// whole vectors, and otherwise those without. So there are both.
 class Selector {
 public:
   Selector(const KernelModel &model, std::int64_t sms, const std::function<bool(const AnySizeKernel &)> &legal)
@@ -123,7 +122,8 @@ public:
             const choice::Form &form =
                 of_choice.form[width > 1 ? choice::rows_at_vectors : choice::rows_anywhere];
             const bool halves = width > 1 && width < whole_; // between the times of both forms
-            // The sum of parts by the last block is the first of the ways. A wide kernel serves many shapes.
+            // The sum of parts by the last block is the first of the ways. Parts need more workspace the larger
+            // the result is, so no wide kernel has them.
             if (!form.known || (halves && !of_choice.form[choice::rows_anywhere].known) ||
                 (in_parts && (!form.way[0].known || form.way[0].of_all_tiles)) ||
                 (wide && (halves || in_parts)))
@@ -132,8 +132,11 @@ public:
             for (std::size_t n = 0; n < sizes.size(); ++n)
               option.loss.push_back(
                   std::min(std::log(ms_at(of_choice, model.size(sizes[n]), machine)) - best[n], of_no_kernel));
-            for (std::size_t n : large_)
-              option.loss.push_back(wide ? option.loss[n] : of_no_kernel);
+            for (std::size_t n : large_) {
+              const choice::Size size = model.size(sizes[n]);
+              const bool vectors = size.along_n >= whole_ && size.along_k >= whole_;
+              option.loss.push_back(wide && (width == whole_) == vectors ? option.loss[n] : of_no_kernel);
+            }
             options_.push_back(std::move(option));
           }
   }
@@ -149,7 +152,7 @@ public:
     }
     exchange(taken);
     std::vector<double> loss = loss_of(taken);
-    if (std::ranges::max(loss) >= of_no_kernel) // no kernel serves all rows, or none is wide
+    if (std::ranges::max(loss) >= of_no_kernel) // wide kernels are missing
       return {};
     loss.resize(sample_);
     selection.mean = std::exp(sum(loss) / static_cast<double>(loss.size()));

@@ -38,10 +38,11 @@ std::vector<Extents> sample_of_sizes();
 /// Selects at most `most` kernels, one after the other: the next one is that with which the cost falls most. It
 /// is the sum of x + 4*x*x over the sizes, where x is the logarithm of the time of the best selected kernel
 /// divided by that of the best point. Then one kernel, or two, are replaced if others lower the cost together
-/// with those that stay, until none do. The sizes are those of the sample, and, for wide kernels only, those of
-/// them with more than 2e10 operations once more, with 1/32 of the weight: they stand for larger ones. `legal`
-/// says whether a kernel exists; it is asked for the best ones only, once for each. The wide kernels come
-/// first, and the first one serves all rows. Empty if no legal kernel does.
+/// with those that stay, until none do. The sizes are those of the sample and, with 1/32 of the weight, those
+/// of them with more than 2e10 operations once more. These stand for larger ones, which wide kernels with
+/// vectors serve, if all rows are whole vectors, and otherwise wide kernels without. `legal` says whether a
+/// kernel exists; it is asked for the best ones only, once for each. The wide kernels come first, and the first
+/// one serves all rows. Empty if no wide kernel without vectors, or none with them, is legal.
 KernelSelection select_kernels(const KernelModel &model, std::int64_t sms, std::size_t most,
                                const std::function<bool(const AnySizeKernel &)> &legal);
 
