@@ -3,8 +3,10 @@
 /// operands and results stored in any order. `contraction.h` says how they become products of matrices. All
 /// schedules are made of directives, so `show --step` prints each of them.
 ///
-///   library::product(s, s.block("S"));                                  tiles for the sizes, the dtype and the
-///   target library::product(s, s.block("S"), library::MatrixTiles{.warps = {2, 4}, …});
+///   library::product(s, s.block("S"));
+///   library::product(s, s.block("S"), library::MatrixTiles{.warps = {2, 4}, …});
+///
+/// The first form chooses the tiles for the sizes, the dtype and the target.
 ///
 /// The terms may read more than two elements, such as a weight for each k, or the sum of two products. Matrix
 /// units multiply only terms that are products of two.
@@ -30,6 +32,9 @@ struct Product {
   std::vector<Loop> blocks;    ///< over the tiles of the result, bound to blocks
   Loop threads;                ///< bound to threadIdx.x, or to warps
   Loop k_outer, k_inner;       ///< over the tiles along k, and inside of a tile
+  /// One sentence if the tiles were chosen, the target has matrix units for the type of both operands, and the
+  /// threads multiply in registers nevertheless: the reason. Otherwise empty.
+  std::string without_units = {};
 };
 
 /// Warps of their own that fill the tiles in shared memory (`role`), and the registers of each of their
@@ -42,7 +47,8 @@ struct LoadWarps {
   std::int64_t threads() const { return warps * 32; }
 };
 
-/// Results in the registers of threads. A thread has groups of 4 rows and groups of 4 columns. The tile of a
+/// Results in the registers of threads. A thread has groups of 4 rows and groups of 4 columns: neighbours, if
+/// accesses take all 4; otherwise the lanes of a row have neighbours (`width`). The tile of a
 /// block has warps * lanes * results rows, and columns. The lanes of a warp are a grid.
 struct RegisterTiles {
   Grid warps = {2, 2}, lanes = {4, 8};
@@ -75,7 +81,10 @@ struct RegisterTiles {
   /// the last one of these blocks adds the sums of the groups. 1: one block adds all parts.
   std::int64_t groups_of_parts = 1;
   std::int64_t blocks = 0; ///< resident blocks on a multiprocessor; 0: not stated
-  std::int64_t width = 4;  ///< elements of one access, at most; 1: scalars
+  /// Elements of one access, at most; 1: scalars. Where it, or the rows of the results, allow fewer than 4,
+  /// lane l of a row of at most 8 lanes has `width` columns of each 8 * `width` ones, and the tile of the
+  /// second operand is stored in this order.
+  std::int64_t width = 4;
   /// The blocks of the grid, if there are more tiles: each computes tiles one after the other. It needs a whole
   /// sum in each block, so no parts. 0: one block for each tile.
   std::int64_t persistent = 0;

@@ -17,7 +17,7 @@ namespace nestsmith::library {
 
 namespace {
 
-constexpr std::int64_t elements = 4; ///< consecutive rows, or columns, of one access
+constexpr std::int64_t elements = 4; ///< rows, or columns, of one access to a tile
 
 void check(BlockRef sum, const RegisterTiles &tiles) {
   auto refuse = [&](const std::string &why) {
@@ -46,17 +46,17 @@ Tile tile_of(Schedule &s, BlockRef reader, const Operand &operand, bool through_
   return {s.cache_read(reader, s.name(registers.block), Scope::shared), registers.block, registers.width};
 }
 
-std::vector<Loop> in_order(const std::vector<std::vector<Loop>> &lists) {
+std::vector<Loop> concatenated(const std::vector<std::vector<Loop>> &lists) {
   std::vector<Loop> all;
   for (const std::vector<Loop> &list : lists)
     all.insert(all.end(), list.begin(), list.end());
   return all;
 }
 
-/// A group has 4 columns for each lane of a row. Lane l has columns 4*l to 4*l + 3, which it reads and writes
-/// at once. If the rows of the result allow only accesses of `width` elements, it has the columns width*l to
-/// width*(l + 1) - 1, and those that are `lanes` * `width` columns further on: so the lanes of a row write
-/// neighbours in each access.
+/// A group has 4 columns for each lane of a row. Lane l has the columns 4*l to 4*l + 3, which it reads and
+/// writes at once. If an access takes `width` elements only, it has the columns width*l to width*(l + 1) - 1,
+/// and those that are `lanes` * `width` columns further on: so the lanes of a row write neighbours in each
+/// access.
 struct Columns {
   std::int64_t lanes, width;
   Loop block, group, warp, high, low;
@@ -64,7 +64,7 @@ struct Columns {
 
   /// Stores the columns of a lane as neighbours in the tile of the second operand, so that it reads them at
   /// once.
-  void gather(Schedule &s, BlockRef tile) const {
+  void store_by_lanes(Schedule &s, BlockRef tile) const {
     if (width == elements)
       return;
     const std::string before = block_of(s, tile).body.buffer->shape.size() > 2 ? "b, k, " : "k, ";
@@ -74,34 +74,38 @@ struct Columns {
       map += fmt::format(", j%{}", width);
     s.transform_layout(tile, map);
   }
+
+  /// The loops of a lane over its columns in that tile: the last one has those of one access.
+  std::vector<Loop> by_accesses(Schedule &s, std::vector<Loop> loops) const {
+    std::erase_if(loops, [&](const Loop &loop) { return s.extent(loop) == 1; });
+    if (width == elements)
+      return loops;
+    while (loops.size() > 1 && s.extent(loops.back()) < elements) {
+      const Loop inner = loops.back();
+      loops.pop_back();
+      loops.back() = s.fuse(loops.back(), inner);
+    }
+    return split_last(s, loops, elements);
+  }
 };
 
 Columns split_columns(Schedule &s, Loop j, const RegisterTiles &tiles, std::int64_t low, std::int64_t width) {
   const std::int64_t lanes = tiles.lanes[1], groups = tiles.results[1] / elements, warps = tiles.warps[1];
-  if (width == elements) {
-    auto [block, group, warp, high, low_, element] =
-        s.split(j, {infer, groups, warps, lanes / low, low, width});
-    return {lanes, width, block, group, warp, high, low_, {element}};
-  }
-  std::vector<std::int64_t> factors = {infer, groups, warps, elements / width, lanes / low, low};
+  std::vector<std::int64_t> factors = {infer, groups, warps, lanes / low, low};
+  if (width < elements)
+    factors.insert(factors.begin() + 3, elements / width);
   if (width > 1)
     factors.push_back(width);
-  const std::vector<Loop> loops = s.split(j, factors);
-  std::vector<Loop> of_lane = {loops[3]};
-  if (width > 1)
-    of_lane.push_back(loops[6]);
-  return {lanes, width, loops[0], loops[1], loops[2], loops[4], loops[5], of_lane};
-}
-
-/// The loops over the elements of a tile that a thread reads, of which the last one has those of one access.
-std::vector<Loop> by_elements(Schedule &s, std::vector<Loop> loops) {
-  std::erase_if(loops, [&](const Loop &loop) { return s.extent(loop) == 1; });
-  while (loops.size() > 1 && s.extent(loops.back()) < elements) {
-    const Loop inner = loops.back();
+  std::vector<Loop> loops = s.split(j, factors), of_lane;
+  if (width > 1) {
+    of_lane = {loops.back()};
     loops.pop_back();
-    loops.back() = s.fuse(loops.back(), inner);
   }
-  return split_last(s, loops, elements);
+  if (width < elements) {
+    of_lane.insert(of_lane.begin(), loops[3]);
+    loops.erase(loops.begin() + 3);
+  }
+  return {lanes, width, loops[0], loops[1], loops[2], loops[3], loops[4], of_lane};
 }
 
 /// Where copies of elements are placed.
@@ -168,10 +172,35 @@ std::int64_t copying_threads(const RegisterTiles &tiles) {
   return tiles.load.warps > 0 ? tiles.load.threads() : tiles.threads();
 }
 
-/// The tiles of a sum of products are filled with zeros past their ends, which leaves no guard; other terms,
-/// such as a distance, keep theirs. `guarded`: tiles are loaded one element at a time, when they are needed,
-/// because a directive refused the other way.
-Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, bool guarded) {
+/// The guards at the ends of tiles.
+enum class Guards : std::uint8_t {
+  none,  ///< the tiles of a sum of products are filled with zeros past their ends
+  kept,  ///< other terms, such as a distance, keep theirs, and so do threads that copy no element
+  scalar ///< tiles are loaded one element at a time, when they are needed: a directive refused the other way
+};
+
+/// The neighbours of a row that a lane has (`Columns`): as many as one access takes, if it is one of `stored`
+/// elements to the results or, in a product in parts, of up to `widest` elements to the parts. It is all 4
+/// where guards might end between others, where copies of the tile of the second operand are wider, and where
+/// that tile has other conflicts: because it is stored by k, or for more than 8 lanes.
+std::int64_t neighbours_of_lane(const Schedule &s, const Contraction &c, const RegisterTiles &tiles,
+                                Guards guards, std::int64_t widest, std::int64_t stored, bool in_parts) {
+  constexpr std::int64_t most_lanes = 8;
+  if (guards != Guards::none)
+    return elements;
+  auto is_single = [](DType dtype) { return byte_size(dtype) * elements > 16; }; // in each access
+  std::int64_t width = stored;
+  if (in_parts)
+    for (width = is_single(block_of(s, c.sum).body.buffer->dtype) ? 1 : widest; !is_multiple(s, c.j, width);)
+      width /= 2;
+  const Operand &second = c.operands[1];
+  if (is_single(second.dtype))
+    return width;
+  const std::int64_t copied = tiles.load.bulk ? second.width : std::min(widest, second.width);
+  return second.k_last || copied > width || tiles.lanes[1] > most_lanes ? elements : width;
+}
+
+Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, Guards guards) {
   Contraction c = contraction(s, sum, Scope::local, tiles.apart);
   check(sum, tiles);
   const auto &[warps, lanes, results, zigzag, async_wanted, prefetch, fragments, joined, spread, copy_steps,
@@ -180,6 +209,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
                apart] = tiles;
   const PartsOfSum parts{split_k, size_of_part, groups_of_parts, tiles_of_part};
   const bool split = parts.several(), in_groups = groups_of_parts > 1;
+  const bool guarded = guards == Guards::scalar;
   // Vectors need whole tiles, and tiles with guards are not loaded ahead.
   auto is_vector_of = [&](DType dtype) { return !guarded && byte_size(dtype) * elements <= 16; };
   const DType dtype = block_of(s, sum).body.buffer->dtype;
@@ -210,28 +240,19 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
     s.set_scope(c.sum, Scope::local);
   auto [i_block, i_group, i_warp, i_high, i_low, i_elem] =
       s.split(c.i, {infer, results[0] / elements, warps[0], lanes[0] / low, low, elements});
-  const std::int64_t row = is_multiple(s, c.j, elements) ? elements
-                           : is_multiple(s, c.j, 2)      ? 2
-                                                         : 1,
-                     in_access = !split                ? stored
-                                 : is_vector_of(dtype) ? std::min(widest, row)
-                                                       : 1;
-  // The tile is not copied by wider accesses, and one that is stored by k has other conflicts.
-  const Operand &second = c.operands[1];
-  const std::int64_t copied = load.bulk ? second.width : std::min(widest, second.width);
-  const bool may_spread = !is_vector_of(second.dtype) || (!second.k_last && copied <= in_access);
-  const Columns j = split_columns(s, c.j, tiles, low, may_spread ? in_access : elements);
+  const std::int64_t neighbours = neighbours_of_lane(s, c, tiles, guards, widest, stored, split);
+  const Columns j = split_columns(s, c.j, tiles, low, neighbours);
   const Loop j_block = j.block, j_group = j.group, j_warp = j.warp, j_high = j.high, j_low = j.low;
   const LoopsOfSum of_k = split_sum(s, c.k, parts, {bk});
   const Loop k_outer = of_k.inside[0], k_inner = of_k.inside[1];
   BlockRef product = c.sum;                  // what the threads multiply,
   std::vector<BlockRef> written = c.results; // and what they write
   const std::vector<Loop> rows_of_thread = {i_group, i_elem},
-                          columns_of_thread = in_order({{j_group}, j.of_lane});
+                          columns_of_thread = concatenated({{j_group}, j.of_lane});
   std::vector<Loop> order =
-      in_order({{i_block, j_block, i_warp, j_warp, i_high, j_high, i_low, j_low, k_outer, k_inner},
-                rows_of_thread,
-                columns_of_thread});
+      concatenated({{i_block, j_block, i_warp, j_warp, i_high, j_high, i_low, j_low, k_outer, k_inner},
+                    rows_of_thread,
+                    columns_of_thread});
   Contraction group_sums = c; // of the parts of a group
   if (in_groups) {
     group_sums.sum = s.rfactor(*of_k.group);
@@ -252,7 +273,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
   s.reorder(order);
   const auto &[outer_results, inner_results] =
       columns ? std::pair(columns_of_thread, rows_of_thread) : std::pair(rows_of_thread, columns_of_thread);
-  const std::vector<Loop> results_of_thread = in_order({outer_results, inner_results});
+  const std::vector<Loop> results_of_thread = concatenated({outer_results, inner_results});
   if (columns)
     s.reorder(results_of_thread);
   auto thread = i_warp;
@@ -292,7 +313,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
                     .groups = spread ? copy_steps : 0};
     const bool by_k = fetch.by_k && byte_size(operand.dtype) >= 4;
     if (side == 1 && is_vector_of(operand.dtype))
-      j.gather(s, tile.shared);
+      j.store_by_lanes(s, tile.shared);
     if (async && load.bulk && operand.in_bulk && !by_k &&
         may_copy_in_bulk(operand.dtype, tile.width, tiles.tile(side))) {
       fetch_in_bulk(s, tile.shared, k_outer);
@@ -306,8 +327,8 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
       fetch_through_registers(s, tile.shared, registers, k_outer, tiles.threads(), fetch);
     }
     std::vector<Loop> of_fragment = s.loops_below(fragment, k_inner);
-    if (is_vector_of(operand.dtype))
-      of_fragment = by_elements(s, of_fragment);
+    if (side == 1 && is_vector_of(operand.dtype))
+      of_fragment = j.by_accesses(s, of_fragment);
     by_vectors(s, of_fragment, is_vector_of(operand.dtype));
     copies.push_back(fragment);
     tiles_of_k.push_back(tile.shared);
@@ -380,9 +401,12 @@ Product product(Schedule &s, BlockRef sum, const RegisterTiles &tiles) {
   };
   const bool filled = factors_of_product(block_of(s, sum)) && is_whole(0) && is_whole(1);
   try {
-    change(s, [&](Schedule &copy) { made = schedule_product(copy, sum, tiles, false); });
+    change(s, [&](Schedule &copy) {
+      made = schedule_product(copy, sum, tiles, filled ? Guards::none : Guards::kept);
+    });
   } catch (const UserError &) {
-    if (filled || !is_changed(s, [&](Schedule &copy) { made = schedule_product(copy, sum, tiles, true); }))
+    if (filled ||
+        !is_changed(s, [&](Schedule &copy) { made = schedule_product(copy, sum, tiles, Guards::scalar); }))
       throw;
   }
   return made;

@@ -126,6 +126,13 @@ const Case cases[] = {
     {"odd_columns_with_an_other_element_of_each_k",
      {.columns = 37, .flagged = true},
      RegisterTiles{.warps = {1, 1}, .results = {4, 8}}},
+    {"odd_columns_with_sixteen_lanes_and_load_warps",
+     {.columns = 69, .depth = 45},
+     RegisterTiles{
+         .warps = {1, 1}, .lanes = {2, 16}, .results = {8, 8}, .fragments = true, .load = {4, 0, false}}},
+    {"a_maximum_of_fewer_columns_than_a_tile_has",
+     {.rows = 64, .columns = 70, .depth = 36, .dtype = DType::f64, .maximum = true},
+     RegisterTiles{.warps = {1, 1}, .results = {4, 12}, .fragments = true, .stages = 2}},
     {"copies_in_bulk_where_results_are_scalars",
      {.columns = 72, .depth = 40},
      RegisterTiles{

@@ -79,8 +79,8 @@ TEST(Widths, AreThoseOfTheRows) {
 }
 
 /// Where a lane cannot store 16 bytes at once, the 8 lanes of a row store neighbours: 32 or 64 bytes, which may
-/// begin inside of a sector. Stores of 16 bytes have 16 sectors, and so had the others with 4 neighbours in a
-/// lane. The tile of B has another order then, in which threads store and load it without conflicts.
+/// begin inside of a sector. A lane with 4 neighbours would store them one by one, 16 sectors each time. The
+/// order of the tile of B adds no conflict.
 TEST(Widths, LanesOfARowStoreNeighbours) {
   const std::string point = "warps=1x2,results=8x8,async=true,stages=3,fragments=true";
   const std::vector<Scalar> scalars = {Scalar::from_double(DType::f32, 1), Scalar::from_double(DType::f32, 0)};
@@ -94,7 +94,7 @@ TEST(Widths, LanesOfARowStoreNeighbours) {
     EXPECT_GE(sectors, least) << n;
     EXPECT_LE(sectors, most) << n;
     EXPECT_EQ(counts.total(Scope::shared, false).conflicts, 0U) << n;
-    // Those of A, which is stored by k.
+    // Those of the tile of A alone, which is stored by k: it has the same with every N.
     EXPECT_EQ(counts.copied(Scope::shared).conflicts, 48 * counts.blocks) << n;
   }
 }
@@ -113,8 +113,8 @@ TEST(Widths, ThreadsThatAddPartsAccessNeighbours) {
   }
 }
 
-/// Columns of a lane that are not neighbours are right for each number of lanes and of warps, with parts of the
-/// sum, for batches, and where B keeps its order: stored by k, or copied by wider accesses than C allows.
+/// Columns of a lane that are not neighbours are right for each number of lanes and of warps. (For parts of the
+/// sum and for batches, see LibraryTiles.)
 TEST(Widths, OfColumnsThatAreSpreadAreRight) {
   expect_right_at_every_alignment("fast/gemm", {DType::f32, DType::f64, DType::bf16},
                                   {"warps=1x1,lanes=2x16,results=4x8", "warps=2x1,lanes=8x4,results=8x12",
