@@ -7,6 +7,7 @@
 #include "schedules/library/program.h"
 
 #include "dsl/expr/error.h"
+#include "dsl/expr/expr_text.h"
 #include "dsl/hardware/intrinsics.h"
 
 #include <algorithm>
@@ -20,13 +21,9 @@ namespace nestsmith::library {
 
 namespace {
 
-/// Whether matrix instructions of the target multiply the terms. u32 stands in for f32, which is no type of
-/// theirs.
-bool units_multiply(const Block &sum, const Target &target) {
-  auto loads = factors_of_product(sum);
-  if (!loads || (*loads)[0]->buffer->dtype != (*loads)[1]->buffer->dtype)
-    return false;
-  DType dtype = (*loads)[0]->buffer->dtype;
+/// Whether matrix instructions of the target multiply elements of this dtype to terms of the sum. u32 stands in
+/// for f32, which is no type of theirs.
+bool has_units(const Block &sum, DType dtype, const Target &target) {
   if (any_node(sum.body.value, [](const Expr &node) { return node.dtype() == DType::tf32; }))
     dtype = DType::tf32;
   if (dtype == DType::u32 || !has_instruction(dtype))
@@ -39,6 +36,30 @@ bool units_multiply(const Block &sum, const Target &target) {
   };
   return std::ranges::any_of(find_intrinsics(instruction_for(dtype).name, sum.body.buffer->dtype), multiplies);
 }
+
+/// The same for the terms, if each is the product of two elements.
+bool units_multiply(const Block &sum, const Target &target) {
+  const auto loads = factors_of_product(sum);
+  return loads && (*loads)[0]->buffer->dtype == (*loads)[1]->buffer->dtype &&
+         has_units(sum, (*loads)[0]->buffer->dtype, target);
+}
+
+/// Why threads compute the terms of a sum, although matrix instructions multiply the type of both operands;
+/// empty if they do not.
+std::string reason_of_terms(const Schedule &s, BlockRef block, const Contraction &c) {
+  const Block &sum = block_of(s, block);
+  const std::optional<Expr> term = term_of_sum(sum);
+  const DType dtype = c.operands[0].dtype;
+  if (!term || factors_of_product(sum) || dtype != c.operands[1].dtype || !has_units(sum, dtype, s.target()))
+    return "";
+  return fmt::format(
+      "library::product: block {}: got the terms {}, expected products of two elements of {} for "
+      "matrix units; threads compute them in registers. Apply a factor to the sum, and a condition "
+      "to the mask of an operand",
+      Schedule::name(block), to_string(*term), name(dtype));
+}
+
+std::string first_line(const std::string &text) { return text.substr(0, text.find('\n')); }
 
 /// Whether a block that reads the sum overwrites what the sum reads: other sums would still need it.
 bool is_in_place(const Schedule &s, BlockRef handle) {
@@ -54,7 +75,9 @@ bool is_in_place(const Schedule &s, BlockRef handle) {
 Product product(Schedule &s, BlockRef sum) {
   if (!is_product_of_matrices(s, sum)) {
     reduction(s, sum);
-    return {.sum = sum, .results = {}, .tiles = {}, .blocks = {}, .threads = {}, .k_outer = {}, .k_inner = {}};
+    Product made;
+    made.sum = sum;
+    return made;
   }
   const bool units = units_multiply(block_of(s, sum), s.target());
   Schedule copy = s;
@@ -65,14 +88,20 @@ Product product(Schedule &s, BlockRef sum) {
     list.emplace_back(usual_register_tiles(copy, c));
   for (AnyTiles &one : list)
     std::visit([&](auto &tiles) { tiles.apart = apart; }, one);
+  std::string without_units = units ? "" : reason_of_terms(s, sum, c);
   std::exception_ptr refusal; // of the last tiles for the units that the target has
   for (std::size_t n = 0;; ++n) {
     const bool last = n + 1 == list.size();
     try {
-      return std::visit([&](const auto &tiles) { return product(s, sum, tiles); }, list[n]);
-    } catch (const UserError &) { // other tiles may be legal, such as smaller ones
+      Product made = std::visit([&](const auto &tiles) { return product(s, sum, tiles); }, list[n]);
+      if (!units || std::holds_alternative<RegisterTiles>(list[n]))
+        made.without_units = without_units;
+      return made;
+    } catch (const UserError &error) { // other tiles may be legal, such as smaller ones
       if (!last || !units)
         refusal = std::current_exception();
+      if (units)
+        without_units = first_line(error.what());
     }
     if (last)
       std::rethrow_exception(refusal);

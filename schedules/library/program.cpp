@@ -454,9 +454,12 @@ Schedule schedule(Program program, Target target, std::vector<std::string> *refu
   for (const Block *block : blocks_of(s.program().body))
     if (block->reduces() && is_product_of_matrices(s, {block->id}))
       products.push_back({block->id});
-  for (const BlockRef &block : products)
-    if (!tried([](Schedule &to, BlockRef sum) { product(to, sum); }, block) && refused)
+  for (const BlockRef &block : products) {
+    why.clear();
+    tried([&](Schedule &to, BlockRef sum) { why = product(to, sum).without_units; }, block);
+    if (refused && !why.empty())
       refused->push_back(why);
+  }
   std::vector<BlockRef> stages;
   for (const Stmt &nest : nests_of(s.program().body))
     if (const Block *block = blocks_of(nest).front(); blocks_of(nest).size() == 1)

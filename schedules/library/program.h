@@ -35,7 +35,8 @@ void fallback(Schedule &s, BlockRef block);
 /// registers (`rows::in_registers`), if its reads have no masks. Of others, stages that are no reductions are
 /// inlined into their readers, and each nest that is left is scheduled by the first of `product`, `reduction`,
 /// `transpose`, `elementwise` and `fallback` that can. If `refused` is given, it gets one sentence for each
-/// product of matrices that `product` refused.
+/// product of matrices that `product` refused, or that has no matrix units although the target has them
+/// (`Product::without_units`).
 Schedule schedule(Program program, Target target = {}, std::vector<std::string> *refused = nullptr);
 
 } // namespace nestsmith::library

@@ -337,6 +337,46 @@ TEST(LibrarySchedule, StoresTheSumOfAnUpdateInPlace) {
   EXPECT_EQ(checked(s), "");
 }
 
+/// S[i, j] = the sum over k of `term`, of the elements of X and W and of i and k.
+Program product_of_terms(DType dtype, const std::function<Expr(Expr x, Expr w, Expr i, Expr k)> &term) {
+  Workload w("terms");
+  Tensor X = w.placeholder("X", {40, 32}, dtype), W = w.placeholder("W", {32, 48}, dtype);
+  Reduce k = reduce_axis("k", 32);
+  return w.output({w.compute("S", {40, 48}, {"i", "j"}, [&](Expr i, Expr j) {
+    return sum(term(cast(DType::f32, X(i, k)), cast(DType::f32, W(k, j)), i, k), k);
+  })});
+}
+
+/// Terms that are no products of two elements are computed in registers, which takes much longer than matrix
+/// units: the caller learns it, and what to do.
+TEST(LibrarySchedule, SaysWhyAProductHasNoMatrixUnits) {
+  auto reasons = [](DType dtype, const std::function<Expr(Expr, Expr, Expr, Expr)> &term, const char *arch) {
+    std::vector<std::string> refused;
+    const Schedule s = library::schedule(product_of_terms(dtype, term), make_target(arch), &refused);
+    EXPECT_EQ(checked(s), "");
+    return refused;
+  };
+  auto scaled = [](const Expr &x, const Expr &w, const Expr &, const Expr &) { return 0.5 * x * w; };
+  auto causal = [](const Expr &x, const Expr &w, const Expr &i, const Expr &k) {
+    return select(k <= i, x * w, 0.0);
+  };
+  auto plain = [](const Expr &x, const Expr &w, const Expr &, const Expr &) { return x * w; };
+  for (const auto &term : {std::function<Expr(Expr, Expr, Expr, Expr)>(scaled), {causal}}) {
+    const std::vector<std::string> refused = reasons(DType::bf16, term, "sm_90a");
+    ASSERT_EQ(refused.size(), 1U);
+    EXPECT_TRUE(contains(refused[0], "library::product: block S: got the terms ")) << refused[0];
+    EXPECT_TRUE(contains(refused[0],
+                         ", expected products of two elements of bf16 for matrix units; threads compute "
+                         "them in registers. Apply a factor to the sum, and a condition to the mask of "
+                         "an operand"))
+        << refused[0];
+    EXPECT_EQ(reasons(DType::f32, term, "sm_90a"), std::vector<std::string>()) << "no units multiply f32";
+    EXPECT_EQ(reasons(DType::bf16, term, "sm_75"), std::vector<std::string>())
+        << "the target has none for bf16";
+  }
+  EXPECT_EQ(reasons(DType::bf16, plain, "sm_90a"), std::vector<std::string>());
+}
+
 /// Expects that the block S of the program is refused, and that the schedule stays as it is.
 void expect_refused_product(
     const Program &program, const std::string &message,
