@@ -82,8 +82,8 @@ struct RegisterTiles {
   std::int64_t groups_of_parts = 1;
   std::int64_t blocks = 0; ///< resident blocks on a multiprocessor; 0: not stated
   /// Elements of one access, at most; 1: scalars. Where it, or the rows of the results, allow fewer than 4,
-  /// lane l of a row of at most 8 lanes has `width` columns of each 8 * `width` ones, and the tile of the
-  /// second operand is stored in this order.
+  /// lane l of a row of 1, 2, 4 or 8 lanes has `width` columns of each lanes * `width` ones, and the tile of
+  /// the second operand is stored in this order.
   std::int64_t width = 4;
   /// The blocks of the grid, if there are more tiles: each computes tiles one after the other. It needs a whole
   /// sum in each block, so no parts. 0: one block for each tile.

@@ -75,9 +75,8 @@ struct Columns {
     s.transform_layout(tile, map);
   }
 
-  /// The loops of a lane over its columns in that tile: the last one has those of one access.
+  /// The loops of a lane over its columns in that tile, of which the last one has those of one access.
   std::vector<Loop> by_accesses(Schedule &s, std::vector<Loop> loops) const {
-    std::erase_if(loops, [&](const Loop &loop) { return s.extent(loop) == 1; });
     if (width == elements)
       return loops;
     while (loops.size() > 1 && s.extent(loops.back()) < elements) {
@@ -182,7 +181,7 @@ enum class Guards : std::uint8_t {
 /// The neighbours of a row that a lane has (`Columns`): as many as one access takes, if it is one of `stored`
 /// elements to the results or, in a product in parts, of up to `widest` elements to the parts. It is all 4
 /// where guards might end between others, where copies of the tile of the second operand are wider, and where
-/// that tile has other conflicts: because it is stored by k, or for more than 8 lanes.
+/// that tile has other conflicts: because it is stored by k, or for another number of lanes than 1, 2, 4 and 8.
 std::int64_t neighbours_of_lane(const Schedule &s, const Contraction &c, const RegisterTiles &tiles,
                                 Guards guards, std::int64_t widest, std::int64_t stored, bool in_parts) {
   constexpr std::int64_t most_lanes = 8;
@@ -197,7 +196,7 @@ std::int64_t neighbours_of_lane(const Schedule &s, const Contraction &c, const R
   if (is_single(second.dtype))
     return width;
   const std::int64_t copied = tiles.load.bulk ? second.width : std::min(widest, second.width);
-  return second.k_last || copied > width || tiles.lanes[1] > most_lanes ? elements : width;
+  return second.k_last || copied > width || most_lanes % tiles.lanes[1] != 0 ? elements : width;
 }
 
 Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, Guards guards) {
@@ -327,8 +326,13 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
       fetch_through_registers(s, tile.shared, registers, k_outer, tiles.threads(), fetch);
     }
     std::vector<Loop> of_fragment = s.loops_below(fragment, k_inner);
+    std::erase_if(of_fragment, [&](const Loop &loop) { return s.extent(loop) == 1; });
     if (side == 1 && is_vector_of(operand.dtype))
       of_fragment = j.by_accesses(s, of_fragment);
+    // The columns of a single lane are neighbours, more than one access takes.
+    if (is_vector_of(operand.dtype) && !of_fragment.empty() &&
+        s.extent(of_fragment.back()) * byte_size(operand.dtype) > 16)
+      of_fragment = split_last(s, of_fragment, elements);
     by_vectors(s, of_fragment, is_vector_of(operand.dtype));
     copies.push_back(fragment);
     tiles_of_k.push_back(tile.shared);

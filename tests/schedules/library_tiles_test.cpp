@@ -126,6 +126,12 @@ const Case cases[] = {
     {"odd_columns_with_an_other_element_of_each_k",
      {.columns = 37, .flagged = true},
      RegisterTiles{.warps = {1, 1}, .results = {4, 8}}},
+    {"a_single_lane_with_more_columns_than_an_access_takes",
+     {.columns = 40},
+     RegisterTiles{.warps = {1, 1}, .lanes = {32, 1}, .results = {4, 8}, .zigzag = false}},
+    {"two_columns_in_parts",
+     {.rows = 70, .columns = 2, .depth = 130},
+     RegisterTiles{.warps = {1, 1}, .results = {4, 8}, .split_k = 3}},
     {"odd_columns_with_sixteen_lanes_and_load_warps",
      {.columns = 69, .depth = 45},
      RegisterTiles{
