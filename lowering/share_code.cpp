@@ -41,7 +41,7 @@ public:
   }
 
 private:
-  /// What a match does with statements that differ: it puts them on two sides of a branch, or fails.
+  /// Statements that differ are put on two sides of a branch, or the match fails.
   enum class Otherwise : std::uint8_t { separate, refuse };
 
   struct Known {

@@ -102,26 +102,29 @@ namespace {
 class Selector {
 public:
   Selector(const KernelModel &model, std::int64_t sms, const std::function<bool(const AnySizeKernel &)> &legal)
-      : whole_(model.machine(sms).elements), ask_(legal) {
+      : ask_(legal) {
     const choice::Machine machine = model.machine(sms);
+    const int whole = machine.elements; // of a vector
+    std::vector<std::size_t> large;
     const std::vector<Extents> sizes = sample_of_sizes();
     std::vector<double> best;
     for (const Extents &extents : sizes) {
       best.push_back(std::log(model.rank(extents, sms).front().ms));
       const auto [m, n, k] = extents;
       if (static_cast<double>(m * n) * static_cast<double>(k) > least_products_of_large)
-        large_.push_back(best.size() - 1);
+        large.push_back(best.size() - 1);
     }
     sample_ = sizes.size();
+    sizes_ = sample_ + large.size();
     for (std::size_t point = 0; point < model.kernels().size(); ++point)
-      for (int width : {whole_, whole_ / 2, 1})
+      for (int width : {whole, whole / 2, 1})
         for (bool in_parts : {false, true})
           for (bool wide : {false, true}) {
             const AnySizeKernel kernel{point, width, in_parts, wide};
             const choice::Kernel of_choice = kernel_for_choice(model, kernel);
             const choice::Form &form =
                 of_choice.form[width > 1 ? choice::rows_at_vectors : choice::rows_anywhere];
-            const bool halves = width > 1 && width < whole_; // between the times of both forms
+            const bool halves = width > 1 && width < whole; // between the times of both forms
             // The sum of parts by the last block is the first of the ways. Parts need more workspace the larger
             // the result is, so no wide kernel has them.
             if (!form.known || (halves && !of_choice.form[choice::rows_anywhere].known) ||
@@ -132,10 +135,10 @@ public:
             for (std::size_t n = 0; n < sizes.size(); ++n)
               option.loss.push_back(
                   std::min(std::log(ms_at(of_choice, model.size(sizes[n]), machine)) - best[n], of_no_kernel));
-            for (std::size_t n : large_) {
+            for (std::size_t n : large) {
               const choice::Size size = model.size(sizes[n]);
-              const bool vectors = size.along_n >= whole_ && size.along_k >= whole_;
-              option.loss.push_back(wide && (width == whole_) == vectors ? option.loss[n] : of_no_kernel);
+              const bool vectors = size.along_n >= whole && size.along_k >= whole;
+              option.loss.push_back(wide && (width == whole) == vectors ? option.loss[n] : of_no_kernel);
             }
             options_.push_back(std::move(option));
           }
@@ -155,11 +158,12 @@ public:
     if (std::ranges::max(loss) >= of_no_kernel) // wide kernels are missing
       return {};
     loss.resize(sample_);
-    selection.mean = std::exp(sum(loss) / static_cast<double>(loss.size()));
+    selection.mean =
+        std::exp(std::accumulate(loss.begin(), loss.end(), 0.0) / static_cast<double>(loss.size()));
     selection.worst = std::exp(std::ranges::max(loss));
     for (const Option *option : taken)
       selection.kernels.push_back(option->kernel);
-    // Those that serve most sizes first.
+    // Wide kernels come first, and of these the one without vectors, which serves all sizes.
     std::ranges::stable_sort(selection.kernels, {}, [](const AnySizeKernel &kernel) {
       return std::tuple(!kernel.wide, kernel.wide ? kernel.width : 0);
     });
@@ -184,7 +188,6 @@ private:
     return known->second;
   }
 
-  static double sum(const std::vector<double> &loss) { return std::accumulate(loss.begin(), loss.end(), 0.0); }
   /// A large loss at few sizes counts more than a small one at many.
   double cost_at(std::size_t size, double loss) const {
     const double weight = size < sample_ ? 1 : of_larger_sizes;
@@ -198,7 +201,7 @@ private:
   }
 
   std::vector<double> loss_of(const std::vector<const Option *> &taken) const {
-    std::vector<double> loss(sample_ + large_.size(), of_no_kernel);
+    std::vector<double> loss(sizes_, of_no_kernel);
     for (const Option *option : taken)
       for (std::size_t n = 0; n < loss.size(); ++n)
         loss[n] = std::min(loss[n], option->loss[n]);
@@ -257,11 +260,9 @@ private:
     }
   }
 
-  int whole_; ///< elements of a vector
   const std::function<bool(const AnySizeKernel &)> &ask_;
   std::map<std::tuple<std::size_t, int, bool, bool>, bool> legal_;
-  std::size_t sample_ = 0;         ///< the sizes of the sample
-  std::vector<std::size_t> large_; ///< those of them that stand for others beyond the range of narrow kernels
+  std::size_t sample_ = 0, sizes_ = 0; ///< the sizes of the sample, and all, with those beyond narrow kernels
   std::vector<Option> options_;
 };
 

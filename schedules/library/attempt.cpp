@@ -30,4 +30,9 @@ bool is_changed(Schedule &schedule, const std::function<void(Schedule &)> &f) {
   }
 }
 
+std::string first_line(const UserError &error) {
+  const std::string text = error.what();
+  return text.substr(0, text.find('\n'));
+}
+
 } // namespace nestsmith::library

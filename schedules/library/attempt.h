@@ -1,9 +1,11 @@
 #pragma once
 /// Changes of a schedule that happen whole or not at all.
 
+#include "dsl/expr/error.h"
 #include "dsl/schedule/schedule.h"
 
 #include <functional>
+#include <string>
 
 namespace nestsmith::library {
 
@@ -14,5 +16,8 @@ void change(Schedule &schedule, const std::function<void(Schedule &)> &f);
 
 /// The same; false if it throws UserError, such as for a copy of a result that is read in the nest.
 bool is_changed(Schedule &schedule, const std::function<void(Schedule &)> &f);
+
+/// What was refused, without the program that follows in the message.
+std::string first_line(const UserError &error);
 
 } // namespace nestsmith::library

@@ -15,6 +15,13 @@ Loop fuse_all(Schedule &s, const std::vector<Loop> &loops) {
   return all;
 }
 
+std::vector<Loop> concatenated(const std::vector<std::vector<Loop>> &lists) {
+  std::vector<Loop> all;
+  for (const std::vector<Loop> &list : lists)
+    all.insert(all.end(), list.begin(), list.end());
+  return all;
+}
+
 void by_vectors(Schedule &s, std::vector<Loop> loops, bool vectors) {
   std::erase_if(loops, [&](const Loop &loop) { return s.extent(loop) == 1; });
   if (vectors && !loops.empty()) {

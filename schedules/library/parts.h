@@ -12,6 +12,9 @@ namespace nestsmith::library {
 /// Fuses the loops, each directly inside of the one before, to one.
 Loop fuse_all(Schedule &s, const std::vector<Loop> &loops);
 
+/// The loops of all lists, in this order.
+std::vector<Loop> concatenated(const std::vector<std::vector<Loop>> &lists);
+
 /// Unrolls the loops of more than one iteration, and vectorizes the last one if `vectors` is set.
 void by_vectors(Schedule &s, std::vector<Loop> loops, bool vectors);
 

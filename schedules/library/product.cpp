@@ -1,6 +1,7 @@
 #include "schedules/library/product.h"
 
 #include "schedules/library/accesses.h"
+#include "schedules/library/attempt.h"
 #include "schedules/library/chosen_tiles.h"
 #include "schedules/library/contraction.h"
 #include "schedules/library/fragments.h"
@@ -59,8 +60,6 @@ std::string reason_of_terms(const Schedule &s, BlockRef block, const Contraction
       Schedule::name(block), to_string(*term), name(dtype));
 }
 
-std::string first_line(const std::string &text) { return text.substr(0, text.find('\n')); }
-
 /// Whether a block that reads the sum overwrites what the sum reads: other sums would still need it.
 bool is_in_place(const Schedule &s, BlockRef handle) {
   const std::vector<const Block *> blocks = blocks_of(s.program().body);
@@ -101,7 +100,7 @@ Product product(Schedule &s, BlockRef sum) {
       if (!last || !units)
         refusal = std::current_exception();
       if (units)
-        without_units = first_line(error.what());
+        without_units = first_line(error);
     }
     if (last)
       std::rethrow_exception(refusal);

@@ -59,11 +59,6 @@ Loops loops_of(const char *function, const Schedule &s, BlockRef handle) {
   return loops;
 }
 
-std::vector<Loop> joined(std::vector<Loop> a, const std::vector<Loop> &b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
-
 void put_in_order(Schedule &s, const std::vector<Loop> &loops) {
   if (loops.size() > 1)
     s.reorder(loops);
@@ -165,7 +160,7 @@ void bind_results(Schedule &s, const std::vector<Loop> &loops, Axis axis) {
 
 /// The threads of a warp, of a block or of several blocks share the terms of a result, `width` neighbours each.
 void reduce_along_terms(Schedule &s, BlockRef block, const Loops &loops, std::int64_t width) {
-  put_in_order(s, joined(loops.spatial, loops.reduction));
+  put_in_order(s, concatenated({loops.spatial, loops.reduction}));
   Loop terms = loops.reduction.back();
   std::int64_t results = number_of(s, loops.spatial), extent = extent_or(s, terms, threads * steps_of_warp);
   const bool constant =
@@ -209,15 +204,15 @@ void reduce_along_terms(Schedule &s, BlockRef block, const Loops &loops, std::in
 void reduce_across_terms(Schedule &s, BlockRef block, const Loops &loops, Loop column) {
   std::vector<Loop> others = loops.spatial;
   std::erase_if(others, [&](const Loop &loop) { return loop.var == column.var; });
-  put_in_order(s, joined(joined(others, {column}), loops.reduction));
+  put_in_order(s, concatenated({others, {column}, loops.reduction}));
   Loop terms = fuse_all(s, loops.reduction);
   const std::int64_t extent = extent_or(s, terms, threads * steps_of_warp);
   const std::int64_t lanes = std::min(warp_size, extent_or(s, column, warp_size));
   const auto rows_of_block =
       static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(threads / lanes)));
   auto [of_grid, lane] = s.split<2>(column, {infer, lanes});
-  const std::int64_t blocks = number_of(s, joined(others, {of_grid}));
-  Loop grid = fuse_all(s, joined(others, {of_grid}));
+  const std::int64_t blocks = number_of(s, concatenated({others, {of_grid}}));
+  Loop grid = fuse_all(s, concatenated({others, {of_grid}}));
   const std::int64_t steps_of_part = steps_of_parts(blocks, extent, rows_of_block);
   s.bind(grid, steps_of_part > 0 ? Axis::block_y : Axis::block_x); // there are few for parts
   if (steps_of_part > 0) {
@@ -290,7 +285,7 @@ void transpose(Schedule &schedule, BlockRef block) {
     Loop row = loop_of(*from), column = loop_of(*to);
     std::vector<Loop> others = loops.spatial;
     std::erase_if(others, [&](const Loop &loop) { return loop.var == row.var || loop.var == column.var; });
-    s.reorder(joined(others, {row, column}));
+    s.reorder(concatenated({others, {row, column}}));
     std::optional<Loop> batch;
     if (!others.empty())
       batch = fuse_all(s, others);
@@ -299,8 +294,8 @@ void transpose(Schedule &schedule, BlockRef block) {
     auto [row_block, row_inside] = s.split<2>(row, {infer, side});
     auto [column_block, column_inside] = s.split<2>(column, {infer, side});
     std::vector<Loop> grid =
-        joined(batch ? std::vector{*batch} : std::vector<Loop>{}, {row_block, column_block});
-    s.reorder(joined(grid, {row_inside, column_inside}));
+        concatenated({batch ? std::vector{*batch} : std::vector<Loop>{}, {row_block, column_block}});
+    s.reorder(concatenated({grid, {row_inside, column_inside}}));
     Loop tile = fuse_all(s, grid);
     BlockRef copy = s.reindex_cache_read(block, loads[0]->buffer->name, Scope::shared);
     s.compute_at(copy, tile);
@@ -362,7 +357,7 @@ void fallback(Schedule &schedule, BlockRef block) {
   if (loops.spatial.empty())
     return; // one thread computes it
   auto by_threads = [&](Schedule &s, bool registers) {
-    put_in_order(s, joined(loops.spatial, loops.reduction));
+    put_in_order(s, concatenated({loops.spatial, loops.reduction}));
     std::optional<BlockRef> stored = registers ? in_registers(s, block) : std::nullopt;
     auto [grid, thread] = s.split<2>(fuse_all(s, loops.spatial), {infer, threads});
     if (stored)
@@ -376,7 +371,7 @@ void fallback(Schedule &schedule, BlockRef block) {
     const Loop last = *std::ranges::max_element(loops.spatial.rbegin(), loops.spatial.rend(), {}, length);
     std::vector<Loop> grid = loops.spatial;
     std::erase_if(grid, [&](const Loop &loop) { return loop.var == last.var; });
-    put_in_order(s, joined(joined(grid, {last}), loops.reduction));
+    put_in_order(s, concatenated({grid, {last}, loops.reduction}));
     std::optional<BlockRef> stored = registers ? in_registers(s, block) : std::nullopt;
     auto [outer, thread] = s.split<2>(last, {infer, std::min(threads, extent_or(s, last, threads))});
     if (stored)
@@ -445,8 +440,7 @@ Schedule schedule(Program program, Target target, std::vector<std::string> *refu
       function(s, block);
       return true;
     } catch (const UserError &error) {
-      const std::string text = error.what();
-      why = text.substr(0, text.find('\n'));
+      why = first_line(error);
       return false;
     }
   };

@@ -46,13 +46,6 @@ Tile tile_of(Schedule &s, BlockRef reader, const Operand &operand, bool through_
   return {s.cache_read(reader, s.name(registers.block), Scope::shared), registers.block, registers.width};
 }
 
-std::vector<Loop> concatenated(const std::vector<std::vector<Loop>> &lists) {
-  std::vector<Loop> all;
-  for (const std::vector<Loop> &list : lists)
-    all.insert(all.end(), list.begin(), list.end());
-  return all;
-}
-
 /// A group has 4 columns for each lane of a row. Lane l has the columns 4*l to 4*l + 3, which it reads and
 /// writes at once. If an access takes `width` elements only, it has the columns width*l to width*(l + 1) - 1,
 /// and those that are `lanes` * `width` columns further on: so the lanes of a row write neighbours in each
@@ -74,37 +67,39 @@ struct Columns {
       map += fmt::format(", j%{}", width);
     s.transform_layout(tile, map);
   }
-
-  /// The loops of a lane over its columns in that tile, of which the last one has those of one access.
-  std::vector<Loop> by_accesses(Schedule &s, std::vector<Loop> loops) const {
-    if (width == elements)
-      return loops;
-    while (loops.size() > 1 && s.extent(loops.back()) < elements) {
-      const Loop inner = loops.back();
-      loops.pop_back();
-      loops.back() = s.fuse(loops.back(), inner);
-    }
-    return split_last(s, loops, elements);
-  }
 };
 
 Columns split_columns(Schedule &s, Loop j, const RegisterTiles &tiles, std::int64_t low, std::int64_t width) {
   const std::int64_t lanes = tiles.lanes[1], groups = tiles.results[1] / elements, warps = tiles.warps[1];
-  std::vector<std::int64_t> factors = {infer, groups, warps, lanes / low, low};
+  std::vector<std::int64_t> factors = {infer, groups, warps};
   if (width < elements)
-    factors.insert(factors.begin() + 3, elements / width);
+    factors.push_back(elements / width);
+  factors.insert(factors.end(), {lanes / low, low});
   if (width > 1)
     factors.push_back(width);
-  std::vector<Loop> loops = s.split(j, factors), of_lane;
-  if (width > 1) {
-    of_lane = {loops.back()};
+  const std::vector<Loop> loops = s.split(j, factors);
+  const auto after = loops.begin() + (width < elements ? 4 : 3); // the loops over lanes
+  std::vector<Loop> of_lane(loops.begin() + 3, after);
+  of_lane.insert(of_lane.end(), after + 2, loops.end());
+  return {lanes, width, loops[0], loops[1], loops[2], after[0], after[1], of_lane};
+}
+
+/// Whether one access takes all `elements` of a lane.
+bool fits_access(DType dtype) { return byte_size(dtype) * elements <= 16; }
+
+/// The loops over the elements that a lane reads from a tile, of which the last one has those of one access.
+/// `neighbours`: as many consecutive elements of the operand are neighbours in the tile, at least.
+std::vector<Loop> by_accesses(Schedule &s, std::vector<Loop> loops, DType dtype, std::int64_t neighbours) {
+  std::erase_if(loops, [&](const Loop &loop) { return s.extent(loop) == 1; });
+  const bool by_lanes = neighbours < elements; // the tile is stored so
+  while (by_lanes && loops.size() > 1 && s.extent(loops.back()) < elements) {
+    const Loop inner = loops.back();
     loops.pop_back();
+    loops.back() = s.fuse(loops.back(), inner);
   }
-  if (width < elements) {
-    of_lane.insert(of_lane.begin(), loops[3]);
-    loops.erase(loops.begin() + 3);
-  }
-  return {lanes, width, loops[0], loops[1], loops[2], loops[3], loops[4], of_lane};
+  // The elements of a single lane are neighbours, more than one access takes.
+  const bool several = by_lanes || (!loops.empty() && s.extent(loops.back()) * byte_size(dtype) > 16);
+  return several ? split_last(s, loops, elements) : loops;
 }
 
 /// Where copies of elements are placed.
@@ -187,13 +182,12 @@ std::int64_t neighbours_of_lane(const Schedule &s, const Contraction &c, const R
   constexpr std::int64_t most_lanes = 8;
   if (guards != Guards::none)
     return elements;
-  auto is_single = [](DType dtype) { return byte_size(dtype) * elements > 16; }; // in each access
   std::int64_t width = stored;
   if (in_parts)
-    for (width = is_single(block_of(s, c.sum).body.buffer->dtype) ? 1 : widest; !is_multiple(s, c.j, width);)
+    for (width = fits_access(block_of(s, c.sum).body.buffer->dtype) ? widest : 1; !is_multiple(s, c.j, width);)
       width /= 2;
   const Operand &second = c.operands[1];
-  if (is_single(second.dtype))
+  if (!fits_access(second.dtype)) // a lane reads single elements, in any order
     return width;
   const std::int64_t copied = tiles.load.bulk ? second.width : std::min(widest, second.width);
   return second.k_last || copied > width || most_lanes % tiles.lanes[1] != 0 ? elements : width;
@@ -210,7 +204,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
   const bool split = parts.several(), in_groups = groups_of_parts > 1;
   const bool guarded = guards == Guards::scalar;
   // Vectors need whole tiles, and tiles with guards are not loaded ahead.
-  auto is_vector_of = [&](DType dtype) { return !guarded && byte_size(dtype) * elements <= 16; };
+  auto is_vector_of = [&](DType dtype) { return !guarded && fits_access(dtype); };
   const DType dtype = block_of(s, sum).body.buffer->dtype;
   const std::int64_t widest = width >= elements ? elements
                               : width >= 2      ? 2
@@ -325,15 +319,11 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
           tile.registers ? *tile.registers : s.cache_read(tile.shared, operand.buffer, Scope::local);
       fetch_through_registers(s, tile.shared, registers, k_outer, tiles.threads(), fetch);
     }
+    const bool vectors = is_vector_of(operand.dtype);
     std::vector<Loop> of_fragment = s.loops_below(fragment, k_inner);
-    std::erase_if(of_fragment, [&](const Loop &loop) { return s.extent(loop) == 1; });
-    if (side == 1 && is_vector_of(operand.dtype))
-      of_fragment = j.by_accesses(s, of_fragment);
-    // The columns of a single lane are neighbours, more than one access takes.
-    if (is_vector_of(operand.dtype) && !of_fragment.empty() &&
-        s.extent(of_fragment.back()) * byte_size(operand.dtype) > 16)
-      of_fragment = split_last(s, of_fragment, elements);
-    by_vectors(s, of_fragment, is_vector_of(operand.dtype));
+    if (vectors)
+      of_fragment = by_accesses(s, of_fragment, operand.dtype, side == 1 ? j.width : elements);
+    by_vectors(s, of_fragment, vectors);
     copies.push_back(fragment);
     tiles_of_k.push_back(tile.shared);
   }

@@ -78,34 +78,34 @@ TEST(Widths, AreThoseOfTheRows) {
   EXPECT_TRUE(contains(text, "*reinterpret_cast<const f16x2 *>(&B["));
 }
 
+/// The counts of the first kernel, with alpha = 1 and beta = 0.
+model::Counters counts_at(const Shape &shape, const std::string &point) {
+  const kernel::Plan plan = lower(at_point("fast/gemm", shape, DType::f32, point));
+  const std::vector<Scalar> scalars = {Scalar::from_double(DType::f32, 1), Scalar::from_double(DType::f32, 0)};
+  return model::count(plan.kernels.at(0), scalars);
+}
+
 /// Where a lane cannot store 16 bytes at once, the 8 lanes of a row store neighbours: 32 or 64 bytes, which may
 /// begin inside of a sector. A lane with 4 neighbours would store them one by one, 16 sectors each time. The
 /// order of the tile of B adds no conflict.
 TEST(Widths, LanesOfARowStoreNeighbours) {
-  const std::string point = "warps=1x2,results=8x8,async=true,stages=3,fragments=true";
-  const std::vector<Scalar> scalars = {Scalar::from_double(DType::f32, 1), Scalar::from_double(DType::f32, 0)};
-  auto of_columns = [&](std::int64_t n) {
-    const kernel::Plan plan = lower(at_point("fast/gemm", {64, n, 40}, DType::f32, point));
-    return model::count(plan.kernels.at(0), scalars);
-  };
   for (auto [n, least, most] : {std::tuple(128, 16, 16), std::tuple(130, 8, 12), std::tuple(129, 4, 8)}) {
-    const model::Counters counts = of_columns(n);
+    const model::Counters counts =
+        counts_at({64, n, 40}, "warps=1x2,results=8x8,async=true,stages=3,fragments=true");
     const double sectors = counts.total(Scope::global, true).sectors_per_request();
     EXPECT_GE(sectors, least) << n;
     EXPECT_LE(sectors, most) << n;
     EXPECT_EQ(counts.total(Scope::shared, false).conflicts, 0U) << n;
-    // Those of the tile of A alone, which is stored by k: it has the same with every N.
+    // The tile of A, which is stored by k, has 48 conflicts in each block. That of B has none.
     EXPECT_EQ(counts.copied(Scope::shared).conflicts, 48 * counts.blocks) << n;
   }
 }
 
 /// So do the threads that add parts of a sum. The counts are those of the parts and of the results.
 TEST(Widths, ThreadsThatAddPartsAccessNeighbours) {
-  const std::vector<Scalar> scalars = {Scalar::from_double(DType::f32, 1), Scalar::from_double(DType::f32, 0)};
   for (auto [n, most] : {std::pair(128, 16), {130, 12}, {129, 8}}) {
-    const kernel::Plan plan = lower(
-        at_point("fast/gemm", {64, n, 256}, DType::f32, "warps=1x2,results=8x8,async=true,stages=3,split_k=2"));
-    const model::Counters counts = model::count(plan.kernels.at(0), scalars);
+    const model::Counters counts =
+        counts_at({64, n, 256}, "warps=1x2,results=8x8,async=true,stages=3,split_k=2");
     EXPECT_LE(counts.total(Scope::global, true).sectors_per_request(), most) << n;
     const model::RequestSums loads = counts.ordinary(Scope::global, false); // of the parts
     EXPECT_GT(loads.requests, 0U);

@@ -188,7 +188,7 @@ int main() {
   why = product_requirement(x, x + 1, x + 2, 1, 1, 4, 1, 1, 1, nullptr, 0);
   bad += !why || !strstr(why, a_transposed ? "ldb, the leading dimension of B, must be at least K"
                                            : "lda, the leading dimension of A, must be at least K");
-  // Extents whose products need 64 bits reach the wide kernels, of which there is one or more.
+  // Extents whose products need 64 bits reach the wide kernels.
   const float *A = (const float *)256;
   const int of_wide = product_kernel(A, A, (float *)A, 40000, 4096, 4096, 4096, 4096, 4096).kernel;
   bad += of_wide < kernel_count - wide_count;
@@ -201,6 +201,7 @@ int main() {
   const auto wide = std::ranges::count_if(choices, [](const llvm::json::Value &choice) {
     return choice.getAsObject()->getString("name")->str().ends_with("_wide");
   });
+  EXPECT_GE(wide, 2) << "one with vectors, and one without";
   text.insert(main,
               fmt::format("static const int kernel_count = {}, wide_count = {};\n", choices.size(), wide));
   EXPECT_EQ(run_on_host(text, 1000000, &output), 0) << output;

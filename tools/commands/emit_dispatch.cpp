@@ -116,7 +116,7 @@ EmittedDispatch emitted_dispatch(const Context &context, const ChosenRung &choic
         "shape; emit kernels for one shape each, or choose an architecture that has what the points need, such "
         "as sm_80 for asynchronous copies",
         choice.name, to_string(target.arch), table.gpu));
-  // The last plan serves all sizes: the wide kernels are selected first.
+  // The last plan serves all sizes: the selection begins with the wide kernels.
   std::ranges::reverse(result.selection.kernels);
   ChoiceFile &file = result.file;
   std::vector<records::choice::Kernel> kernels;
