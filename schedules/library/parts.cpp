@@ -5,6 +5,7 @@
 #include "schedules/library/accesses.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace nestsmith::library {
 
@@ -115,6 +116,21 @@ static const Expr &extent_of(const Schedule &s, Loop loop) {
 }
 
 std::optional<std::int64_t> known_extent(const Schedule &s, Loop loop) { return as_int(extent_of(s, loop)); }
+
+RowsOfThreads share_rows(Schedule &s, Loop i, Loop j, const std::vector<Loop> &inside,
+                         const RowShares &shares) {
+  const auto &[threads, columns, neighbours, in_flight] = shares;
+  std::int64_t groups = std::gcd(columns / neighbours, threads); // of neighbours, in a row
+  const std::int64_t of_row = known_extent(s, j).value_or(columns);
+  while (groups % 2 == 0 && groups / 2 * neighbours >= of_row) // a row of results may be shorter than a tile
+    groups /= 2;
+  const std::int64_t at_once = threads / groups, height = *known_extent(s, i);
+  const std::int64_t rows = std::gcd((height + at_once - 1) / at_once, in_flight / neighbours);
+  auto [i_step, row, i_thread] = s.split(i, {infer, rows, at_once});
+  auto [j_step, j_thread, element] = s.split(j, {infer, groups, neighbours});
+  s.reorder(concatenated({{i_step, j_step, i_thread, j_thread}, inside, {row, element}}));
+  return {s.fuse(i_thread, j_thread), row, element};
+}
 
 std::vector<Loop> bind_grid(Schedule &s, std::optional<Loop> batch, Loop i_block, Loop j_block,
                             std::int64_t group, std::int64_t taken) {

@@ -59,6 +59,20 @@ void store_result(Schedule &s, BlockRef result, Loop thread, std::int64_t width)
 /// in the same order.
 std::vector<Loop> read_ahead(Schedule &s, BlockRef result, std::vector<Loop> loops, bool vectors);
 
+/// A tile whose elements the threads of a block share: the loop over threads, and inside of it those over rows,
+/// and over the neighbours of a row.
+struct RowsOfThreads {
+  Loop thread, row, element;
+};
+/// How they share it: consecutive threads have groups of `neighbours` of a row, and a thread has at most
+/// `in_flight` elements at a time, in several rows, so that their accesses do not wait for each other.
+struct RowShares {
+  std::int64_t threads, columns, neighbours, in_flight;
+};
+/// `i` and `j` are the loops over the rows and columns of the tile, and `inside` those inside of them, which
+/// become those directly inside of the loop over threads.
+RowsOfThreads share_rows(Schedule &s, Loop i, Loop j, const std::vector<Loop> &inside, const RowShares &shares);
+
 /// The extent of the loop; none if it is known only at launch.
 std::optional<std::int64_t> known_extent(const Schedule &s, Loop loop);
 

@@ -99,6 +99,9 @@ struct RegisterTiles {
   LoadWarps load = {}; ///< with `async`: they fill the tiles
   bool early = false;  ///< the kernels may start while those before them in the stream end (`launch_early`)
   bool apart = false;  ///< the sum is stored, and what reads it stays in kernels of its own
+  /// Where accesses to the results take fewer than 4 elements, the sums go through shared memory, so that
+  /// consecutive threads store whole rows (row_stores.h): for products without parts and load warps.
+  bool staged = false;
 
   std::int64_t threads() const { return warps[0] * warps[1] * lanes[0] * lanes[1]; }
   std::int64_t tile(std::size_t side) const { return warps[side] * lanes[side] * results[side]; }

@@ -3,6 +3,7 @@
 #include "schedules/library/contraction.h"
 #include "schedules/library/parts.h"
 #include "schedules/library/product.h"
+#include "schedules/library/row_stores.h"
 #include "schedules/library/rows.h"
 #include "schedules/library/split_sum.h"
 #include "schedules/library/tile_numbers.h"
@@ -193,13 +194,20 @@ std::int64_t neighbours_of_lane(const Schedule &s, const Contraction &c, const R
   return second.k_last || copied > width || most_lanes % tiles.lanes[1] != 0 ? elements : width;
 }
 
+/// The elements of rows that a thread has at a time: at most half of its results, so that those and the
+/// elements that they update take no more registers than the multiplication.
+std::int64_t rows_in_flight(const Grid &results) {
+  constexpr std::int64_t most = 32;
+  return std::min(most, results[0] * results[1] / 2);
+}
+
 Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, Guards guards) {
   Contraction c = contraction(s, sum, Scope::local, tiles.apart);
   check(sum, tiles);
   const auto &[warps, lanes, results, zigzag, async_wanted, prefetch, fragments, joined, spread, copy_steps,
                columns, snake, last_k, bk, most_group, stages, split_k, size_of_part, tiles_of_part,
                two_kernels, groups_of_parts, blocks, width, persistent, even_places, helped_places, load, early,
-               apart] = tiles;
+               apart, staged_wanted] = tiles;
   const PartsOfSum parts{split_k, size_of_part, groups_of_parts, tiles_of_part};
   const bool split = parts.several(), in_groups = groups_of_parts > 1;
   const bool guarded = guards == Guards::scalar;
@@ -233,7 +241,10 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
     s.set_scope(c.sum, Scope::local);
   auto [i_block, i_group, i_warp, i_high, i_low, i_elem] =
       s.split(c.i, {infer, results[0] / elements, warps[0], lanes[0] / low, low, elements});
-  const std::int64_t neighbours = neighbours_of_lane(s, c, tiles, guards, widest, stored, split);
+  const bool staged = staged_wanted && stored < elements && guards == Guards::none && fits_access(dtype) &&
+                      !split && persistent == 0 && load.warps == 0 && has_rows(s, c);
+  const std::int64_t neighbours =
+      staged ? elements : neighbours_of_lane(s, c, tiles, guards, widest, stored, split);
   const Columns j = split_columns(s, c.j, tiles, low, neighbours);
   const Loop j_block = j.block, j_group = j.group, j_warp = j.warp, j_high = j.high, j_low = j.low;
   const LoopsOfSum of_k = split_sum(s, c.k, parts, {bk});
@@ -261,6 +272,10 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
     if (in_groups)
       order.insert(order.begin() + 2, *of_k.group);
   }
+  if (staged) {
+    written = {s.cache_write(c.sum, Scope::local)};
+    s.set_scope(written[0], Scope::shared);
+  }
   if (c.batch)
     order.insert(order.begin(), *c.batch);
   s.reorder(order);
@@ -272,7 +287,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
   auto thread = i_warp;
   for (const Loop &loop : {j_warp, i_high, j_high, i_low, j_low})
     thread = s.fuse(thread, loop);
-  for (const BlockRef &result : written)
+  for (const BlockRef &result : staged ? std::vector<BlockRef>() : written)
     s.reverse_compute_at(result, thread);
   const Edges edges = edges_of(s, i_block, j_block, group, whole_rows, whole_columns);
   auto waves = persistent > 0 && !split
@@ -351,8 +366,12 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
   if (spreads)
     for (const BlockRef &tile : tiles_of_k)
       spread_copies(s, s.loops_below(tile, k_outer));
-  for (const BlockRef &result : written)
-    store_result(s, result, thread, partial);
+  if (staged)
+    store_rows(s, c, written[0], grid.back(), thread,
+               {tiles.threads(), tiles.tile(1), stored, rows_in_flight(results)});
+  else
+    for (const BlockRef &result : written)
+      store_result(s, result, thread, partial);
   if (split && two_kernels)
     add_parts_apart(s, c, *of_k.part, partial, stored);
   else if (in_groups)

@@ -101,4 +101,39 @@ void store_rows_in_bulk(Schedule &s, BlockRef result, std::optional<BlockRef> mo
   by_vectors(s, {part}, false);
 }
 
+bool has_rows(const Schedule &s, const Contraction &c) {
+  const Buffer &sum = block_of(s, c.sum).body.buffer;
+  return std::ranges::all_of(c.results, [&](const BlockRef &handle) {
+    const Block &result = block_of(s, handle);
+    const Var *column = neighbours(result.body.indices, result.iters, bounds_of(result));
+    return column && std::ranges::all_of(loads_of(result), [&](const Load *access) {
+             const Var *last = access->buffer == sum ? access->indices.back().as<Var>() : column;
+             return last && *last == *column;
+           });
+  });
+}
+
+void store_rows(Schedule &s, const Contraction &c, BlockRef staged, Loop tile, Loop thread,
+                const RowShares &shares) {
+  constexpr std::int64_t of_banks = 32, neighbours = 4;
+  const Buffer sums = block_of(s, staged).body.buffer;
+  const BlockRef moved = s.cache_read(c.results.front(), sums->name, Scope::local);
+  for (std::size_t n = 1; n < c.results.size(); ++n)
+    s.share_cache(c.results[n], moved);
+  s.reverse_compute_at(staged, thread);
+  s.reverse_compute_at(moved, tile);
+  const std::vector<Loop> below = s.loops_below(moved, tile);
+  const RowsOfThreads rows = share_rows(s, below[below.size() - 2], below.back(), {}, shares);
+  for (const BlockRef &result : c.results)
+    s.reverse_compute_at(result, rows.thread);
+  s.bind(rows.thread, Axis::thread_x);
+  s.unroll(rows.row);
+  by_vectors(s, {rows.element}, shares.neighbours > 1);
+  store_result(s, staged, thread, neighbours);
+  // The rows of 4 lanes in a zigzag begin at other banks.
+  s.storage_align(staged, static_cast<int>(sums->shape.size()) - 2, of_banks, neighbours);
+  for (const BlockRef &result : c.results)
+    store_result(s, result, rows.thread, shares.neighbours);
+}
+
 } // namespace nestsmith::library

@@ -1,7 +1,9 @@
 #pragma once
-/// Results of warps that are written to memory by whole rows.
+/// Results of warps, and of thread blocks, that are written to memory by whole rows.
 
 #include "dsl/schedule/schedule.h"
+#include "schedules/library/contraction.h"
+#include "schedules/library/parts.h"
 
 #include <cstdint>
 #include <optional>
@@ -21,5 +23,14 @@ void write_rows(Schedule &s, BlockRef result, BlockRef staged, Loop warp, std::i
 /// `result` writes results of 2 bytes to registers, and `moved` copies them from there to shared memory by
 /// `stmatrix`, 16 x 16 at a time. Then no tile may extend past the results.
 void store_rows_in_bulk(Schedule &s, BlockRef result, std::optional<BlockRef> moved, BlockRef copy, Loop warp);
+
+/// Whether consecutive columns of the sum are neighbours in memory in each of the results.
+bool has_rows(const Schedule &s, const Contraction &c);
+
+/// The sums of a tile are in the registers of the threads of a block. `staged` copies them to shared memory,
+/// below `thread`, 4 neighbours at a time. From there, the threads share the rows, and compute the results.
+/// `tile` is the loop over tiles, around `thread`.
+void store_rows(Schedule &s, const Contraction &c, BlockRef staged, Loop tile, Loop thread,
+                const RowShares &shares);
 
 } // namespace nestsmith::library

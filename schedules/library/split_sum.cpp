@@ -156,25 +156,16 @@ static void add_in_thread(Schedule &s, const Contraction &c, Loop thread, Loop k
 static void add_in_last_block(Schedule &s, const Contraction &c, Loop tile, Loop part, std::int64_t threads,
                               std::int64_t columns, std::int64_t width, std::int64_t stored) {
   const std::int64_t neighbours = std::max(width, stored);
-  std::int64_t groups = std::gcd(columns / neighbours, threads); // of neighbours, in a row
   const bool few = has_few_blocks(s, part);
   s.reverse_compute_at(c.sum, tile);
   s.last_block(part);
   std::vector<Loop> below = s.loops_below(c.sum, tile);
   Loop k = below.back(), j = below[below.size() - 2], i = below[below.size() - 3];
-  const std::int64_t of_row = as_int(find_loop(s.program().body, j.var)->extent).value_or(columns);
-  while (groups % 2 == 0 && groups / 2 * neighbours >= of_row) // a row of results may be shorter than a tile
-    groups /= 2;
-  std::int64_t at_once = threads / groups, height = *as_int(find_loop(s.program().body, i.var)->extent);
-  std::int64_t rows = std::gcd((height + at_once - 1) / at_once, elements_in_flight / neighbours);
-  auto [i_step, i_row, i_thread] = s.split(i, {infer, rows, at_once});
-  auto [j_step, j_thread, element] = s.split(j, {infer, groups, neighbours});
-  s.reorder({i_step, j_step, i_thread, j_thread, k, i_row, element});
-  Loop thread = s.fuse(i_thread, j_thread);
-  place_results(s, c, thread);
-  s.unroll(i_row);
-  const std::int64_t loads = std::max<std::int64_t>(1, rows * neighbours / 4);
-  add_in_thread(s, c, thread, k, element, width, stored, loads, few ? many_loads : few_loads);
+  const RowsOfThreads rows = share_rows(s, i, j, {k}, {threads, columns, neighbours, elements_in_flight});
+  place_results(s, c, rows.thread);
+  s.unroll(rows.row);
+  const std::int64_t loads = std::max<std::int64_t>(1, s.extent(rows.row) * neighbours / 4);
+  add_in_thread(s, c, rows.thread, k, rows.element, width, stored, loads, few ? many_loads : few_loads);
 }
 
 void add_parts(Schedule &s, const Contraction &c, Loop tile, Loop part, std::int64_t threads,

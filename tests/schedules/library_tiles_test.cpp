@@ -143,6 +143,18 @@ const Case cases[] = {
      {.columns = 72, .depth = 40},
      RegisterTiles{
          .warps = {1, 2}, .results = {4, 4}, .fragments = true, .k = 8, .width = 1, .load = {2, 0, true}}},
+    {"rows_of_odd_columns_of_a_batch",
+     {.rows = 37, .columns = 35, .batch = 2},
+     RegisterTiles{.warps = {1, 1}, .results = {4, 8}, .fragments = true, .staged = true}},
+    {"rows_of_pairs_of_columns_with_sizes",
+     {.rows = 70, .columns = 70, .sizes = true},
+     RegisterTiles{.warps = {2, 1}, .results = {4, 4}, .last_k = true, .staged = true}},
+    {"rows_of_three_columns",
+     {.rows = 70, .columns = 3, .dtype = DType::f16},
+     RegisterTiles{.warps = {1, 2}, .results = {8, 4}, .async = false, .staged = true}},
+    {"rows_of_a_maximum_are_stored_by_lanes",
+     {.columns = 37, .maximum = true},
+     RegisterTiles{.warps = {1, 1}, .results = {4, 4}, .staged = true}},
     {"code_for_the_last_tile_of_k_where_all_are_whole",
      {.depth = 32},
      RegisterTiles{.warps = {1, 1}, .results = {4, 4}, .last_k = true}},
@@ -165,6 +177,38 @@ TEST_P(LibraryTiles, AreRight) {
 
 INSTANTIATE_TEST_SUITE_P(Cases, LibraryTiles, testing::ValuesIn(cases),
                          [](const auto &test) { return std::string(test.param.name); });
+
+/// Whether the kernels of two results of a product, the second one stored by columns if `by_columns` is set,
+/// move the sums through shared memory. They are right in any case.
+bool moves_sums(bool by_columns) {
+  constexpr std::int64_t m = 37, n = 41, k_extent = 19;
+  Workload w("results");
+  Tensor x = w.placeholder("X", {m, k_extent}, DType::f32), y = w.placeholder("Y", {k_extent, n}, DType::f32),
+         bias = w.placeholder("bias", {n}, DType::f32);
+  Reduce k = reduce_axis("k", k_extent);
+  Tensor sums = w.compute("S", {m, n}, {"i", "j"}, [&](const std::vector<Expr> &at) {
+    return Definition(sum(x(at[0], k) * y(k, at[1]), k));
+  });
+  Tensor first = w.compute("P", {m, n}, {"i", "j"}, [&](const std::vector<Expr> &at) {
+    return Definition(max(sums(at[0], at[1]) + bias(at[1]), Expr(0.0)));
+  });
+  const std::vector<Expr> shape = by_columns ? std::vector<Expr>{n, m} : std::vector<Expr>{m, n};
+  Tensor second = w.compute("Q", shape, {"a", "b"}, [&](const std::vector<Expr> &at) {
+    return Definition(cast(DType::f16, by_columns ? sums(at[1], at[0]) : sums(at[0], at[1])));
+  });
+  Schedule s(w.output({first, second}));
+  library::product(s, s.block("S"), RegisterTiles{.warps = {1, 1}, .results = {4, 4}, .staged = true});
+  const kernel::Plan plan = lower(s);
+  SimExecutor simulator;
+  const CheckResult result = check(s, plan, simulator);
+  EXPECT_TRUE(result.passed) << (result.messages().empty() ? "" : result.messages().front());
+  return std::ranges::any_of(s.trace(), [](const Directive &d) { return d.op == "share_cache"; });
+}
+
+TEST(LibraryProduct, MovesTheSumsOnceForAllResultsThatAreStoredByRows) {
+  EXPECT_TRUE(moves_sums(false));
+  EXPECT_FALSE(moves_sums(true));
+}
 
 /// Convolutions along rows: their number is L - 2, or (L + 1)//2.
 TEST(LibraryProduct, OfRowsThatAreAnExpressionOfASize) {

@@ -11,6 +11,7 @@
 #include "tests/runtime/check/right.h"
 #include "tests/schedules/rung.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 
 namespace nestsmith {
@@ -99,6 +100,33 @@ TEST(Widths, LanesOfARowStoreNeighbours) {
     // The tile of A, which is stored by k, has 48 conflicts in each block. That of B has none.
     EXPECT_EQ(counts.copied(Scope::shared).conflicts, 48 * counts.blocks) << n;
   }
+}
+
+/// Rows that go through shared memory are stored by consecutive threads: 128 bytes in each access, which begin
+/// anywhere. No access to shared memory has more conflicts than without them.
+TEST(Widths, StagedRowsAreStoredWhole) {
+  for (auto [n, most] : {std::pair(129, 5), {130, 9}}) {
+    const std::string point = "warps=1x2,results=8x8,async=true,stages=3,fragments=true,staged=";
+    const model::Counters counts = counts_at({64, n, 40}, point + "true");
+    const double sectors = counts.total(Scope::global, true).sectors_per_request();
+    EXPECT_GE(sectors, 4) << n;
+    EXPECT_LE(sectors, most) << n;
+    EXPECT_EQ(counts.total(Scope::shared, false).conflicts, 0U) << n;
+    // Those of the copies of A, which are counted as stores, too.
+    EXPECT_EQ(counts.copied(Scope::shared).conflicts, 48 * counts.blocks) << n;
+    EXPECT_EQ(counts.total(Scope::shared, true).conflicts, 48 * counts.blocks) << n;
+  }
+  // Whole vectors are stored by lanes. The knob is not asked for.
+  Knobs knobs;
+  test::rung("fast/gemm").build({64, 128, 40}, DType::f32, Target{}, knobs);
+  EXPECT_TRUE(std::ranges::none_of(knobs.asked(), [](const Knob &knob) { return knob.name == "staged"; }));
+}
+
+TEST(Widths, OfStagedRowsAreRightAtEveryAlignment) {
+  expect_right_at_every_alignment("fast/gemm", {DType::f32, DType::f16, DType::i8},
+                                  {"warps=1x1,results=4x4,staged=true",
+                                   "warps=1x2,results=4x8,bk=8,lanes=2x16,staged=true",
+                                   "warps=2x1,results=8x4,fragments=true,last_k=true,staged=true"});
 }
 
 /// So do the threads that add parts of a sum. The counts are those of the parts and of the results.
