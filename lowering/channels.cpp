@@ -66,28 +66,20 @@ PlannedChannel plan_channel(const Program &program, const WarpRole &role, std::s
 }
 
 std::vector<kernel::RoleOfWarps> plan_roles(const Program &program, std::int64_t main, std::int64_t all) {
-  constexpr std::int64_t unit = unit_of_registers, most = 240;
-  const std::int64_t at_launch = std::min(registers_of_sm / all / unit * unit, most + unit);
-  const bool stated =
-      std::ranges::any_of(program.roles, [](const WarpRole &role) { return role.registers != 0; });
-  auto planned = [&](std::int64_t first_thread, std::int64_t warps, std::int64_t registers) {
+  const RoleRegisters registers = role_registers(program, main, all);
+  auto planned = [&](std::int64_t first_thread, std::int64_t warps, std::int64_t of_thread) {
     using Change = kernel::RoleOfWarps::Change;
-    return kernel::RoleOfWarps{first_thread / lanes_per_warp, warps, registers,
-                               registers == 0 || registers == at_launch ? Change::none
-                               : registers < at_launch                  ? Change::fewer
-                                                                        : Change::more};
+    return kernel::RoleOfWarps{first_thread / lanes_per_warp, warps, of_thread,
+                               of_thread == 0 || of_thread == registers.at_launch ? Change::none
+                               : of_thread < registers.at_launch                  ? Change::fewer
+                                                                                  : Change::more};
   };
-  std::int64_t left = at_launch * all, first = main;
-  std::vector<kernel::RoleOfWarps> others;
+  std::vector<kernel::RoleOfWarps> roles = {planned(0, main / lanes_per_warp, registers.main)};
+  std::int64_t first = main;
   for (const WarpRole &role : program.roles) {
-    const std::int64_t registers = role.registers == 0 && stated ? at_launch : role.registers;
-    others.push_back(planned(first, role.warps, registers));
-    left -= registers * role.warps * lanes_per_warp;
+    roles.push_back(planned(first, role.warps, registers.of(role)));
     first += role.warps * lanes_per_warp;
   }
-  std::vector<kernel::RoleOfWarps> roles = {
-      planned(0, main / lanes_per_warp, stated ? std::min(left / main / unit * unit, most) : 0)};
-  roles.insert(roles.end(), others.begin(), others.end());
   return roles;
 }
 

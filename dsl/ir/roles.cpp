@@ -65,6 +65,19 @@ std::int64_t threads_of_roles(const Program &program, const Stmt &nest) {
   return threads;
 }
 
+RoleRegisters role_registers(const Program &nest, std::int64_t main, std::int64_t all) {
+  constexpr std::int64_t unit = unit_of_registers, most = 240;
+  RoleRegisters registers{.at_launch = std::min(registers_of_sm / all / unit * unit, most + unit)};
+  if (std::ranges::all_of(nest.roles, [](const WarpRole &role) { return role.registers == 0; }))
+    return registers;
+  for (const WarpRole &role : nest.roles)
+    registers.of_roles +=
+        (role.registers != 0 ? role.registers : registers.at_launch) * role.warps * lanes_per_warp;
+  const std::int64_t left = registers.at_launch * all - registers.of_roles;
+  registers.main = std::min(left / main / unit * unit, most);
+  return registers;
+}
+
 namespace {
 
 /// The blocks of the nest in the role.
@@ -243,8 +256,20 @@ private:
              "the main role has {} threads on {}, expected threads on threadIdx.x, warp or lane only in a "
              "nest with roles",
              extent, nestsmith::name(axis));
-    if (std::int64_t main = threads_of_role(program_, program_.body, std::nullopt); main % lanes_per_warp != 0)
+    const std::int64_t main = threads_of_role(program_, program_.body, std::nullopt),
+                       all = threads_of_roles(program_, program_.body);
+    if (main % lanes_per_warp != 0)
       fail("", "the main role has {} threads, expected whole warps in a nest with roles", main);
+    if (breach_ || std::ranges::all_of(program_.roles, [](const WarpRole &x) { return x.registers == 0; }))
+      return;
+    const RoleRegisters registers = role_registers(program_, main, all);
+    if (registers.main < fewest_registers)
+      fail(program_.roles.front().blocks.front()->name,
+           "a thread block of {} threads starts with {} registers; {} of them are those of the roles, and the "
+           "{} "
+           "threads of the main role need {} each, at least, which are {}; state fewer registers, or fewer "
+           "warps",
+           all, registers.at_launch * all, registers.of_roles, main, fewest_registers, main * fewest_registers);
   }
 
   const Program &program_;

@@ -45,6 +45,20 @@ std::int64_t threads_of_roles(const Program &program, const Stmt &nest);
 /// or has matrix units that read their tiles themselves. A thread has a multiple of `unit_of_registers`.
 inline constexpr std::int64_t registers_of_sm = 65536, unit_of_registers = 8;
 
+/// Registers of a nest in which a role states them: an SM has one block, whose threads start with `at_launch`
+/// each. The roles take `of_roles` of all, and a thread of the main role gets `main` of what is left: at least
+/// `fewest_registers`, which `setmaxnreg` takes, if the stated numbers fit. If no role states any, `main` is 0.
+struct RoleRegisters {
+  std::int64_t at_launch = 0, of_roles = 0, main = 0;
+  /// Those of a thread of a role.
+  std::int64_t of(const WarpRole &role) const {
+    return role.registers != 0 || main == 0 ? role.registers : at_launch;
+  }
+};
+inline constexpr std::int64_t fewest_registers = 24;
+/// `main` and `all`: the threads of the main role, and of all roles.
+RoleRegisters role_registers(const Program &nest, std::int64_t main, std::int64_t all);
+
 /// The tiles that the warps of a role fill for those of the main role.
 struct RoleChannel {
   const For *loop;           ///< the pipelined loop: one fill of the tiles in each iteration
@@ -69,7 +83,7 @@ struct RoleBreach {
 ///   - of a loop that has a last block, only the main role continues;
 ///   - the blocks of a role have as many threads on threadIdx.x as its warps, but for bulk copies, which one
 ///     thread issues; those of the main role have whole warps. Roles with registers have whole groups of four
-///     warps, and an SM has one block.
+///     warps, an SM has one block, and they leave enough registers to the main role.
 std::optional<RoleBreach> find_role_breach(const Program &program);
 
 } // namespace nestsmith

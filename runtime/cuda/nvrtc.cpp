@@ -134,13 +134,16 @@ std::string quoted_line(const std::string &source, llvm::StringRef message) {
 }
 
 /// ptxas repairs a missing order of calls of matrix units, with no more than a message: C7510 to C7519. The
-/// text must state the order itself, because the simulator checks the text, and a repair costs time.
+/// text must state the order itself, because the simulator checks the text, and a repair costs time. By others
+/// from C7500 to C7599 it says what it has ignored, such as `setmaxnreg`.
 void refuse_repairs(const std::string &kernel, const std::string &log) {
   if (std::string repair = first_line_with(log, "(C751"); !repair.empty())
     throw CompileError(
         fmt::format("kernel {} does not order its calls of matrix units as the assembler wants: {}", kernel,
                     repair),
         log);
+  if (std::string ignored = first_line_with(log, "(C75"); !ignored.empty())
+    throw CompileError(fmt::format("kernel {} is not assembled as it is written: {}", kernel, ignored), log);
 }
 
 /// The first CUDA header that a source includes: "cuda_fp16.h".

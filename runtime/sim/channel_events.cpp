@@ -33,7 +33,7 @@ std::uint32_t ordered_after(const Warp &w, std::uint32_t other) {
 /// The number of phases after which the warp may go on: a slot is free before its first fill.
 std::int64_t phases_before(const Instr &instr, const Warp &w) {
   const std::int64_t number = reg<std::int64_t>(w, instr.a);
-  return number / w.machine->channels.slots(instr.c) + (instr.b != 0 ? 0 : 1);
+  return floor_div(number, w.machine->channels.slots(instr.c)) + (instr.b != 0 ? 0 : 1);
 }
 
 /// The first warp of a role issues its bulk copies.

@@ -1,5 +1,7 @@
 #include "runtime/sim/channels.h"
 
+#include "dsl/expr/ops.h"
+
 #include <algorithm>
 
 namespace nestsmith::sim {
@@ -22,7 +24,7 @@ void Channels::start_block() {
 
 SlotEvent &Channels::event(std::uint32_t channel, bool freed, std::int64_t number) {
   const std::int64_t of = slots(channel);
-  return events_[channel][static_cast<std::size_t>((freed ? of : 0) + number % of)];
+  return events_[channel][static_cast<std::size_t>((freed ? of : 0) + floor_mod(number, of))];
 }
 
 } // namespace nestsmith::sim

@@ -37,6 +37,7 @@ public:
 
   bool exist() const { return !events_.empty(); }
   void start_block();
+  /// The event of the slot of a fill. In a faulty kernel, its number may be negative.
   SlotEvent &event(std::uint32_t channel, bool freed, std::int64_t number);
   std::int64_t slots(std::uint32_t channel) const { return decoded_.channels[channel].slots; }
   /// For each warp of the cluster: the stamps below this one are ordered before the accesses of `warp`.

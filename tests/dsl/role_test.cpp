@@ -15,17 +15,18 @@ using test::expect_refused;
 using test::gemm;
 using test::owed;
 
-/// A product of 64 threads with a tile of A, which is not yet bound.
+/// A product of `threads` threads with a tile of A, which is not yet bound.
 struct Tiled {
   Schedule s;
   BlockRef AB, A_shared;
   Loop k_outer;
 
-  explicit Tiled(const Target &target = {}) : s(gemm(64, 64, 64), target), AB(s.block("AB")) {
+  explicit Tiled(const Target &target = {}, std::int64_t threads = 64)
+      : s(gemm(threads, 64, 64), target), AB(s.block("AB")) {
     auto [i, j, k] = s.loops<3>(AB);
     auto [outer, inner] = s.split(k, {infer, 16});
     k_outer = outer;
-    auto [i_block, i_thread] = s.split(i, {infer, 64});
+    auto [i_block, i_thread] = s.split(i, {infer, threads});
     s.reorder({i_block, i_thread, k_outer, j, inner});
     s.set_scope(AB, Scope::local);
     s.reverse_compute_at(s.block("C"), i_thread);
@@ -126,6 +127,25 @@ TEST(RoleOwes, WholeGroupsOfWarpsForRegisters) {
   t.pipeline();
   EXPECT_TRUE(contains(owed(t.s), "has 4 warps and the main role 64 threads, expected whole groups of 4 warps"))
       << owed(t.s);
+}
+
+/// 384 threads start with 168 registers each.
+TEST(RoleOwes, RegistersForTheMainRole) {
+  const auto owed_with = [](std::int64_t warps, std::int64_t registers) {
+    Tiled t(make_target("sm_90a"), 128);
+    t.s.role({t.A_shared}, warps, registers);
+    t.bind(warps * 32);
+    t.pipeline();
+    return t.s.obligations().empty() ? "" : owed(t.s);
+  };
+  EXPECT_TRUE(contains(owed_with(8, 256),
+                       "a thread block of 384 threads starts with 64512 registers; 65536 of them "
+                       "are those of the roles, and the 128 threads of the main role need 24 "
+                       "each, at least, which are 3072; state fewer registers, or fewer warps"))
+      << owed_with(8, 256);
+  EXPECT_TRUE(contains(owed_with(8, 248), "63488 of them are those of the roles")) << owed_with(8, 248);
+  EXPECT_EQ(owed_with(8, 240), ""); // 24 are left
+  EXPECT_EQ(owed_with(4, 240), "");
 }
 
 TEST(Role, EndsWithItsBlocks) {

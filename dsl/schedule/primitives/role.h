@@ -28,7 +28,8 @@ namespace nestsmith::primitives {
 /// Ensures: the sequential meaning and every result of the kernel are unchanged. With registers, an SM has one
 ///   block. Obligations: the blocks only copy from global memory to tiles of one pipelined loop, which blocks
 ///   of the main role of one stage read; their loops are bound to as many threads as the warps have. Other
-///   shared arrays belong to the main role, whose warps have a barrier of their own.
+///   shared arrays belong to the main role, whose warps have a barrier of their own. Stated registers leave 24
+///   or more to each thread of the main role.
 extern const Primitive role;
 
 } // namespace nestsmith::primitives

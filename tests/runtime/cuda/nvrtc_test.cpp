@@ -173,6 +173,17 @@ TEST_F(NvrtcTest, RefusesACallOfMatrixUnitsWhoseOrderTheAssemblerRepairs) {
   EXPECT_TRUE(says(refused, "(C7517)"));
 }
 
+/// Without the number of threads of a block, the assembler does not know the registers at the entry.
+TEST_F(NvrtcTest, RefusesAnInstructionThatTheAssemblerIgnores) {
+  const std::string kernel = "f(float *p) { asm volatile(\"setmaxnreg.dec.sync.aligned.u32 40;\"); p[0] = 1; }";
+  EXPECT_GT(nvrtc->compile("extern \"C\" __global__ void __launch_bounds__(256, 1) " + kernel, "f", "sm_90a")
+                .registers,
+            0);
+  const std::string refused = refusal("extern \"C\" __global__ void " + kernel, "f", "sm_90a");
+  EXPECT_TRUE(says(refused, "kernel f is not assembled as it is written"));
+  EXPECT_TRUE(says(refused, "(C7508)"));
+}
+
 /// The number of tiles along k is known at launch. Around a loop that may have no iteration, the assembler
 /// would let each call wait for the one before it.
 TEST_F(NvrtcTest, KeepsCallsInFlightInALoopOfAnyLength) {

@@ -1,6 +1,7 @@
 /// Hand-made kernels of roles, channels, bulk copies, bulk stores, matrix units that read tiles, and early
 /// launches. Each kernel is right, or has one fault, which the simulator must report by its name and its place.
 
+#include "runtime/sim/channels.h"
 #include "tests/runtime/sim/kernel_builder.h"
 #include "tests/runtime/sim/one_call.h"
 
@@ -278,6 +279,17 @@ struct Units {
 
 std::function<kernel::Kernel()> units(const Units &numbers) {
   return [numbers] { return numbers.build(); };
+}
+
+/// A faulty kernel may await a fill before the first one.
+TEST(ChannelEvents, OfNegativeFillsAreThoseOfTheirSlots) {
+  DecodedKernel decoded;
+  decoded.channels.emplace_back().slots = 3;
+  Channels channels(decoded, 1);
+  for (bool freed : {false, true}) {
+    EXPECT_EQ(&channels.event(0, freed, -1), &channels.event(0, freed, 2));
+    EXPECT_EQ(&channels.event(0, freed, -6), &channels.event(0, freed, 0));
+  }
 }
 
 const std::vector<Case> &cases() {
