@@ -268,37 +268,102 @@ static double ms_with_tail(const choice::Form &form, const Tile &tile, const cho
 /// many small blocks loses little, and parts, which have to be stored and added, gain nothing.
 constexpr std::int64_t most_resident = 2;
 
-/// The point with the even tail that its schedule has for as many blocks as a multiprocessor holds. None if
-/// there is no such tail, if the rung makes none, or if the time to add parts by the last block is not known.
+/// The form of a kernel that is nearest to these rows.
+static const choice::Form &nearest_form(const choice::Kernel &kernel, const choice::Size &size,
+                                        const choice::Machine &machine) {
+  const choice::Between forms = choice::forms_of(&kernel, &size, &machine);
+  return kernel.form[forms.share < 0.5 ? forms.below : forms.above];
+}
+
+static std::int64_t resident_of(const choice::Form &form) { return form.count[form.counts - 1]; }
+
+/// The even tail that the schedule of the point has for as many blocks as a multiprocessor holds. None if
+/// there is no such tail, or if the rung makes none.
+std::optional<EvenTail> KernelModel::even_tail_of(std::size_t point, const choice::Size &size,
+                                                  const choice::Machine &machine) const {
+  const std::int64_t resident = resident_of(nearest_form(kernels_[point], size, machine));
+  if (table_.even_knob.empty() || resident > most_resident)
+    return std::nullopt;
+  const bool units = table_.dtype != "f32" && table_.dtype != "f64";
+  const auto roles = table_.points[point].knobs.find("roles");
+  const bool unequal = !units && roles != table_.points[point].knobs.end() && roles->second == "true";
+  return even_tail({size.extent[0], size.extent[1], size.extent[2]}, table_.points[point].tile,
+                   resident * machine.sms, units ? terms_of_a_part_by_units : terms_of_a_part,
+                   unequal ? PartsOfTail::unequal_too : PartsOfTail::equal);
+}
+
+/// The point with its even tail. None if it has none, or if the time to add parts by the last block is not
+/// known.
 std::optional<KernelChoice> KernelModel::with_even_tail(std::size_t point, const choice::Size &size,
                                                         const choice::Machine &machine) const {
   const choice::Kernel &kernel = kernels_[point];
   const choice::Between forms = choice::forms_of(&kernel, &size, &machine);
   const choice::Form &first = kernel.form[forms.below], &second = kernel.form[forms.above];
   const auto way = std::ranges::find(ways_, "") - ways_.begin();
-  if (table_.even_knob.empty() || way == static_cast<std::ptrdiff_t>(ways_.size()) || !first.way[way].known ||
-      !second.way[way].known)
+  if (way == static_cast<std::ptrdiff_t>(ways_.size()) || !first.way[way].known || !second.way[way].known)
     return std::nullopt;
-  const choice::Form &nearest = forms.share < 0.5 ? first : second;
-  const std::int64_t resident = nearest.count[nearest.counts - 1];
-  if (resident > most_resident)
-    return std::nullopt;
-  const bool units = table_.dtype != "f32" && table_.dtype != "f64";
-  const Tile tile = tile_of(table_.points[point]);
-  const auto roles = table_.points[point].knobs.find("roles");
-  const bool unequal = !units && roles != table_.points[point].knobs.end() && roles->second == "true";
-  const std::optional<EvenTail> tail =
-      even_tail({size.extent[0], size.extent[1], size.extent[2]}, table_.points[point].tile,
-                resident * machine.sms, units ? terms_of_a_part_by_units : terms_of_a_part,
-                unequal ? PartsOfTail::unequal_too : PartsOfTail::equal);
+  const std::optional<EvenTail> tail = even_tail_of(point, size, machine);
   if (!tail)
     return std::nullopt;
+  const Tile tile = tile_of(table_.points[point]);
   auto ms = [&](const choice::Form &form) {
     return std::max(0.001, ms_with_tail(form, tile, form.way[way], *tail, size, machine));
   };
-  KernelChoice choice{.point = point, .parts = 1, .with = "", .even = resident};
+  KernelChoice choice{
+      .point = point, .parts = 1, .with = "", .even = resident_of(nearest_form(kernel, size, machine))};
   choice.ms = std::pow(ms(second), forms.share) * std::pow(ms(first), 1 - forms.share);
   return choice;
+}
+
+TimeParts KernelModel::time_parts(const KernelChoice &choice, const Extents &extents, std::int64_t sms) const {
+  const choice::Size size = this->size(extents);
+  const choice::Machine machine = this->machine(sms);
+  const choice::Form &form = nearest_form(kernels_[choice.point], size, machine);
+  const Tile tile = tile_of(table_.points[choice.point]);
+  const std::int64_t tiles = choice::tiles_of(size.extent, tile.data());
+  TimeParts parts{.blocks = tiles * choice.parts, .in_wave = resident_of(form) * sms};
+  parts.waves = static_cast<double>(parts.blocks) / static_cast<double>(parts.in_wave);
+  parts.depth = parts_of(parts_of(extents[2], tile[2]), choice.parts);
+  parts.past_edges = 1 - static_cast<double>(extents[0]) * static_cast<double>(extents[1]) /
+                             (static_cast<double>(tiles) * static_cast<double>(tile[0] * tile[1]));
+  std::int64_t added = choice.parts;
+  if (choice.even > 0)
+    if (const auto tail = even_tail_of(choice.point, size, machine)) {
+      parts.waves = tail->waves;
+      parts.blocks += (tiles - tail->whole_rows * parts_of(extents[1], tile[1])) * (tail->parts - 1);
+      added = tail->parts;
+    }
+  if (added > 1) {
+    const choice::Parts &sum =
+        form.way[std::ranges::find(ways_, choice.even > 0 ? "" : choice.with) - ways_.begin()];
+    parts.sum_ms =
+        std::max(0.0, sum.constant + sum.slope * static_cast<double>(sum.of_all_tiles ? added * tiles : added));
+  }
+  std::array<double, choice::most_coefficients> features = {};
+  choice::features_of(&form, tile.data(), choice.parts, choice.parts > 1, &size, &machine, features.data());
+  const auto memory = static_cast<std::size_t>(2 * form.counts + 2);
+  parts.memory_ms = features.at(memory) * form.coefficient[memory];
+  return parts;
+}
+
+MeasuredSizes KernelModel::measured_sizes() const {
+  MeasuredSizes sizes;
+  for (const KernelPoint &point : table_.points)
+    for (const KernelForm &form : point.forms)
+      for (const KernelTime &time : form.times) {
+        const auto &[m, n, k] = time.extents;
+        const double results = static_cast<double>(m) * static_cast<double>(n);
+        const bool first = sizes.most_k == 0;
+        sizes = {first ? k : std::min(sizes.least_k, k), std::max(sizes.most_k, k),
+                 first ? results : std::min(sizes.least_results, results),
+                 std::max(sizes.most_results, results)};
+      }
+  return sizes;
+}
+
+bool MeasuredSizes::contain(const Extents &extents) const {
+  const double results = static_cast<double>(extents[0]) * static_cast<double>(extents[1]);
+  return least_k <= extents[2] && extents[2] <= most_k && least_results <= results && results <= most_results;
 }
 
 double KernelModel::ms(const KernelChoice &choice, const Extents &extents, std::int64_t sms) const {

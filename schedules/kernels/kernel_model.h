@@ -6,6 +6,7 @@
 /// the measured times of each form by least squares of relative errors. Blocks at the edges take the time of
 /// others.
 
+#include "schedules/even_tail.h"
 #include "schedules/kernels/kernel_choice.h"
 #include "schedules/kernels/kernel_table.h"
 
@@ -36,6 +37,24 @@ struct ProductSize {
   std::int64_t along_n = 0, along_k = 0;
 };
 
+/// What the predicted time of a choice depends on.
+struct TimeParts {
+  std::int64_t blocks = 0;  ///< of the launch
+  std::int64_t in_wave = 0; ///< that the GPU executes at one time
+  double waves = 0;         ///< times of a whole wave; a part of one: the last wave is not full
+  std::int64_t depth = 0;   ///< tiles of k of a block
+  double past_edges = 0;    ///< share of the multiplications that are past the edges of the result
+  double sum_ms = 0;        ///< to add the parts of a sum
+  double memory_ms = 0;     ///< to move what L2 cannot hold
+};
+
+/// The sizes that were measured for a table.
+struct MeasuredSizes {
+  std::int64_t least_k = 0, most_k = 0;
+  double least_results = 0, most_results = 0; ///< M * N
+  bool contain(const Extents &extents) const;
+};
+
 /// A size at which a point has to be measured, so that the coefficients of its form can be fitted.
 struct Probe {
   Extents extents = {};
@@ -57,6 +76,9 @@ public:
   /// The predicted time in ms of a point, with the parts and the way of `choice`, on a GPU with `sms`
   /// multiprocessors of the same kind.
   double ms(const KernelChoice &choice, const Extents &extents, std::int64_t sms) const;
+  /// The parts of this time.
+  TimeParts time_parts(const KernelChoice &choice, const Extents &extents, std::int64_t sms) const;
+  MeasuredSizes measured_sizes() const;
   /// All points with all numbers of parts that give each block two tiles of k or more, and with an even tail
   /// where it is predicted to gain, the fastest first. A batch has no even tails.
   std::vector<KernelChoice> rank(const Extents &extents, std::int64_t sms) const;
@@ -81,6 +103,8 @@ public:
   choice::Size size_of(const ProductSize &product) const;
 
 private:
+  std::optional<EvenTail> even_tail_of(std::size_t point, const choice::Size &size,
+                                       const choice::Machine &machine) const;
   std::optional<KernelChoice> with_even_tail(std::size_t point, const choice::Size &size,
                                              const choice::Machine &machine) const;
   choice::Form fitted(const KernelPoint &point, Rows rows, const std::string &where) const;

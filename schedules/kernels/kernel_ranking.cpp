@@ -62,9 +62,13 @@ static bool lacks_feature(const KnobValues &knobs, const Target &target) {
   });
 }
 
-std::vector<KernelChoice> ranked(const KernelModel &model, const ProductSize &product, const Target &target) {
+std::int64_t multiprocessors_for(const KernelModel &model, const Target &target) {
   const Gpu *gpu = known_gpu(target.gpu);
-  std::vector<KernelChoice> choices = model.rank_products(product, gpu ? gpu->sms : model.table().sms);
+  return gpu ? gpu->sms : model.table().sms;
+}
+
+std::vector<KernelChoice> ranked(const KernelModel &model, const ProductSize &product, const Target &target) {
+  std::vector<KernelChoice> choices = model.rank_products(product, multiprocessors_for(model, target));
   std::erase_if(choices, [&](const KernelChoice &choice) {
     return lacks_feature(model.table().points[choice.point].knobs, target);
   });

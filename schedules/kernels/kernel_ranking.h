@@ -24,6 +24,9 @@ const KernelModel &kernel_model(const std::string &text, const std::string &rung
 const KernelModel *serving_model(const std::vector<std::string> &texts, const std::string &rung, DType dtype,
                                  const Target &target, const std::string &user);
 
+/// The multiprocessors of the GPU of the target; of that of the table, if it is not known.
+std::int64_t multiprocessors_for(const KernelModel &model, const Target &target);
+
 /// The points of the table for this product on the GPU of the target, the fastest first. If the GPU is not
 /// known, on that of the table. A knob with the name of a feature, such as wgmma=true, asks for it: a target
 /// without the feature does not have the point.

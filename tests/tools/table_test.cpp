@@ -214,11 +214,18 @@ TEST_F(GivenTable, IsNotForATrace) {
 }
 
 /// The attribute `table` of `show fast/best --json`.
-llvm::json::Object use_of(const std::string &arguments) {
-  const llvm::json::Value json = parsed(nestsmith("show fast/best --json --arch sm_90a " + arguments));
+llvm::json::Object use_in(const std::string &command) {
+  const llvm::json::Value json = parsed(nestsmith(command));
   const llvm::json::Object *use = json.getAsObject() ? json.getAsObject()->getObject("table") : nullptr;
-  EXPECT_NE(use, nullptr) << arguments;
+  EXPECT_NE(use, nullptr) << command;
   return use ? *use : llvm::json::Object{};
+}
+llvm::json::Object use_of(const std::string &arguments) {
+  return use_in("show fast/best --json --arch sm_90a " + arguments);
+}
+/// On an H200, whose table is not that of the architecture.
+llvm::json::Object use_on_h200(const std::string &shape) {
+  return use_in("explain fast/best --json --gpu H200 --shape " + shape);
 }
 
 TEST(Predicted, IsTheKernelOfAShapeWithoutARecord) {
@@ -249,6 +256,46 @@ TEST(Predicted, IsExplained) {
   EXPECT_TRUE(contains(ran.out, "\nKnobs\n  fast/best takes the kernel that the kernel table of NVIDIA H"));
   EXPECT_TRUE(test::matches(ran.out, "predicts to be the fastest, with tiles of [0-9]+x[0-9]+x[0-9]+: 0[.]"));
   EXPECT_TRUE(contains(ran.out, "; the next one"));
+}
+
+/// The numbers of blocks, waves and tiles of k follow from the tiles.
+TEST(Predicted, IsExplainedByTheBlocksAndWaves) {
+  Ran ran = nestsmith("explain fast/best --shape 464x880x2108 --gpu H200");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_TRUE(test::matches(ran.out, "The first one has [0-9]+ blocks?, [0-9.]+ waves of [0-9]+, with"));
+  EXPECT_TRUE(contains(ran.out, "The next one has"));
+  EXPECT_FALSE(contains(ran.out, "the model extrapolates")) << ran.out;
+  const llvm::json::Object use = use_on_h200("464x880x2108");
+  const llvm::json::Array &tile = *use.getArray("tile");
+  const auto tiles = [&](std::size_t n, std::int64_t extent) {
+    const std::int64_t of_tile = *tile[n].getAsInteger();
+    return (extent + of_tile - 1) / of_tile;
+  };
+  const std::int64_t parts = *use.getInteger("parts"), blocks = *use.getInteger("blocks");
+  ASSERT_EQ(*use.getInteger("even"), 0);
+  EXPECT_EQ(blocks, tiles(0, 464) * tiles(1, 880) * parts);
+  EXPECT_EQ(*use.getInteger("depth"), (tiles(2, 2108) + parts - 1) / parts);
+  EXPECT_DOUBLE_EQ(*use.getNumber("waves") * *use.getNumber("blocks_of_wave"), static_cast<double>(blocks));
+  EXPECT_EQ(*use.getNumber("sum_ms") > 0, parts > 1);
+  EXPECT_EQ(use.getBoolean("extrapolated"), false);
+}
+
+/// A shape that was searched has a record. The kernel of the table stands beside it.
+TEST(Predicted, StandsBesideARecord) {
+  Ran ran = nestsmith("explain fast/best --shape 512x512x512 --gpu H200");
+  EXPECT_TRUE(test::matches(
+      ran.out,
+      "which[ \n]+was[ \n]+searched.[ \n]+Of[ \n]+the[ \n]+kernel[ \n]+table[ \n]+of[ \n]+NVIDIA[ \n]+H200"));
+  EXPECT_TRUE(test::matches(ran.out, "The one of the table[ \n]+has[ \n]+[0-9]+[ \n]+blocks"));
+}
+
+TEST(Predicted, SaysWhereTheModelExtrapolates) {
+  Ran ran = nestsmith("explain fast/best --gpu H200 --shape 1x1x1");
+  EXPECT_TRUE(test::matches(ran.out, "outside[ \n]+of[ \n]+the[ \n]+sizes[ \n]+of[ \n]+the[ \n]+table"))
+      << ran.out;
+  for (const char *shape : {"1x1x1", "20x30x1000000", "40000x40000x64"})
+    EXPECT_EQ(use_of(std::string("--shape ") + shape).getBoolean("extrapolated"), true) << shape;
+  EXPECT_EQ(use_of("--shape 1000x777x333").getBoolean("extrapolated"), false);
 }
 
 /// The point says helped=false, and this product cannot have a helped tail, so its schedule has no such knob.

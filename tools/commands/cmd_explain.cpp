@@ -97,9 +97,12 @@ ExitCode run_explain(const Context &context) {
   }
   const Style &style = context.style;
   std::string text = heading(analysed, chosen, style);
-  if (const auto &use = analysed.scheduled.use)
+  if (const auto &use = analysed.scheduled.use) {
     text += "\n" + style.bold("Knobs") + "\n" +
             paragraph_text(analysed.scheduled.choice.name + " " + to_text(*use));
+    if (const std::string why = why_text(*use); !why.empty())
+      text += paragraph_text(why);
+  }
   text += analysis_text(analysed, style);
   text += "\n" + style.bold("In words") + "\n" + paragraph_text(alone + (hint.empty() ? "" : " " + hint));
   if (before)

@@ -109,7 +109,15 @@ std::optional<ChosenKnobs> with_record(const ChosenRung &rung, const records::Re
 } // namespace
 
 const records::KernelModel *serving_model(const ChosenRung &rung, DType dtype, const Target &target) {
-  return records::serving_model(rung.kernel_tables, rung.kernels ? rung.name : "", dtype, target, rung.name);
+  const records::KernelModel *model =
+      records::serving_model(rung.kernel_tables, rung.kernels ? rung.name : "", dtype, target, rung.name);
+  if (model && rung.given_table && known_gpu(target.gpu) && model->table().gpu != target.gpu)
+    throw UserError(
+        ExitCode::usage,
+        fmt::format("the kernel table of --table has the times of {}, expected those of {}; make one "
+                    "with `nestsmith tune {} --table` on that GPU, or leave --table out",
+                    model->table().gpu, target.gpu, model->table().rung));
+  return model;
 }
 
 namespace {
@@ -132,7 +140,7 @@ struct LegalPoint {
 
 /// The order of the model, and the first `count` points of it with which the schedule is legal.
 struct LegalPoints {
-  const records::KernelTable *table = nullptr; ///< null: there is none for one shape
+  const records::KernelModel *model = nullptr; ///< null: there is none for one shape
   std::vector<records::KernelChoice> order;
   std::vector<LegalPoint> points;
 };
@@ -143,7 +151,7 @@ LegalPoints legal_points(const ChosenRung &rung, const Shape &shape, DType dtype
   const records::KernelModel *model = serving_model(rung, dtype, target);
   if (!model || shape.stated || shape.size() != 3)
     return found;
-  found.table = &model->table();
+  found.model = model;
   found.order = records::ranked(*model, {.extents = {shape[0], shape[1], shape[2]}}, target);
   for (std::size_t n = 0;
        n < std::min(found.order.size(), records::most_attempts) && found.points.size() < count; ++n) {
@@ -170,6 +178,25 @@ LegalPoints legal_points(const ChosenRung &rung, const Shape &shape, DType dtype
   return found;
 }
 
+/// The point at this place of the order, and the next one that has another tile or parts.
+KernelUse use_of(const records::KernelModel &model, const std::vector<records::KernelChoice> &order,
+                 std::size_t place, const Shape &shape, const Target &target) {
+  const Extents extents = {shape[0], shape[1], shape[2]};
+  auto at = [&](std::size_t n) {
+    return KernelUse::Point{point_of(model.table(), order[n]),
+                            model.time_parts(order[n], extents, records::multiprocessors_for(model, target))};
+  };
+  KernelUse use{model.table().gpu, at(place), std::nullopt, model.table().gpu == target.gpu};
+  for (std::size_t next = place + 1; next < order.size() && !use.second; ++next)
+    if (const PredictedPoint other = point_of(model.table(), order[next]);
+        other.tile != use.chosen.tile || other.parts != use.chosen.parts ||
+        (other.even > 0) != (use.chosen.even > 0))
+      use.second = at(next);
+  if (const records::MeasuredSizes sizes = model.measured_sizes(); !sizes.contain(extents))
+    use.outside = sizes;
+  return use;
+}
+
 /// The schedule with the knobs of the fastest legal point of a kernel table. None: there is no table for one
 /// shape, or none of its points is legal.
 std::optional<ChosenKnobs> with_kernel(const ChosenRung &rung, const Shape &shape, DType dtype,
@@ -177,17 +204,11 @@ std::optional<ChosenKnobs> with_kernel(const ChosenRung &rung, const Shape &shap
   LegalPoints found = legal_points(rung, shape, dtype, target, given, 1);
   if (found.points.empty())
     return std::nullopt;
-  const auto &[table, order, points] = found;
   auto &[place, schedule, knobs] = found.points.front();
-  PredictedPoint point = point_of(*table, order[place]);
   given = knobs;
   TableUse use;
-  use.kernel = KernelUse{table->gpu, point, std::nullopt, table->gpu == target.gpu};
-  for (std::size_t next = place + 1; next < order.size() && !use.kernel->second; ++next)
-    if (PredictedPoint other = point_of(*table, order[next]);
-        other.tile != point.tile || other.parts != point.parts || (other.even > 0) != (point.even > 0))
-      use.kernel->second = std::move(other);
-  use.except = differences(point.knobs, given.chosen(), rung.knobs);
+  use.kernel = use_of(*found.model, found.order, place, shape, target);
+  use.except = differences(use.kernel->chosen.knobs, given.chosen(), rung.knobs);
   return ChosenKnobs{std::move(schedule), given.chosen(), std::move(use)};
 }
 
@@ -219,6 +240,10 @@ ChosenKnobs chosen_knobs(const ChosenRung &rung, const Shape &shape, DType dtype
         check_record(rung, *record, dtype, target);
       if (auto chosen = with_record(rung, *record, shape, dtype, target, given)) {
         chosen->use->exact = records::distance(problem, *record) == 0;
+        if (model && !shape.stated && shape.size() == 3 && !rung.given_table)
+          if (const auto order = records::ranked(*model, {.extents = {shape[0], shape[1], shape[2]}}, target);
+              !order.empty())
+            chosen->use->instead_of = use_of(*model, order, 0, shape, target);
         return *std::move(chosen);
       }
     }
@@ -258,11 +283,54 @@ static std::string predicted_text(const PredictedPoint &point) {
                      point.ms);
 }
 
-static void write_predicted(llvm::json::OStream &json, const PredictedPoint &point) {
+/// "The first one has 1184 blocks, 2.99 waves of 396, with 25 tiles of k in each, and 1.6 % of the
+/// multiplications are past the edges".
+static std::string reason_text(const std::string &subject, const records::TimeParts &parts) {
+  std::string text = fmt::format("{} has {} block{}, {:.2f} waves of {}, with {} tile{} of k in each", subject,
+                                 parts.blocks, parts.blocks == 1 ? "" : "s", parts.waves, parts.in_wave,
+                                 parts.depth, parts.depth == 1 ? "" : "s");
+  if (parts.past_edges >= 0.0005)
+    text += fmt::format("; {:.1f} % of the multiplications are past the edges", 100 * parts.past_edges);
+  if (parts.sum_ms > 0)
+    text += fmt::format("; the sum of the parts takes {:.3g} ms", parts.sum_ms);
+  if (parts.memory_ms > 0)
+    text += fmt::format("; what L2 cannot hold takes {:.3g} ms", parts.memory_ms);
+  return text;
+}
+
+std::string why_text(const TableUse &use) {
+  const KernelUse *kernel = use.kernel ? &*use.kernel : use.instead_of ? &*use.instead_of : nullptr;
+  if (!kernel)
+    return "";
+  const std::string first = use.kernel ? "The first one" : "The one of the table",
+                    text = reason_text(first, kernel->chosen.parts_of_time);
+  return use.kernel && kernel->second ? text + ". " + reason_text("The next one", kernel->second->parts_of_time)
+                                      : text;
+}
+
+/// Whether the model knows such sizes, and this GPU.
+static std::string limits_text(const KernelUse &use) {
+  std::string text;
+  if (use.outside)
+    text = fmt::format(
+        ". This shape is outside of the sizes of the table, results of {:.0f} to {:.0f} elements "
+        "and K of {} to {}: the model extrapolates",
+        use.outside->least_results, use.outside->most_results, use.outside->least_k, use.outside->most_k);
+  return use.own ? text : text + ". The times are those of that GPU";
+}
+
+static void write_predicted(llvm::json::OStream &json, const KernelUse::Point &point) {
   json.attribute("tile", llvm::json::Array(point.tile));
   json.attribute("parts", point.parts);
   json.attribute("even", point.even);
   json.attribute("predicted_ms", point.ms);
+  json.attribute("blocks", point.parts_of_time.blocks);
+  json.attribute("blocks_of_wave", point.parts_of_time.in_wave);
+  json.attribute("waves", point.parts_of_time.waves);
+  json.attribute("depth", point.parts_of_time.depth);
+  json.attribute("past_edges", point.parts_of_time.past_edges);
+  json.attribute("sum_ms", point.parts_of_time.sum_ms);
+  json.attribute("memory_ms", point.parts_of_time.memory_ms);
 }
 
 std::string short_text(const TableUse &use) {
@@ -277,7 +345,7 @@ std::string short_text(const TableUse &use) {
 
 std::string to_text(const TableUse &use) {
   if (use.kernel) {
-    const auto &[gpu, chosen, second, own] = *use.kernel;
+    const auto &[gpu, chosen, second, own, outside] = *use.kernel;
     std::string text = fmt::format("takes the kernel that the kernel table of {} predicts to be the fastest, "
                                    "with {}",
                                    gpu, predicted_text(chosen));
@@ -285,15 +353,21 @@ std::string to_text(const TableUse &use) {
       text += fmt::format(", except {}", fmt::join(use.except, ", "));
     if (second)
       text += fmt::format("; the next one has {}", predicted_text(*second));
-    return own ? text : text + ". The times are those of that GPU";
+    return text + limits_text(*use.kernel);
   }
   if (!use.record)
     return "takes the defaults of its knobs: " + use.why;
   const records::Record &record = *use.record;
   std::string ratio =
       record.peer_ms ? fmt::format(", {:.3f} of {}", *record.peer_ms / record.median_ms, record.peer) : "";
-  return fmt::format("takes the knobs of {} on {} ({:.4g} ms{}){}", record.shape, record.gpu, record.median_ms,
-                     ratio, use.except.empty() ? "" : fmt::format(" except {}", fmt::join(use.except, ", ")));
+  std::string text =
+      fmt::format("takes the knobs of {} on {} ({:.4g} ms{}){}", record.shape, record.gpu, record.median_ms,
+                  ratio, use.except.empty() ? "" : fmt::format(" except {}", fmt::join(use.except, ", ")));
+  if (use.instead_of)
+    text += fmt::format(", which was searched. Of the kernel table of {}, the fastest has {}{}",
+                        use.instead_of->gpu, predicted_text(use.instead_of->chosen),
+                        use.instead_of->own ? "" : ", on that GPU");
+  return text;
 }
 
 void write_use(llvm::json::OStream &json, const TableUse &use) {
@@ -301,6 +375,7 @@ void write_use(llvm::json::OStream &json, const TableUse &use) {
     if (use.kernel) {
       json.attribute("gpu", use.kernel->gpu);
       write_predicted(json, use.kernel->chosen);
+      json.attribute("extrapolated", use.kernel->outside.has_value());
       if (use.kernel->second)
         json.attributeObject("next", [&] {
           write_predicted(json, *use.kernel->second);
@@ -320,6 +395,11 @@ void write_use(llvm::json::OStream &json, const TableUse &use) {
     json.attribute("exact", use.exact);
     json.attribute("except", llvm::json::Array(use.except));
     json.attribute("median_ms", use.record->median_ms);
+    if (use.instead_of)
+      json.attributeObject("next", [&] {
+        write_predicted(json, use.instead_of->chosen);
+        json.attribute("knobs", to_string(use.instead_of->chosen.knobs));
+      });
   });
 }
 

@@ -17,17 +17,25 @@ namespace nestsmith::cli {
 using records::PredictedPoint;
 /// The choice of a kernel table (schedules/kernels/kernel_model.h).
 struct KernelUse {
+  /// A point, and the parts of its predicted time.
+  struct Point : PredictedPoint {
+    records::TimeParts parts_of_time = {};
+  };
   std::string gpu; ///< of the table
-  PredictedPoint chosen;
+  Point chosen;
   /// The next point in the order of the model that has another tile or parts.
-  std::optional<PredictedPoint> second;
+  std::optional<Point> second;
   bool own = true; ///< the table is of the GPU of the target; otherwise its times are those of another one
+  /// The sizes that were measured, if this one is outside of them: the model extrapolates.
+  std::optional<records::MeasuredSizes> outside = {};
 };
 
 /// The record, or the point of a kernel table, from which a schedule takes its knobs.
 struct TableUse {
   std::optional<records::Record> record; ///< none, and no kernel: the knobs have their defaults
   std::optional<KernelUse> kernel = {};
+  /// Beside a record: the fastest point of the kernel table, which the record replaces.
+  std::optional<KernelUse> instead_of = {};
   bool exact = false; ///< the record is of this shape
   /// The knobs that have other values than in the record, because these are not candidates or not legal here.
   std::vector<std::string> except = {};
@@ -63,6 +71,9 @@ const records::KernelModel *serving_model(const ChosenRung &rung, DType dtype, c
 
 /// "takes the knobs of 1024x1024x1024 on NVIDIA H200 (0.05421 ms, 1.077 of cuBLAS 13.1.0)".
 std::string to_text(const TableUse &use);
+/// What the predicted times of the kernels of a table depend on: "The first one has 1184 blocks, 2.99 waves of
+/// 396, with 25 tiles of k in each. The next one …". Empty without a kernel table.
+std::string why_text(const TableUse &use);
 /// "as 1024x1024x1024 on NVIDIA H200", or "default knobs".
 std::string short_text(const TableUse &use);
 /// Writes the attribute `table`.
