@@ -37,8 +37,8 @@ static std::array<Loop, 2> loops_of_tile(Schedule &s, BlockRef tile, Loop at, bo
 }
 
 /// Binds the elements of a tile to the threads, which copy several in rounds. The rounds are in at most this
-/// number of groups of the same size; 0: each is a group.
-static void share_among_threads(Schedule &s, Loop element, std::int64_t threads, std::int64_t groups) {
+/// number of groups of the same size; 0: each is a group. Returns the loop over the threads.
+static Loop share_among_threads(Schedule &s, Loop element, std::int64_t threads, std::int64_t groups) {
   const std::int64_t rounds = s.extent(element) / threads;
   std::int64_t together = 1;
   while (groups > 0 && (rounds % together != 0 || rounds / together > groups))
@@ -52,15 +52,16 @@ static void share_among_threads(Schedule &s, Loop element, std::int64_t threads,
   auto [round, thread] = s.split(own, {infer, threads});
   s.bind(thread, Axis::thread_x);
   s.unroll(round);
+  return thread;
 }
 
-void fetch_tile(Schedule &s, BlockRef tile, Loop at, std::int64_t threads, bool across, std::int64_t groups) {
+Loop fetch_tile(Schedule &s, BlockRef tile, Loop at, std::int64_t threads, bool across, std::int64_t groups) {
   auto [row, column] = loops_of_tile(s, tile, at, across);
   Loop element = fuse_tile(s, row, column);
-  if (s.extent(element) == threads)
-    s.bind(element, Axis::thread_x);
-  else
-    share_among_threads(s, element, threads, groups);
+  if (s.extent(element) != threads)
+    return share_among_threads(s, element, threads, groups);
+  s.bind(element, Axis::thread_x);
+  return element;
 }
 
 Loop fetch_by_vectors(Schedule &s, BlockRef tile, Loop at, std::int64_t threads, bool across,
@@ -98,10 +99,11 @@ void fetch_through_registers(Schedule &s, BlockRef tile, BlockRef registers, Loo
     store_by_k(s, tile, !fetch.across);
 }
 
-void fetch_through_registers(Schedule &s, BlockRef tile, const std::string &operand, Loop at,
-                             std::int64_t threads, bool vectors) {
-  fetch_through_registers(s, tile, s.cache_read(tile, operand, Scope::local), at, threads,
-                          {.by_k = operand == "A", .width = vectors ? 4 : 1});
+BlockRef fetch_through_registers(Schedule &s, BlockRef tile, const std::string &operand, Loop at,
+                                 std::int64_t threads, bool vectors) {
+  BlockRef registers = s.cache_read(tile, operand, Scope::local);
+  fetch_through_registers(s, tile, registers, at, threads, {.by_k = operand == "A", .width = vectors ? 4 : 1});
+  return registers;
 }
 
 bool fetch_async(Schedule &s, BlockRef tile, Loop at, std::int64_t threads, const TileFetch &fetch) {

@@ -12,8 +12,8 @@ namespace nestsmith {
 BlockRef fetch_tile(Schedule &s, BlockRef reader, const std::string &operand, Loop at, std::int64_t threads);
 
 /// The same for an existing cache block, from which another cache may have been made. `across`: consecutive
-/// threads copy consecutive elements of a column. `groups`: as in TileFetch.
-void fetch_tile(Schedule &s, BlockRef tile, Loop at, std::int64_t threads, bool across = false,
+/// threads copy consecutive elements of a column. `groups`: as in TileFetch. Returns the loop over the threads.
+Loop fetch_tile(Schedule &s, BlockRef tile, Loop at, std::int64_t threads, bool across = false,
                 std::int64_t groups = 0);
 
 /// The same with `width` consecutive elements of a row per thread and step. Returns the loop over them, for
@@ -36,9 +36,9 @@ struct TileFetch {
 /// the computation, and store it after the computation. The tile reads what `registers` copies.
 void fetch_through_registers(Schedule &s, BlockRef tile, BlockRef registers, Loop at, std::int64_t threads,
                              const TileFetch &fetch);
-/// The same for the operand A, stored by k, or B.
-void fetch_through_registers(Schedule &s, BlockRef tile, const std::string &operand, Loop at,
-                             std::int64_t threads, bool vectors);
+/// The same for the operand A, stored by k, or B. Returns the copy in registers.
+BlockRef fetch_through_registers(Schedule &s, BlockRef tile, const std::string &operand, Loop at,
+                                 std::int64_t threads, bool vectors);
 
 /// Copies a tile with asynchronous copies: `width` elements at a time if the layout permits it. Elements of
 /// less than 4 bytes are not stored by k. Returns false if an access has less than 4 bytes: then the copies are

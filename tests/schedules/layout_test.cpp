@@ -38,6 +38,22 @@ Schedule tiled(const Shape &shape, DType dtype) {
   return s;
 }
 
+TEST(Fetch, ReturnsTheLoopsAndBlocksThatItMakes) {
+  for (std::int64_t threads : {128, 64}) { // one element for each thread, and two
+    Schedule s(gemm({16, 16, 16}, DType::f32), Target{});
+    auto AB = s.block("AB");
+    auto [i, j, k] = s.loops<3>(AB);
+    auto [k_outer, k_inner] = s.split(k, {infer, 8});
+    s.reorder({k_outer, i, j, k_inner});
+    auto tile = s.cache_read(AB, "A", Scope::shared);
+    auto registers = fetch_through_registers(s, tile, "A", k_outer, threads, false);
+    EXPECT_EQ(s.name(registers), "A_local");
+    Loop own = fetch_tile(s, s.cache_read(AB, "B", Scope::shared), k_outer, threads);
+    EXPECT_EQ(s.extent(own), threads);
+    EXPECT_EQ(find_loop(s.program().body, own.var)->axis(), Axis::thread_x);
+  }
+}
+
 std::vector<Array> result_of(const Schedule &schedule) {
   test::Values values = test::make_values(schedule.source());
   Execution execution = SimExecutor().run(lower(schedule), values.arrays, values.scalars);
