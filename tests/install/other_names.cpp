@@ -12,5 +12,5 @@
 #endif
 
 #if __has_include(<nestsmith/tools/options/arguments.h>) || __has_include(<nestsmith/runtime/sim/machine.h>)
-#error "a header that nestsmith.h does not include is public"
+#error "an internal header is public"
 #endif
