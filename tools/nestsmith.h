@@ -16,9 +16,9 @@
 ///                             step_by_step, two_steps
 ///   schedules of convolutions convolutions::by_element, in_tiles, in_registers, in_vectors, on_matrix_units,
 ///                             with_async_copies
-///   any contraction           library::product, RegisterTiles, MatrixTiles; library::contraction and the parts
-///   of
-///                             schedules/library, for schedules of your own
+///   any contraction           library::product, RegisterTiles, MatrixTiles
+///   parts of products         library::contraction, copy_operand, bind_grid, to_lanes, fetch_tile and others,
+///                             for schedules of your own: docs/guide.md lists them
 ///   any program               library::schedule; elementwise, transpose, reduction and fallback for one block
 ///   the command line          Rung, cli_main
 ///   errors                    UserError, ScheduleError
@@ -37,12 +37,17 @@
 #include "runtime/check/check.h"
 #include "runtime/check/sim_executor.h"
 #include "schedules/convolutions/convolutions.h"
+#include "schedules/even_tail.h"
+#include "schedules/fetch.h"
+#include "schedules/grids.h"
 #include "schedules/library/contraction.h"
 #include "schedules/library/fragments.h"
 #include "schedules/library/parts.h"
 #include "schedules/library/product.h"
 #include "schedules/library/program.h"
+#include "schedules/library/row_stores.h"
 #include "schedules/library/rows.h"
+#include "schedules/library/split_sum.h"
 #include "schedules/matvecs/matvecs.h"
 #include "schedules/reductions/reductions.h"
 #include "schedules/rows/rows.h"
