@@ -326,19 +326,17 @@ TimeParts KernelModel::time_parts(const KernelChoice &choice, const Extents &ext
   parts.depth = parts_of(parts_of(extents[2], tile[2]), choice.parts);
   parts.past_edges = 1 - static_cast<double>(extents[0]) * static_cast<double>(extents[1]) /
                              (static_cast<double>(tiles) * static_cast<double>(tile[0] * tile[1]));
-  std::int64_t added = choice.parts;
+  if (choice.parts > 1) {
+    const auto way = std::ranges::find(ways_, choice.with) - ways_.begin();
+    parts.sum_ms = choice::ms_of_sum(&form, tile.data(), choice.parts, static_cast<int>(way), &size, &machine);
+  }
   if (choice.even > 0)
     if (const auto tail = even_tail_of(choice.point, size, machine)) {
+      const choice::Parts &sum = form.way[std::ranges::find(ways_, "") - ways_.begin()];
       parts.waves = tail->waves;
       parts.blocks += (tiles - tail->whole_rows * parts_of(extents[1], tile[1])) * (tail->parts - 1);
-      added = tail->parts;
+      parts.sum_ms = sum.constant + sum.slope * static_cast<double>(tail->parts);
     }
-  if (added > 1) {
-    const choice::Parts &sum =
-        form.way[std::ranges::find(ways_, choice.even > 0 ? "" : choice.with) - ways_.begin()];
-    parts.sum_ms =
-        std::max(0.0, sum.constant + sum.slope * static_cast<double>(sum.of_all_tiles ? added * tiles : added));
-  }
   std::array<double, choice::most_coefficients> features = {};
   choice::features_of(&form, tile.data(), choice.parts, choice.parts > 1, &size, &machine, features.data());
   const auto memory = static_cast<std::size_t>(2 * form.counts + 2);
