@@ -176,10 +176,12 @@ std::optional<Waves> bind_waves(Schedule &s, std::optional<Loop> batch, Loop i_b
   return Waves{wave, block, partial};
 }
 
-void store_result(Schedule &s, BlockRef result, Loop thread, std::int64_t width) {
+std::vector<Loop> store_result(Schedule &s, BlockRef result, Loop thread, std::int64_t width) {
   width = width_of_store(s, result, width);
-  const std::vector<Loop> loops = split_last(s, s.loops_below(result, thread), width);
-  by_vectors(s, read_ahead(s, result, loops, width > 1), width > 1);
+  const std::vector<Loop> loops =
+      read_ahead(s, result, split_last(s, s.loops_below(result, thread), width), width > 1);
+  by_vectors(s, loops, width > 1);
+  return loops;
 }
 
 std::int64_t whole_group(const Schedule &s, Loop rows, std::int64_t tile, std::int64_t most) {

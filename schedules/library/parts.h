@@ -50,8 +50,10 @@ std::int64_t whole_group(const Schedule &s, Loop rows, std::int64_t tile, std::i
 /// than 4 bytes.
 std::int64_t width_of_store(const Schedule &s, BlockRef result, std::int64_t width);
 
-/// Each thread stores its elements of the result, which it has below `thread`, `width` at a time.
-void store_result(Schedule &s, BlockRef result, Loop thread, std::int64_t width);
+/// Each thread stores its elements of the result, which it has below `thread`, `width` at a time. Returns the
+/// loops of a thread over them, outermost first: those over accesses, which are unrolled, and, for vectors, the
+/// one over the elements of an access.
+std::vector<Loop> store_result(Schedule &s, BlockRef result, Loop thread, std::int64_t width);
 
 /// If the result updates its elements in place, such as alpha*AB + beta*C, each thread loads several of them
 /// before it stores the first one, unless the schedule refuses this order. `loops` are those of a thread: over

@@ -73,9 +73,17 @@ bool is_in_place(const Schedule &s, BlockRef handle) {
 
 Product product(Schedule &s, BlockRef sum) {
   if (!is_product_of_matrices(s, sum)) {
-    reduction(s, sum);
+    const Reduction shared = reduction(s, sum);
     Product made;
-    made.sum = sum;
+    made.sum = shared.sum;
+    made.results = {shared.result};
+    made.blocks = shared.blocks;
+    if (!shared.threads.empty())
+      made.threads = shared.threads.back();
+    if (!shared.steps.empty())
+      made.k_outer = shared.steps.back();
+    if (shared.elements)
+      made.k_inner = *shared.elements;
     return made;
   }
   const bool units = units_multiply(block_of(s, sum), s.target());

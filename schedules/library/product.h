@@ -178,7 +178,9 @@ Product product(Schedule &s, BlockRef sum, const MatrixTiles &tiles);
 /// (`apart`).
 ///
 /// A sum that is no product of matrices, such as that of a matrix and a vector, is scheduled by
-/// `library::reduction`. Then only `Product::sum` is set.
+/// `library::reduction`. Then `blocks` are all loops that are bound to blocks, `threads` is the innermost loop
+/// that is bound to threads, and `k_outer` and `k_inner` are the loop over the terms of a thread and the one
+/// over the neighbours that it loads at once. Handles of what such a schedule has not are empty.
 Product product(Schedule &s, BlockRef sum);
 
 } // namespace nestsmith::library

@@ -132,8 +132,25 @@ std::int64_t steps_of_parts(std::int64_t blocks, std::int64_t terms, std::int64_
   return terms > steps * at_once ? steps : 0;
 }
 
-/// Each thread loads `width` neighbours at once, and the loads of several steps are in flight together.
-void load_ahead(Schedule &s, BlockRef own, Loop step, Loop element, std::int64_t width) {
+/// The handles of a reduction whose `terms` have their loops. `result` is the name of the array of the results.
+Reduction handles_of(const Schedule &s, BlockRef sum, BlockRef terms, const std::string &result) {
+  Reduction made;
+  made.sum = made.result = sum;
+  made.terms = terms;
+  for (const Block *block : blocks_of(s.program().body))
+    if (block->body.buffer->name == result)
+      made.result = {block->id};
+  for (const Loop &loop : s.loops(terms)) {
+    const std::optional<Axis> axis = find_loop(s.program().body, loop.var)->axis();
+    (!axis ? made.steps : is_block(*axis) ? made.blocks : made.threads).push_back(loop);
+  }
+  return made;
+}
+
+/// Each thread loads `width` neighbours at once, and the loads of several steps are in flight together. Returns
+/// the copies to registers.
+std::vector<BlockRef> load_ahead(Schedule &s, BlockRef own, Loop step, Loop element, std::int64_t width) {
+  std::vector<BlockRef> copies;
   if (width > 1) {
     std::vector<std::string> inputs;
     for (const Load *access : loads_of(block_of(s, own)))
@@ -142,7 +159,7 @@ void load_ahead(Schedule &s, BlockRef own, Loop step, Loop element, std::int64_t
         inputs.push_back(access->buffer->name);
     const std::vector<Loop> loops = s.loops(own);
     for (const std::string &input : inputs) {
-      BlockRef copy = s.reindex_cache_read(own, input, Scope::local);
+      BlockRef copy = copies.emplace_back(s.reindex_cache_read(own, input, Scope::local));
       s.compute_at(copy, loops[loops.size() - 2]);
       by_vectors(s, s.loops_below(copy, loops[loops.size() - 2]), true);
     }
@@ -150,6 +167,14 @@ void load_ahead(Schedule &s, BlockRef own, Loop step, Loop element, std::int64_t
   }
   if (extent_or(s, step, loads_in_flight + 1) > 1)
     s.unroll_by(step, std::min(loads_in_flight, extent_or(s, step, loads_in_flight)));
+  return copies;
+}
+
+/// The handles where the last block combines the parts of the others.
+Reduction with_parts(const Schedule &s, Reduction made, Loop part, const std::string &result) {
+  made.result = handles_of(s, made.sum, made.terms, result).result;
+  made.parts = part;
+  return made;
 }
 
 /// Binds the loops over the results, if there are any.
@@ -159,7 +184,8 @@ void bind_results(Schedule &s, const std::vector<Loop> &loops, Axis axis) {
 }
 
 /// The threads of a warp, of a block or of several blocks share the terms of a result, `width` neighbours each.
-void reduce_along_terms(Schedule &s, BlockRef block, const Loops &loops, std::int64_t width) {
+Reduction reduce_along_terms(Schedule &s, BlockRef block, const Loops &loops, std::int64_t width) {
+  const std::string result = block_of(s, block).body.buffer->name;
   put_in_order(s, concatenated({loops.spatial, loops.reduction}));
   Loop terms = loops.reduction.back();
   std::int64_t results = number_of(s, loops.spatial), extent = extent_or(s, terms, threads * steps_of_warp);
@@ -174,13 +200,22 @@ void reduce_along_terms(Schedule &s, BlockRef block, const Loops &loops, std::in
     width = std::min(width, width_of_inputs(own, *std::ranges::find_if(own.iters, &IterVar::is_summed)));
     alone = true;
   }
+  auto load = [&](BlockRef own, Loop step, Loop element) {
+    std::vector<BlockRef> copies = load_ahead(s, own, step, element, width);
+    Reduction made = handles_of(s, block, own, result);
+    made.copies = std::move(copies);
+    made.steps.pop_back(); // the loop over the elements
+    if (width > 1)
+      made.elements = element;
+    return made;
+  };
   if (std::int64_t steps = alone ? steps_of_parts(results, extent, threads * width) : 0) {
     auto [part, step, thread, element] = s.split<4>(terms, {infer, steps, threads, width});
     bind_results(s, loops.spatial, Axis::block_y); // there are few
     s.reduce_across(part, Axis::block_x);          // the last block adds the results
-    load_ahead(s, s.reduce_across(thread, Axis::thread_x), step, element, width);
+    Reduction made = load(s.reduce_across(thread, Axis::thread_x), step, element);
     s.reduce_across(s.split<2>(s.loops(block).back(), {infer, threads})[1], Axis::thread_x);
-    return;
+    return with_parts(s, made, part, result);
   }
   if (results > 1 && extent <= warp_size * width * steps_of_warp) {
     auto [outer, warp] =
@@ -191,17 +226,17 @@ void reduce_along_terms(Schedule &s, BlockRef block, const Loops &loops, std::in
     auto [step, lane, element] = s.split<3>(terms, {infer, warp_size, width});
     s.bind(fuse_all(s, of_grid), Axis::block_x);
     s.bind(warp, Axis::warp);
-    load_ahead(s, s.reduce_across(lane, Axis::lane), step, element, width);
-    return;
+    return load(s.reduce_across(lane, Axis::lane), step, element);
   }
   auto [step, thread, element] = s.split<3>(terms, {infer, threads, width});
   bind_results(s, loops.spatial, Axis::block_x);
-  load_ahead(s, s.reduce_across(thread, Axis::thread_x), step, element, width);
+  return load(s.reduce_across(thread, Axis::thread_x), step, element);
 }
 
 /// Terms of neighbouring results are neighbours: a warp has 32 results, and the warps of a block share their
 /// terms.
-void reduce_across_terms(Schedule &s, BlockRef block, const Loops &loops, Loop column) {
+Reduction reduce_across_terms(Schedule &s, BlockRef block, const Loops &loops, Loop column) {
+  const std::string result = block_of(s, block).body.buffer->name;
   std::vector<Loop> others = loops.spatial;
   std::erase_if(others, [&](const Loop &loop) { return loop.var == column.var; });
   put_in_order(s, concatenated({others, {column}, loops.reduction}));
@@ -220,25 +255,27 @@ void reduce_across_terms(Schedule &s, BlockRef block, const Loops &loops, Loop c
     s.reorder({part, lane, step, row});
     s.reduce_across(part, Axis::block_x);
     s.bind(lane, Axis::thread_x);
-    s.reduce_across(row, Axis::thread_y);
+    const BlockRef own = s.reduce_across(row, Axis::thread_y);
     s.unroll_by(step, loads_in_flight);
     const std::vector<Loop> of_sum = s.loops(block); // of the last block: those of a tile, and of the parts
     s.bind(*std::find_if(of_sum.rbegin() + 1, of_sum.rend(),
                          [&](const Loop &loop) { return extent_or(s, loop, 0) == lanes; }),
            Axis::thread_x);
     s.reduce_across(s.split<2>(of_sum.back(), {infer, rows_of_block})[1], Axis::thread_y);
-    return;
+    return with_parts(s, handles_of(s, block, own, result), part, result);
   }
   auto [step, row] = s.split<2>(terms, {infer, rows_of_block});
   s.bind(lane, Axis::thread_x);
-  s.reduce_across(row, Axis::thread_y);
+  const BlockRef own = s.reduce_across(row, Axis::thread_y);
   if (extent > rows_of_block)
     s.unroll_by(step, std::min(loads_in_flight, (extent + rows_of_block - 1) / rows_of_block));
+  return handles_of(s, block, own, result);
 }
 
 } // namespace
 
-void elementwise(Schedule &schedule, BlockRef block) {
+Elementwise elementwise(Schedule &schedule, BlockRef block) {
+  Elementwise made;
   change(schedule, [&](Schedule &s) {
     if (block_of(s, block).reduces())
       refuse("elementwise", block, "reduces; use library::reduction");
@@ -261,10 +298,13 @@ void elementwise(Schedule &schedule, BlockRef block) {
     s.bind(thread, Axis::thread_x);
     if (width > 1)
       s.vectorize(element);
+    made = {block, grid, thread, width > 1 ? std::optional(element) : std::nullopt};
   });
+  return made;
 }
 
-void transpose(Schedule &schedule, BlockRef block) {
+Transpose transpose(Schedule &schedule, BlockRef block) {
+  Transpose made;
   change(schedule, [&](Schedule &s) {
     const Block own = block_of(s, block);
     if (own.reduces())
@@ -304,14 +344,17 @@ void transpose(Schedule &schedule, BlockRef block) {
       auto [round, thread] = s.split<2>(s.fuse(outer, inner), {infer, threads});
       s.bind(thread, Axis::thread_x);
       s.unroll(round);
+      return std::array{thread, round};
     };
-    share(row_inside, column_inside);
+    const auto [thread, element] = share(row_inside, column_inside);
     std::vector<Loop> of_copy = s.loops_below(copy, tile); // rows are neighbours in the buffer
     Loop copied_row = of_copy[of_copy.size() - 2], copied_column = of_copy.back();
     s.reorder({copied_column, copied_row});
-    share(copied_column, copied_row);
+    const auto [tile_thread, tile_element] = share(copied_column, copied_row);
     s.storage_align(copy, batch ? 1 : 0, 32, 1);
+    made = {block, copy, tile, thread, element, tile_thread, tile_element};
   });
+  return made;
 }
 
 /// Whether a result has at most `most` terms, for all sizes.
@@ -325,14 +368,17 @@ static bool has_few_terms(const Schedule &s, const Loops &loops, std::int64_t mo
   return terms <= most;
 }
 
-void reduction(Schedule &schedule, BlockRef block) {
+Reduction reduction(Schedule &schedule, BlockRef block) {
   const Block own = block_of(schedule, block);
   if (!own.reduces())
     refuse("reduction", block, "does not reduce; use library::elementwise");
   const Loops loops = loops_of("reduction", schedule, block);
   const Load *input = largest_input(own);
   const Var *along = input ? neighbours(input->indices, own.iters, bounds_of(own)) : nullptr;
-  auto attempt = [&](const std::function<void(Schedule &)> &f) { return is_changed(schedule, f); };
+  Reduction made;
+  auto attempt = [&](const std::function<Reduction(Schedule &)> &f) {
+    return is_changed(schedule, [&](Schedule &s) { made = f(s); });
+  };
   std::vector<std::int64_t> widths; // of the accesses of a thread, if threads share the terms of a result
   if (!along) {
     if (!has_few_terms(schedule, loops, most_of_thread))
@@ -340,22 +386,29 @@ void reduction(Schedule &schedule, BlockRef block) {
   } else if (const IterVar &axis = *std::ranges::find(own.iters, *along, &IterVar::var); !axis.is_summed()) {
     const Loop loop{*axis.binding.as<Var>()};
     if (!has_few_terms(schedule, loops, most_of_thread) &&
-        attempt([&](Schedule &s) { reduce_across_terms(s, block, loops, loop); }))
-      return;
+        attempt([&](Schedule &s) { return reduce_across_terms(s, block, loops, loop); }))
+      return made;
   } else if (*axis.binding.as<Var>() == loops.reduction.back().var &&
              !has_few_terms(schedule, loops, few_of_thread)) {
     widths = {width_of_inputs(own, axis), 1};
   }
   for (std::int64_t width : widths)
-    if (attempt([&](Schedule &s) { reduce_along_terms(s, block, loops, width); }))
-      return;
+    if (attempt([&](Schedule &s) { return reduce_along_terms(s, block, loops, width); }))
+      return made;
   fallback(schedule, block);
+  return handles_of(schedule, block, block, own.body.buffer->name);
 }
 
-void fallback(Schedule &schedule, BlockRef block) {
+Fallback fallback(Schedule &schedule, BlockRef block) {
   const Loops loops = loops_of("fallback", schedule, block);
+  Fallback made{block, block, {}, {}, loops.reduction};
   if (loops.spatial.empty())
-    return; // one thread computes it
+    return made; // one thread computes it
+  auto made_of = [&](const std::optional<BlockRef> &stored, Loop grid, Loop thread) {
+    made.result = stored.value_or(block);
+    made.blocks = grid;
+    made.threads = thread;
+  };
   auto by_threads = [&](Schedule &s, bool registers) {
     put_in_order(s, concatenated({loops.spatial, loops.reduction}));
     std::optional<BlockRef> stored = registers ? in_registers(s, block) : std::nullopt;
@@ -364,6 +417,7 @@ void fallback(Schedule &schedule, BlockRef block) {
       s.reverse_compute_at(*stored, thread);
     s.bind(grid, Axis::block_x);
     s.bind(thread, Axis::thread_x);
+    made_of(stored, grid, thread);
   };
   auto by_axis = [&](Schedule &s, bool registers) {
     // The last loop with a warp of iterations, or the longest one.
@@ -377,8 +431,10 @@ void fallback(Schedule &schedule, BlockRef block) {
     if (stored)
       s.reverse_compute_at(*stored, thread);
     grid.push_back(outer);
-    s.bind(fuse_all(s, grid), Axis::block_x);
+    const Loop blocks = fuse_all(s, grid);
+    s.bind(blocks, Axis::block_x);
     s.bind(thread, Axis::thread_x);
+    made_of(stored, blocks, thread);
   };
   auto attempt = [&](auto &way, bool registers) {
     return is_changed(schedule, [&](Schedule &s) { way(s, registers); });
@@ -386,8 +442,9 @@ void fallback(Schedule &schedule, BlockRef block) {
   // The last threads of several axes have no box of results, and those of axes with sizes have no guard.
   const bool reduces = !loops.reduction.empty();
   if ((reduces && (attempt(by_threads, true) || attempt(by_axis, true))) || attempt(by_threads, false))
-    return;
+    return made;
   change(schedule, [&](Schedule &s) { by_axis(s, false); });
+  return made;
 }
 
 /// Whether the stages are those of `rows::in_registers`: reductions of rows and, as the last one, a result for

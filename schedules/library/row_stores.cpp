@@ -113,7 +113,7 @@ bool has_rows(const Schedule &s, const Contraction &c) {
   });
 }
 
-void store_rows(Schedule &s, const Contraction &c, BlockRef staged, Loop tile, Loop thread,
+Loop store_rows(Schedule &s, const Contraction &c, BlockRef staged, Loop tile, Loop thread,
                 const RowShares &shares) {
   constexpr std::int64_t of_banks = 32, neighbours = 4;
   const Buffer sums = block_of(s, staged).body.buffer;
@@ -134,6 +134,7 @@ void store_rows(Schedule &s, const Contraction &c, BlockRef staged, Loop tile, L
   s.storage_align(staged, static_cast<int>(sums->shape.size()) - 2, of_banks, neighbours);
   for (const BlockRef &result : c.results)
     store_result(s, result, rows.thread, shares.neighbours);
+  return rows.thread;
 }
 
 } // namespace nestsmith::library

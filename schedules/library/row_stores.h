@@ -29,8 +29,8 @@ bool has_rows(const Schedule &s, const Contraction &c);
 
 /// The sums of a tile are in the registers of the threads of a block. `staged` copies them to shared memory,
 /// below `thread`, 4 neighbours at a time. From there, the threads share the rows, and compute the results.
-/// `tile` is the loop over tiles, around `thread`.
-void store_rows(Schedule &s, const Contraction &c, BlockRef staged, Loop tile, Loop thread,
+/// `tile` is the loop over tiles, around `thread`. Returns the loop over the threads that share the rows.
+Loop store_rows(Schedule &s, const Contraction &c, BlockRef staged, Loop tile, Loop thread,
                 const RowShares &shares);
 
 } // namespace nestsmith::library

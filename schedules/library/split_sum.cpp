@@ -153,7 +153,7 @@ static void add_in_thread(Schedule &s, const Contraction &c, Loop thread, Loop k
 /// consecutive threads access neighbours, and more rows if these are few. With many loads in flight, a thread
 /// takes so many registers that fewer blocks are resident, and it fetches code that it executes once. That only
 /// pays in a block that has a multiprocessor for itself.
-static void add_in_last_block(Schedule &s, const Contraction &c, Loop tile, Loop part, std::int64_t threads,
+static Loop add_in_last_block(Schedule &s, const Contraction &c, Loop tile, Loop part, std::int64_t threads,
                               std::int64_t columns, std::int64_t width, std::int64_t stored) {
   // Where the distance of rows is a size, each row takes a product of 64 bits, so that 16 parts of single
   // elements take up to 1.6 of the time (one H200). Four neighbours share the address.
@@ -169,20 +169,21 @@ static void add_in_last_block(Schedule &s, const Contraction &c, Loop tile, Loop
   s.unroll(rows.row);
   const std::int64_t loads = std::max<std::int64_t>(1, s.extent(rows.row) * neighbours / 4);
   add_in_thread(s, c, rows.thread, k, rows.element, width, stored, loads, few ? many_loads : few_loads);
+  return rows.thread;
 }
 
-void add_parts(Schedule &s, const Contraction &c, Loop tile, Loop part, std::int64_t threads,
+Loop add_parts(Schedule &s, const Contraction &c, Loop tile, Loop part, std::int64_t threads,
                std::int64_t columns, std::int64_t width, std::int64_t stored) {
   if (!find_loop(s.program().body, part.var)->axis()) // groups of parts have an axis already
     s.bind(part, Axis::block_z);
-  add_in_last_block(s, c, tile, part, threads, columns, width, stored);
+  return add_in_last_block(s, c, tile, part, threads, columns, width, stored);
 }
 
-void add_groups(Schedule &s, const Contraction &c, Loop group, Loop part, std::int64_t threads,
+Loop add_groups(Schedule &s, const Contraction &c, Loop group, Loop part, std::int64_t threads,
                 std::int64_t columns, std::int64_t width) {
   s.bind(group, Axis::block_y);
   s.bind(part, Axis::block_z);
-  add_in_last_block(s, c, group, part, threads, columns, width, width);
+  return add_in_last_block(s, c, group, part, threads, columns, width, width);
 }
 
 /// Shares the iterations of the loops among the threads of blocks: those of all loops or, if threads past the
@@ -200,7 +201,8 @@ static std::array<Loop, 2> share(Schedule &s, std::vector<Loop> loops, std::int6
   }
 }
 
-void add_parts_apart(Schedule &s, const Contraction &c, Loop part, std::int64_t width, std::int64_t stored) {
+std::array<Loop, 2> add_parts_apart(Schedule &s, const Contraction &c, Loop part, std::int64_t width,
+                                    std::int64_t stored) {
   constexpr std::int64_t threads = 64;
   s.bind(part, Axis::block_z);
   std::vector<Loop> rows = s.loops(c.sum);
@@ -213,6 +215,7 @@ void add_parts_apart(Schedule &s, const Contraction &c, Loop part, std::int64_t 
   const auto [block, thread] = share(s, rows, threads);
   s.bind(block, Axis::block_x);
   add_in_thread(s, c, thread, k, element, width, stored, 1, many_loads);
+  return {block, thread};
 }
 
 } // namespace nestsmith::library

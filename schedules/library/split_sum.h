@@ -4,6 +4,7 @@
 
 #include "schedules/library/contraction.h"
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -44,18 +45,20 @@ std::int64_t width_of_rows(const Schedule &s, BlockRef block);
 /// Binds the loop over the parts. The last of the blocks that share `tile` adds their parts of the sum in the
 /// order of k, and computes the results from it. A thread takes `width` neighbours of the parts and `stored`
 /// neighbours of the results at a time, of the `columns` of a tile. Consecutive threads take consecutive
-/// neighbours of a row.
-void add_parts(Schedule &s, const Contraction &c, Loop tile, Loop part, std::int64_t threads,
+/// neighbours of a row. Returns the loop over these threads.
+Loop add_parts(Schedule &s, const Contraction &c, Loop tile, Loop part, std::int64_t threads,
                std::int64_t columns, std::int64_t width, std::int64_t stored);
 
 /// The same for the parts of each group, in two levels: `c` has the sums of the groups and their copy to global
 /// memory, `group` is the loop over the groups on blockIdx.y, and `part` that over the parts of a group. Then
-/// `add_parts` adds the sums of the groups.
-void add_groups(Schedule &s, const Contraction &c, Loop group, Loop part, std::int64_t threads,
+/// `add_parts` adds the sums of the groups. Returns the loop over the threads that add a group.
+Loop add_groups(Schedule &s, const Contraction &c, Loop group, Loop part, std::int64_t threads,
                 std::int64_t columns, std::int64_t width);
 
 /// The same in a kernel of its own, in which each thread adds the parts of `width` columns: a block of 64
-/// threads has a small piece of the result, so that all multiprocessors read parts.
-void add_parts_apart(Schedule &s, const Contraction &c, Loop part, std::int64_t width, std::int64_t stored);
+/// threads has a small piece of the result, so that all multiprocessors read parts. Returns its loops over
+/// blocks and over threads.
+std::array<Loop, 2> add_parts_apart(Schedule &s, const Contraction &c, Loop part, std::int64_t width,
+                                    std::int64_t stored);
 
 } // namespace nestsmith::library

@@ -561,7 +561,8 @@ TEST(LibrarySchedule, SchedulesEveryWorkload) {
 }
 
 /// Expects that `f` refuses the block Y of the program, and leaves the schedule as it is.
-void expect_refused_block(const Program &program, void (*f)(Schedule &, BlockRef), const std::string &message) {
+void expect_refused_block(const Program &program, const std::function<void(Schedule &, BlockRef)> &f,
+                          const std::string &message) {
   Schedule s(program);
   try {
     f(s, s.block("Y"));
