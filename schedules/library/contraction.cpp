@@ -34,6 +34,34 @@ bool varies_with(const Block &block, const Load &access, const IterVar &axis) {
   return std::ranges::any_of(access.indices, used) || used(access.mask) || used(access.fill);
 }
 
+/// The only part of the indices through which the access depends on the spatial axis, if it has one value for
+/// several values of the axis: a quotient, a remainder, or what an array has for the axis. None for an access
+/// that depends on the axis in any other way, or through a part that uses another spatial axis, too.
+Expr part_of_axis(const Block &block, const Load &access, const IterVar &axis) {
+  Expr part;
+  bool other = (access.mask.exists() && uses(access.mask, axis.var)) ||
+               (access.fill.exists() && uses(access.fill, axis.var));
+  auto is_part = [&](const Expr &e) {
+    const auto *binary = e.as<Binary>();
+    const bool divides = binary && (binary->op == BinaryOp::floordiv || binary->op == BinaryOp::floormod);
+    return (divides || e.as<Load>()) && uses(e, axis.var) &&
+           std::ranges::none_of(block.iters,
+                                [&](const IterVar &iter) { return iter.var != axis.var && uses(e, iter.var); });
+  };
+  const Bounds bounds = bounds_of(block);
+  for (const Expr &index : access.indices) {
+    const Expr rest = replace_nodes(simplify(index, bounds), [&](const Expr &node) {
+      if (!is_part(node))
+        return Expr();
+      other = other || (part.exists() && !same(part, node));
+      part = node;
+      return constant(node.dtype(), 0);
+    });
+    other = other || uses(rest, axis.var);
+  }
+  return other ? Expr() : part;
+}
+
 /// The elements of a term.
 struct Terms {
   std::array<const Load *, 2> factors; ///< of rows and k, and of columns and k
@@ -93,14 +121,71 @@ std::optional<Terms> terms_of_product(const Block &block) {
   return best;
 }
 
+std::string text_of(const Load &access) { return to_string(load(access.buffer, access.indices)); }
+
+/// A spatial axis that would be one of rows or columns of `own` if it were two axes: `other` depends on it,
+/// too, but only through a part of it.
+struct SharedAxis {
+  const IterVar *axis;
+  Expr part; ///< of the axis, in `other`
+};
+/// Whether the first element depends on a spatial axis of its own, or shares one of these. `shared` gets the
+/// latter, if no axis is its own.
+bool has_side(const Block &block, const Load &own, const Load &other, std::optional<SharedAxis> &shared) {
+  std::optional<SharedAxis> found;
+  for (const IterVar &axis : block.iters) {
+    if (axis.is_summed() || !varies_with(block, own, axis))
+      continue;
+    if (!varies_with(block, other, axis))
+      return true;
+    const Expr part = part_of_axis(block, other, axis);
+    if (!found && part.exists() && !part_of_axis(block, own, axis).exists())
+      found = SharedAxis{&axis, part};
+  }
+  if (found)
+    shared = found;
+  return found.has_value();
+}
+
+/// The sentence of `why_no_product`.
+std::string reason_of_axes(BlockRef handle, const Block &block) {
+  if (!block.reduces() || !term_of(block) || terms_of_product(block))
+    return "";
+  const std::vector<const Load *> found = elements_of(block);
+  auto is_summed = [&](const Load *access) {
+    return std::ranges::any_of(block.iters, [&](const IterVar &iter) {
+      return iter.is_summed() && varies_with(block, *access, iter);
+    });
+  };
+  for (const Load *first : found)
+    for (const Load *second : found) {
+      std::optional<SharedAxis> of_first, of_second;
+      if (first == second || !is_summed(first) || !is_summed(second) ||
+          !has_side(block, *first, *second, of_first) || !has_side(block, *second, *first, of_second) ||
+          !of_first)
+        continue;
+      const std::string part = to_string(of_first->part), &axis = of_first->axis->var->name;
+      return fmt::format(
+          "library::product: block {} is a reduction, not a product of matrices: {} and {} both "
+          "depend on the axis {}, but {} only on {}, so that {} counts no rows, no columns and no "
+          "batch; declare an axis for {}, and one for the {}",
+          Schedule::name(handle), text_of(*first), text_of(*second), axis, text_of(*second), part, axis,
+          of_first->part.as<Load>() ? "the values of " + part : part,
+          of_first->part.as<Load>() ? "rows of each" : "rest of " + axis);
+    }
+  return "";
+}
+
 Terms terms_of(BlockRef handle, const Block &block) {
   if (!term_of(block) || !block.reduces())
     refuse(handle, "does not reduce; use library::elementwise");
   if (std::optional<Terms> terms = terms_of_product(block))
     return *terms;
+  if (const std::string reason = reason_of_axes(handle, block); !reason.empty())
+    throw UserError(ExitCode::illegal_schedule, reason + "; or use library::reduction");
   std::vector<std::string> texts;
   for (const Load *access : elements_of(block))
-    texts.push_back(to_string(load(access->buffer, access->indices)));
+    texts.push_back(text_of(*access));
   refuse(handle,
          fmt::format("has no two elements in its terms of which each depends on a spatial axis of its own and "
                      "on a reduction axis, got {}; so it is no product of matrices; use library::reduction",
@@ -342,6 +427,10 @@ void group_result(Schedule &s, BlockRef result, const std::vector<std::vector<Va
 bool is_product_of_matrices(const Schedule &s, BlockRef handle) {
   const Block &block = block_of(s, handle);
   return !block.reduces() || !term_of(block) || terms_of_product(block);
+}
+
+std::string why_no_product(const Schedule &s, BlockRef handle) {
+  return reason_of_axes(handle, block_of(s, handle));
 }
 
 Contraction contraction(Schedule &schedule, BlockRef handle, Scope scope, bool apart) {

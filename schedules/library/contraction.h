@@ -74,6 +74,12 @@ Contraction contraction(Schedule &s, BlockRef sum, Scope scope, bool apart = fal
 /// that does not reduce, which `contraction` refuses.
 bool is_product_of_matrices(const Schedule &s, BlockRef block);
 
+/// Why a sum with two elements that each depend on a spatial axis and on a reduction axis is no product of
+/// matrices, if other axes would make it one: it names the access that is the same for several values of an
+/// axis on which the other element depends, such as W[i // 6, k, j] beside X[i, k]. Empty for other blocks,
+/// such as a product of a matrix and a vector.
+std::string why_no_product(const Schedule &s, BlockRef block);
+
 /// The elements of which the block sums the products, possibly converted; none for other terms and reducers.
 std::optional<std::array<const Load *, 2>> factors_of_product(const Block &sum);
 

@@ -45,13 +45,20 @@ bool units_multiply(const Block &sum, const Target &target) {
          has_units(sum, (*loads)[0]->buffer->dtype, target);
 }
 
-/// Why threads compute the terms of a sum, although matrix instructions multiply the type of both operands;
-/// empty if they do not.
+/// Why threads compute the terms of a sum, although matrix instructions multiply the type of an operand; empty
+/// if they do not.
 std::string reason_of_terms(const Schedule &s, BlockRef block, const Contraction &c) {
   const Block &sum = block_of(s, block);
   const std::optional<Expr> term = term_of_sum(sum);
-  const DType dtype = c.operands[0].dtype;
-  if (!term || factors_of_product(sum) || dtype != c.operands[1].dtype || !has_units(sum, dtype, s.target()))
+  const DType dtype = c.operands[0].dtype, second = c.operands[1].dtype;
+  auto multiplies = [&](DType type) { return has_units(sum, type, s.target()); };
+  if (term && dtype != second && (multiplies(dtype) || multiplies(second)))
+    return fmt::format(
+        "library::product: block {}: got operands of {} and {}, expected two of one type for matrix "
+        "units; threads multiply them in registers. Let a stage of the computation cast one of them "
+        "to the type of the other, or both to one that has the values of both",
+        Schedule::name(block), name(dtype), name(second));
+  if (!term || factors_of_product(sum) || dtype != second || !multiplies(dtype))
     return "";
   return fmt::format(
       "library::product: block {}: got the terms {}, expected products of two elements of {} for "
@@ -73,8 +80,10 @@ bool is_in_place(const Schedule &s, BlockRef handle) {
 
 Product product(Schedule &s, BlockRef sum) {
   if (!is_product_of_matrices(s, sum)) {
+    const std::string without_tiles = why_no_product(s, sum);
     const Reduction shared = reduction(s, sum);
     Product made;
+    made.without_tiles = without_tiles;
     made.sum = shared.sum;
     made.results = {shared.result};
     made.blocks = shared.blocks;

@@ -32,9 +32,13 @@ struct Product {
   std::vector<Loop> blocks;    ///< over the tiles of the result, bound to blocks
   Loop threads;                ///< bound to threadIdx.x, or to warps
   Loop k_outer, k_inner;       ///< over the tiles along k, and inside of a tile
-  /// One sentence if the tiles were chosen, the target has matrix units for the type of both operands, and the
-  /// threads multiply in registers nevertheless: the reason. Otherwise empty.
+  /// One sentence if the tiles were chosen, the target has matrix units for the type of an operand, and the
+  /// threads multiply in registers nevertheless: the reason, such as operands of two types, and what to do.
+  /// Otherwise empty.
   std::string without_units = {};
+  /// One sentence if the sum was scheduled by `library::reduction`, but would be a product of matrices with
+  /// other axes: the accesses and the axis in the way, and the axes to declare. Otherwise empty.
+  std::string without_tiles = {};
 };
 
 /// Warps of their own that fill the tiles in shared memory (`role`), and the registers of each of their

@@ -505,6 +505,8 @@ Schedule schedule(Program program, Target target, std::vector<std::string> *refu
   for (const Block *block : blocks_of(s.program().body))
     if (block->reduces() && is_product_of_matrices(s, {block->id}))
       products.push_back({block->id});
+    else if (const std::string reason = why_no_product(s, {block->id}); refused && !reason.empty())
+      refused->push_back(reason);
   for (const BlockRef &block : products) {
     why.clear();
     tried([&](Schedule &to, BlockRef sum) { why = product(to, sum).without_units; }, block);

@@ -70,7 +70,8 @@ Fallback fallback(Schedule &s, BlockRef block);
 /// inlined into their readers, and each nest that is left is scheduled by the first of `product`, `reduction`,
 /// `transpose`, `elementwise` and `fallback` that can. If `refused` is given, it gets one sentence for each
 /// product of matrices that `product` refused, or that has no matrix units although the target has them
-/// (`Product::without_units`).
+/// (`Product::without_units`), and for each reduction that would be a product with other axes
+/// (`Product::without_tiles`).
 Schedule schedule(Program program, Target target = {}, std::vector<std::string> *refused = nullptr);
 
 } // namespace nestsmith::library
