@@ -200,12 +200,13 @@ std::vector<KnobValues> add_neighbours(Space &space, const Build &build, const K
   return added;
 }
 
-void thin_out(Space &space, std::int64_t limit, std::uint64_t seed) {
+void thin_out(Space &space, std::int64_t limit, std::uint64_t seed, const std::vector<KnobValues> &wanted) {
   auto most = static_cast<std::size_t>(std::max<std::int64_t>(limit, 1));
   if (space.points.size() <= most)
     return;
-  std::ranges::stable_sort(space.points.begin() + 1, space.points.end(), {},
-                           [&](const Point &point) { return random_key(point.knobs, seed); });
+  std::ranges::stable_sort(space.points.begin() + 1, space.points.end(), {}, [&](const Point &point) {
+    return std::pair(std::ranges::find(wanted, point.knobs) - wanted.begin(), random_key(point.knobs, seed));
+  });
   space.points.resize(most);
 }
 

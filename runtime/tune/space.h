@@ -73,8 +73,8 @@ std::vector<KnobValues> add_neighbours(Space &space, const Build &build, const K
                                        const KnobValues &point);
 
 /// If there are more than `limit` points, keeps the first one, which has the default of each knob if this is
-/// legal, and a random choice of the others.
-void thin_out(Space &space, std::int64_t limit, std::uint64_t seed);
+/// legal, then those of `wanted` in their order, and a random choice of the others.
+void thin_out(Space &space, std::int64_t limit, std::uint64_t seed, const std::vector<KnobValues> &wanted = {});
 
 /// Compiles the plan of one point for the GPU. Returns the resources of each kernel, or an empty vector without
 /// NVRTC.

@@ -76,6 +76,34 @@ TEST(TuneShapes, AreSearchedOneAfterTheOther) {
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_TRUE(contains(ran.out, "tiling/shared  f32 64x64x64  NVIDIA H200"));
   EXPECT_TRUE(contains(ran.out, "tiling/shared  f32 96x64x32  NVIDIA H200"));
+  EXPECT_TRUE(contains(ran.out, "one configuration for all 2 shapes, estimated\n")) << ran.out;
+  EXPECT_TRUE(test::matches(ran.out, " 1 │ 1[.]000 │ 1[.]000 │ block_size="));
+  EXPECT_TRUE(contains(ran.out, "the estimated speed relative to the best point of each shape")) << ran.out;
+}
+
+TEST(TuneShapes, AreEstimatedTogetherWithoutAGpu) {
+  Arguments arguments("tune", {}, {});
+  Context context{builtin_rungs(), arguments, Style(Colour::never)};
+  ChosenRung choice = choose_rung(builtin_rungs(), "tiling/shared");
+  std::list<Tuning> tunings;
+  for (const Shape &shape : {Shape{64, 64, 64}, Shape{96, 64, 32}}) {
+    tunings.emplace_back(context, choice, shape, DType::f32, ChosenGpu{find_gpu("H200"), ""}, TuneOptions{});
+    tunings.back().enumerate(false);
+    tunings.back().rank();
+  }
+  const std::vector<CommonPoint> list = estimated_common_points(tunings);
+  ASSERT_FALSE(list.empty());
+  std::vector<KnobValues> points;
+  for (const CommonPoint &point : list)
+    points.push_back(point.knobs);
+  std::vector<double> worst(points.size(), 1);
+  for (Tuning &tuning : tunings) {
+    const std::vector<std::optional<double>> seconds = tuning.predict(points);
+    for (std::size_t n = 0; n < points.size(); ++n)
+      worst[n] = std::min(worst[n], tuning.space().points.front().prediction->seconds / seconds[n].value());
+  }
+  for (std::size_t n = 0; n < points.size(); ++n)
+    EXPECT_NEAR(list[n].worst, worst[n], 1e-9);
 }
 
 TEST(TuneShapes, RefuseWhatHasOneShape) {

@@ -165,7 +165,7 @@ ExitCode list_space(const Context &context, Tuning &tuning) {
 }
 
 /// The order of the model. `why` is the reason why there is no measurement.
-ExitCode rank_by_model(const Context &context, Tuning &tuning, const std::string &why) {
+void rank_by_model(const Context &context, Tuning &tuning, const std::string &why) {
   std::optional<records::Database> database;
   std::string not_stored;
   auto with_database = [&](const std::function<void()> &use) {
@@ -191,7 +191,7 @@ ExitCode rank_by_model(const Context &context, Tuning &tuning, const std::string
         json.attribute("database", database ? llvm::json::Value(database->path().string()) : nullptr);
       });
     }));
-    return ExitCode::good;
+    return;
   }
   std::vector<std::string> notes = tuning.notes();
   notes.insert(
@@ -206,7 +206,6 @@ ExitCode rank_by_model(const Context &context, Tuning &tuning, const std::string
   out(heading(context, tuning, tuning.gpu().product) + counts_text(tuning.space()) + "\n" +
       best_text(tuning.space(), context.arguments.number("best").value_or(usual_best), context.style) + "\n" +
       notes_text(context, notes));
-  return ExitCode::good;
 }
 
 ExitCode measure_points(const Context &context, Tuning &tuning, TuneMeasurer &measurer,
@@ -247,6 +246,44 @@ ExitCode measure_points(const Context &context, Tuning &tuning, TuneMeasurer &me
   return code;
 }
 
+/// The last table of --shapes.
+void show_common_points(const Context &context, const std::vector<CommonPoint> &list, std::size_t shapes,
+                        bool measured) {
+  if (context.json()) {
+    out(json_text([&](llvm::json::OStream &json) {
+      json.object([&] {
+        json.attribute("measured", measured);
+        json.attributeArray("of_all_shapes", [&] {
+          for (const CommonPoint &point : list)
+            json.object([&] {
+              json.attributeBegin("knobs");
+              write_knobs(json, point.knobs);
+              json.attributeEnd();
+              json.attribute("mean_speed", point.mean);
+              json.attribute("worst_speed", point.worst);
+            });
+        });
+      });
+    }));
+    return;
+  }
+  Table table({{"", Align::right}, {"mean", Align::right}, {"worst", Align::right}, {"knobs"}});
+  auto best = static_cast<std::size_t>(context.arguments.number("best").value_or(usual_best));
+  for (std::size_t n = 0; n < std::min(list.size(), best); ++n)
+    table.add({std::to_string(n + 1), fmt::format("{:.3f}", list[n].mean), fmt::format("{:.3f}", list[n].worst),
+               to_string(list[n].knobs)});
+  out("\n" +
+      context.style.bold(
+          fmt::format("one configuration for all {} shapes{}", shapes, measured ? "" : ", estimated")) +
+      "\n\n" + (list.empty() ? "none of the best points is legal at all shapes\n" : table.text(context.style)) +
+      "\n" +
+      context.style.dim(folded_lines(
+          measured ? "mean, worst: the speed relative to the best point of each shape"
+                   : "mean, worst: the estimated speed relative to the best point of each shape, by the model "
+                     "of `explain`, not measured")) +
+      "\n");
+}
+
 /// Searches at each of --shapes, and then for the best point of all of them.
 ExitCode measure_shapes(const Context &context, std::list<Tuning> &tunings, TuneMeasurer &measurer) {
   ExitCode code = ExitCode::good;
@@ -260,34 +297,22 @@ ExitCode measure_shapes(const Context &context, std::list<Tuning> &tunings, Tune
   if (tunings.size() == 1)
     return code;
   std::optional<records::Database> database = open_given_database(context, tunings.front().shard());
-  std::vector<CommonPoint> list = common_points(tunings, found, measurer, database ? &*database : nullptr);
-  if (context.json()) {
-    out(json_text([&](llvm::json::OStream &json) {
-      json.object([&] {
-        json.attributeArray("of_all_shapes", [&] {
-          for (const CommonPoint &point : list)
-            json.object([&] {
-              json.attributeBegin("knobs");
-              write_knobs(json, point.knobs);
-              json.attributeEnd();
-              json.attribute("mean_speed", point.mean);
-              json.attribute("worst_speed", point.worst);
-            });
-        });
-      });
-    }));
-    return code;
-  }
-  Table table({{"", Align::right}, {"mean", Align::right}, {"worst", Align::right}, {"knobs"}});
-  auto best = static_cast<std::size_t>(context.arguments.number("best").value_or(usual_best));
-  for (std::size_t n = 0; n < std::min(list.size(), best); ++n)
-    table.add({std::to_string(n + 1), fmt::format("{:.3f}", list[n].mean), fmt::format("{:.3f}", list[n].worst),
-               to_string(list[n].knobs)});
-  out(context.style.bold(fmt::format("one configuration for all {} shapes", tunings.size())) + "\n\n" +
-      (list.empty() ? "none of the best points is legal at all shapes\n" : table.text(context.style)) + "\n" +
-      context.style.dim(folded_lines("mean, worst: the speed relative to the best point of each shape")) +
-      "\n");
+  show_common_points(context, common_points(tunings, found, measurer, database ? &*database : nullptr),
+                     tunings.size(), true);
   return code;
+}
+
+/// The same by the model. `why` is the reason why there is no measurement.
+ExitCode rank_shapes(const Context &context, std::list<Tuning> &tunings, const std::string &why) {
+  for (Tuning &tuning : tunings) {
+    tuning.enumerate(false);
+    rank_by_model(context, tuning, "not measured, because " + why);
+    if (tuning.interrupted())
+      return ExitCode::good;
+  }
+  if (tunings.size() > 1)
+    show_common_points(context, estimated_common_points(tunings), tunings.size(), false);
+  return ExitCode::good;
 }
 
 /// Refuses the options that a sweep does not use.
@@ -455,13 +480,7 @@ ExitCode tune_rung(const Context &context) {
     return list_space(context, tunings.front());
   }
   auto without_gpu = [&](const std::string &why) {
-    if (sweeps)
-      return sweep_knobs(context, tunings.front(), nullptr, why);
-    for (Tuning &tuning : tunings) {
-      tuning.enumerate(false);
-      rank_by_model(context, tuning, "not measured, because " + why);
-    }
-    return ExitCode::good;
+    return sweeps ? sweep_knobs(context, tunings.front(), nullptr, why) : rank_shapes(context, tunings, why);
   };
   if (context.arguments.has("gpu") || context.arguments.has("arch"))
     return without_gpu("--gpu or --arch names a GPU");
@@ -550,7 +569,7 @@ Command tune_command() {
         "measure the points of the rung for a kernel table, by which fast/best chooses for any shape"},
        {"search", "WAY", "learn, random or exhaustive (learn)", 0, {"learn", "random", "exhaustive"}},
        {"seed", "N", "seed of the search (1)"},
-       {"trials", "N", fmt::format("maximum number of points to compile ({})", TuneOptions{}.trials)},
+       {"trials", "N", fmt::format("maximum number of points to try ({})", TuneOptions{}.trials)},
        {"minutes", "M", "maximum duration of the measurements"},
        {"shard", "I/N", "try only the points of process I of N; default: the rank by Slurm, Open MPI or PMI"},
        {"launch",
@@ -572,9 +591,10 @@ Command tune_command() {
        arch_option("the architecture of the GPU")},
       "On a GPU, the points are measured as `bench` does, in a process of their own, and each result is "
       "compared with that of cuBLAS, or of the first point. Without a GPU, or with --gpu or --arch, the points "
-      "are ordered by the estimated time of `explain`, and stored as estimates. Ctrl-C ends the search; the "
-      "same command continues "
-      "it.\n\n"
+      "are ordered by the estimated time of `explain`, and stored as estimates. A search begins with the "
+      "points that the kernel table of the rung predicts to be the fastest; without a table, a measured search "
+      "estimates up to 48 points, and begins with the best of them. Ctrl-C ends the search; the same command "
+      "continues it.\n\n"
       "With --table, the points that the rung states are measured instead, each at about twenty sizes, and the "
       "table is written as text. It needs a GPU, takes minutes, and continues after Ctrl-C. With --shard, each "
       "process measures its part; after `tune merge`, the same command without --shard writes the table. With "

@@ -21,5 +21,8 @@ struct CommonPoint {
 std::vector<CommonPoint> common_points(std::list<Tuning> &tunings,
                                        const std::vector<std::vector<records::Record>> &found,
                                        TuneMeasurer &measurer, records::Database *database);
+/// The same by the model: the estimated times of the four first points of each shape, in the order of
+/// `Tuning::rank`.
+std::vector<CommonPoint> estimated_common_points(std::list<Tuning> &tunings);
 
 } // namespace nestsmith::cli

@@ -24,6 +24,13 @@ constexpr std::size_t expanded_at_once = 2;
 constexpr int search_rounds = 5, final_rounds = 15;
 constexpr std::size_t batch_size = 16, finalists = 8, stable_places = 3;
 constexpr int most_finals = 5;
+/// The points with which a search begins, after the default: those of a kernel table, or without one those of
+/// the model among a random choice of `most_estimated`.
+constexpr std::size_t most_first = 8, most_estimated = 48;
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
 
 } // namespace
 
@@ -68,7 +75,7 @@ void Tuning::enumerate(bool all) {
 }
 
 void Tuning::rank() {
-  tune::thin_out(space_, options_.trials, options_.seed);
+  tune::thin_out(space_, options_.trials, options_.seed, add_predicted());
   std::mutex mutex;
   std::string note;
   auto resources = [&](const kernel::Plan &plan) {
@@ -81,9 +88,12 @@ void Tuning::rank() {
   std::size_t total = space_.points.size();
   CatchInterrupt catch_interrupt;
   std::size_t analysed = 0;
+  const auto start = Clock::now();
   auto report = [&](std::size_t done) {
     analysed = done;
-    show(fmt::format("{} of {} points compiled and analysed", done, total));
+    show(fmt::format("{}: {} of {} points compiled and analysed, {}", to_text(shape_), done, total,
+                     time_left_text(static_cast<std::int64_t>(done), static_cast<std::int64_t>(total),
+                                    seconds_since(start), std::nullopt)));
     return interrupt_requested == 0;
   };
   tune::predict(
@@ -126,18 +136,23 @@ std::vector<KernelResources> Tuning::resources(const kernel::Plan &plan) const {
 }
 
 std::vector<std::optional<double>> Tuning::predict(const Points &points) {
+  std::map<KnobValues, double> seconds;
+  for (const tune::Point &point : space_.points)
+    if (point.prediction)
+      seconds[point.knobs] = point.prediction->seconds;
   tune::Space part;
   for (const KnobValues &knobs : points)
-    part.points.push_back({knobs});
+    if (!seconds.contains(knobs))
+      part.points.push_back({knobs});
   auto resources = [&](const kernel::Plan &plan) { return this->resources(plan); };
+  const std::size_t all = part.points.size();
   auto report = [&](std::size_t done) {
-    show(fmt::format("{} of {} points of {} analysed", done, points.size(), to_text(shape_)));
+    show(fmt::format("{} of {} points of {} analysed", done, all, to_text(shape_)));
     return true;
   };
   tune::predict(
       part, [&](Knobs &knobs) { return build(knobs); }, gpu_.gpu, resources, 0, report);
   progress_.clear();
-  std::map<KnobValues, double> seconds;
   for (const tune::Point &point : part.points)
     seconds[point.knobs] = point.prediction->seconds;
   std::vector<std::optional<double>> result;
@@ -324,13 +339,9 @@ void Tuning::reuse(tune::Search &search, const TuneMachine &machine, const recor
     notes_.push_back(fmt::format("{} results are from the database", records_.size()));
 }
 
-void Tuning::search_points(tune::Search &search, TuneMeasurer &measurer, records::Database *database) {
-  using Clock = std::chrono::steady_clock;
-  auto start = Clock::now();
-  auto out_of_time = [&] {
-    return options_.minutes &&
-           Clock::now() - start >= std::chrono::duration<double, std::ratio<60>>(*options_.minutes);
-  };
+void Tuning::search_points(tune::Search &search, Clock::time_point start, TuneMeasurer &measurer,
+                           records::Database *database) {
+  auto out_of_time = [&] { return options_.minutes && seconds_since(start) >= *options_.minutes * 60; };
   std::int64_t tried = 0;
   auto propose = [&] {
     auto batch =
@@ -362,51 +373,87 @@ void Tuning::search_points(tune::Search &search, TuneMeasurer &measurer, records
       add_neighbours(search);
     if (std::vector<std::size_t> best = search.best(); !best.empty()) {
       const records::Record &record = records_.at(search.candidate(best.front()));
-      const double elapsed = std::chrono::duration<double>(Clock::now() - start).count();
       const std::int64_t all =
           std::min<std::int64_t>(options_.trials, static_cast<std::int64_t>(search.size()));
       const std::optional<double> limit =
           options_.minutes ? std::optional(*options_.minutes * 60) : std::nullopt;
-      show(fmt::format("{}: {} of {} points measured, {}; best: {:.4g} ms, {:.4g} TFLOP/s, {}", to_text(shape_),
-                       records_.size(), search.size(),
-                       time_left_text(tried - static_cast<std::int64_t>(batch.size()), all, elapsed, limit),
-                       record.median_ms, record.operations / record.median_ms * 1e-9, to_string(record.knobs)));
+      show(fmt::format(
+          "{}: {} of {} points measured, {}; best: {:.4g} ms, {:.4g} TFLOP/s, {}", to_text(shape_),
+          records_.size(), search.size(),
+          time_left_text(tried - static_cast<std::int64_t>(batch.size()), all, seconds_since(start), limit),
+          record.median_ms, record.operations / record.median_ms * 1e-9, to_string(record.knobs)));
     }
   }
 }
 
-void Tuning::try_predicted(tune::Search &search) {
+Tuning::Points Tuning::add_predicted() {
+  if (options_.way != tune::SearchMethod::learn || !choice_.knobs.empty())
+    return {};
   // A search of another process has other points of the table.
-  constexpr std::size_t most_predicted = 8;
-  auto shards = static_cast<std::size_t>(options_.shard.count);
-  std::vector<KnobValues> points;
-  if (choice_.knobs.empty())
-    points = predicted_points(choice_, shape_, dtype_, target(), most_predicted * shards);
-  std::vector<KnobValues> own;
+  const auto shards = static_cast<std::size_t>(options_.shard.count);
+  const Points points = predicted_points(choice_, shape_, dtype_, target(), most_first * shards);
+  Points own;
   for (std::size_t n = 0; n < points.size(); ++n)
     if (n % shards == static_cast<std::size_t>(options_.shard.index))
       own.push_back(points[n]);
+  own.resize(std::min(own.size(), static_cast<std::size_t>(options_.trials - 1))); // the first is the default
   for (const KnobValues &point : own)
     if (std::ranges::find(space_.points, point, &tune::Point::knobs) == space_.points.end())
       space_.points.push_back({point});
-  search.try_first(own);
   if (!own.empty())
-    notes_.push_back(fmt::format(
-        "the first {} points are those that the kernel table predicts to be the fastest", own.size()));
+    notes_.push_back(
+        fmt::format("the search began with the default and the {} points that the kernel table predicts to be "
+                    "the fastest",
+                    own.size()));
+  return own;
+}
+
+Tuning::Points Tuning::estimated_first(const tune::Search &search) {
+  if (search.size() <= batch_size) // the first batch has all of them
+    return {};
+  tune::Space part;
+  for (std::size_t n = 0; n < search.size(); ++n)
+    part.points.push_back({search.candidate(n)});
+  tune::thin_out(part, most_estimated, options_.seed);
+  const std::size_t all = part.points.size();
+  const auto start = Clock::now();
+  auto report = [&](std::size_t done) {
+    show(fmt::format("{}: {} of {} points estimated, to begin with the best of them", to_text(shape_), done,
+                     all));
+    constexpr double part_of_minutes = 0.25;
+    return interrupt_requested == 0 &&
+           (!options_.minutes || seconds_since(start) < part_of_minutes * *options_.minutes * 60);
+  };
+  tune::predict(
+      part, [&](Knobs &knobs) { return build(knobs); }, gpu_.gpu,
+      [&](const kernel::Plan &plan) { return resources(plan); }, 0, report);
+  tune::prune(part, {});
+  Points first;
+  for (const tune::Point &point : part.points)
+    if (first.size() < most_first)
+      first.push_back(point.knobs);
+  if (!first.empty())
+    notes_.push_back(fmt::format("the search began with the default and the {} points of {} with the least "
+                                 "times by the model of `explain`",
+                                 first.size(), all));
+  return first;
 }
 
 std::vector<records::Record> Tuning::measure(TuneMeasurer &measurer, records::Database *database) {
   CatchInterrupt catch_interrupt;
+  const auto start = Clock::now();
   Points candidates;
   for (std::size_t n = 0; n < space_.points.size(); ++n)
     if (options_.shard.has(n))
       candidates.push_back(space_.points[n].knobs);
   tune::Search search(std::move(candidates), options_.way, options_.seed);
-  if (options_.way == tune::SearchMethod::learn)
-    try_predicted(search);
+  const Points predicted = add_predicted();
+  search.try_first(predicted);
   if (database)
     reuse(search, measurer.machine(), *database);
-  search_points(search, measurer, database);
+  if (options_.way == tune::SearchMethod::learn && predicted.empty() && records_.empty())
+    search.try_first(estimated_first(search));
+  search_points(search, start, measurer, database);
   measure_finalists(measurer, database);
   interrupted_ = interrupt_requested != 0;
   progress_.clear();

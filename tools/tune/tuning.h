@@ -9,6 +9,7 @@
 #include "tools/tune/shard.h"
 #include "tools/tune/tune_measure.h"
 
+#include <chrono>
 #include <map>
 #include <optional>
 #include <set>
@@ -50,7 +51,8 @@ public:
   /// Builds the points: all, or up to 20,000, or, for a search, up to 4,000. If there are more, builds a random
   /// choice of them. Throws UserError (usage) if the rung has no knobs.
   void enumerate(bool all);
-  /// Orders the points by the model. At most `trials` points are analysed.
+  /// Orders the points by the model. At most `trials` points are analysed, first those that a kernel table
+  /// predicts to be the fastest ones.
   void rank();
   /// Stores the estimated times of the points that `rank` left.
   void store_estimates(records::Database &database) const;
@@ -71,6 +73,7 @@ public:
 
 private:
   using Points = std::vector<KnobValues>;
+  using Clock = std::chrono::steady_clock;
 
   tune::Built build(Knobs &knobs) const;
   /// Compiles and analyses the points, and removes those that are not worth a measurement.
@@ -82,11 +85,15 @@ private:
              int rounds, const TuneMachine &machine, records::Database *database);
   /// Takes the results of the database, for the same kernels on the same machine.
   void reuse(tune::Search &search, const TuneMachine &machine, const records::Database &database);
-  /// Puts the points that a kernel table predicts to be the fastest ones first.
-  void try_predicted(tune::Search &search);
+  /// Adds the points that a kernel table predicts to be the fastest ones to the space, and returns them. None
+  /// without a table, or unless the search learns.
+  Points add_predicted();
+  /// The points of a random choice that the model estimates to be the fastest ones.
+  Points estimated_first(const tune::Search &search);
   /// Tells the search the result of a candidate.
   void learn(tune::Search &search, std::size_t candidate) const;
-  void search_points(tune::Search &search, TuneMeasurer &measurer, records::Database *database);
+  void search_points(tune::Search &search, Clock::time_point start, TuneMeasurer &measurer,
+                     records::Database *database);
   /// Adds the points that differ in one knob from the best ones.
   void add_neighbours(tune::Search &search);
   void measure_finalists(TuneMeasurer &measurer, records::Database *database);

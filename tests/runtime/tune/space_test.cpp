@@ -104,6 +104,12 @@ TEST(TuneSpace, ThinsOutReproducibly) {
   EXPECT_EQ(names(space).front(), "threads=64, vectors=false");
   thin_out(space, 5, 3);
   EXPECT_EQ(space.points.size(), 2U);
+  const Space all = enumerate(rows, {}, 100, go_on);
+  for (std::size_t n : {1U, 2U}) {
+    Space part = all;
+    thin_out(part, 2, 3, {all.points[n].knobs});
+    EXPECT_THAT(names(part), ElementsAre(names(all)[0], names(all)[n])) << "a wanted one is kept";
+  }
 }
 
 TEST(TuneSpace, AddsTheLegalNeighboursOfAPoint) {
