@@ -78,15 +78,19 @@ bool has_inner_loop(const kernel::Stmt &body, std::size_t channel) {
   return found;
 }
 
-/// The slots that are held when the main role awaits the next one, in the longest innermost loop over the
-/// slots.
-std::optional<std::int64_t> held_slots(const kernel::Kernel &kernel, std::size_t channel) {
-  std::optional<std::int64_t> held;
-  std::int64_t longest = 0;
+/// The longest innermost loop over the slots.
+struct LoopOverSlots {
+  std::int64_t iterations = 0;
+  std::int64_t held = 0; ///< slots that are held when the main role awaits the next one
+  std::int64_t freed_later = 0;
+};
+
+std::optional<LoopOverSlots> loop_over_slots(const kernel::Kernel &kernel, std::size_t channel) {
+  std::optional<LoopOverSlots> found;
   kernel::walk(kernel.body, [&](const kernel::Stmt &stmt) {
     const auto *loop = as<kernel::Loop>(stmt);
     const auto extent = loop ? as_int(loop->extent) : std::nullopt;
-    if (!extent || *extent <= longest)
+    if (!extent || (found && *extent <= found->iterations))
       return;
     const Iteration iteration = iteration_of(loop->body, channel);
     if (!iteration.has_both() || has_inner_loop(loop->body, channel))
@@ -94,10 +98,12 @@ std::optional<std::int64_t> held_slots(const kernel::Kernel &kernel, std::size_t
     const auto ahead = as_int(simplify(iteration.awaits->number - iteration.frees->number));
     if (!ahead || *ahead < 0)
       return;
-    longest = *extent;
-    held = *ahead + (iteration.awaits_first ? 1 : 0);
+    // In the first iteration of all loops, the number of the fill whose slot is freed.
+    const auto first = as_int(
+        simplify(substitute(iteration.frees->number, [](const Var &var) { return constant(var->dtype, 0); })));
+    found = {*extent, *ahead + (iteration.awaits_first ? 1 : 0), -first.value_or(0)};
   });
-  return held;
+  return found;
 }
 
 } // namespace
@@ -114,13 +120,15 @@ double SlotTrips::clocks() const { return std::max(latency, fills * clocks_of_fi
 
 std::optional<SlotTrips> slot_trips(const kernel::Kernel &kernel, std::size_t channel, double l2_hits) {
   const auto fills = fills_of_block(kernel, channel);
-  const auto held = held_slots(kernel, channel);
-  if (!fills || *fills == 0 || !held)
+  const auto loop = loop_over_slots(kernel, channel);
+  if (!fills || *fills == 0 || !loop)
     return std::nullopt;
   return SlotTrips{.fills = *fills,
                    .slots = kernel.channels[channel].slots,
-                   .held = *held,
-                   .latency = of_l2 + (of_dram - of_l2) * std::min(1.0, (1 - l2_hits) / misses_of_all_fills)};
+                   .held = loop->held,
+                   .latency = of_l2 + (of_dram - of_l2) * std::min(1.0, (1 - l2_hits) / misses_of_all_fills),
+                   .iterations = loop->iterations,
+                   .freed_later = loop->freed_later};
 }
 
 } // namespace nestsmith::model

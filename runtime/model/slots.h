@@ -21,6 +21,9 @@ struct SlotTrips {
   std::int64_t slots = 0; ///< of the channel
   std::int64_t held = 1;  ///< slots that the main role has not freed when it awaits the next one, with that one
   double latency = 0;     ///< clocks from a free slot to tiles that have arrived
+  std::int64_t iterations = 0; ///< of the innermost loop over the slots
+  /// The iterations after which the slot of a fill is freed: 0 if iteration n frees that of fill n.
+  std::int64_t freed_later = 0;
 
   std::int64_t on_their_way() const; ///< fills at a time
   double clocks_of_fill() const;     ///< if memory only answers late

@@ -3,6 +3,7 @@
 #include "codegen/cuda.h"
 #include "dsl/expr/error.h"
 #include "runtime/model/sm_observer.h"
+#include "runtime/model/timeline_roles.h"
 
 #include <algorithm>
 #include <array>
@@ -47,8 +48,8 @@ std::string short_line(const std::string &line) {
 /// Records the events of the warps and units until there are too many.
 class Recorder : public SmObserver {
 public:
-  Recorder(const ModelledCode &code, const std::vector<int> &numbers, const std::vector<std::string> &lines,
-           int blocks, std::size_t max_events)
+  Recorder(const kernel::Kernel &kernel, const ModelledCode &code, const std::vector<int> &numbers,
+           const std::vector<std::string> &lines, int blocks, std::size_t max_events)
       : code_(code), numbers_(numbers), lines_(lines), max_events_(max_events) {
     int warps = code.work.warps;
     for (int n = 0; n < code.work.schedulers; ++n)
@@ -58,11 +59,13 @@ public:
     pipe_ = add(0, "shared memory and L1");
     l2_ = add(0, "share of L2");
     for (int n = 0; n < warps * blocks; ++n) {
-      warps_.push_back(add(1 + n / warps, fmt::format("warp {}", n % warps)));
+      warps_.push_back(add(1 + n / warps, name_of_warp(kernel, n % warps)));
       last_.push_back(none);
       open_.emplace_back();
       flights_.emplace_back();
+      main_iterations_.push_back(0);
     }
+    main_ends_.resize(static_cast<std::size_t>(blocks));
     for (const CodeLoop &loop : code.counts.loops)
       loop_names_.push_back(head(loop));
   }
@@ -137,6 +140,8 @@ public:
     return line;
   }
   const std::string &loop_name(std::size_t loop) const { return loop_names_[loop]; }
+  /// For each block: the clock at which its last warp ends each iteration of the main loop.
+  const std::vector<std::vector<double>> &main_ends() const { return main_ends_; }
 
 private:
   static constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
@@ -245,6 +250,12 @@ private:
     open_[w].pop_back();
     if (to <= loop.from)
       return;
+    if (loop.loop == code_.counts.main) {
+      std::vector<double> &ends = main_ends_[w / static_cast<std::size_t>(code_.work.warps)];
+      const std::size_t iteration = main_iterations_[w]++;
+      ends.resize(std::max(ends.size(), iteration + 1));
+      ends[iteration] = std::max(ends[iteration], to);
+    }
     TimelineEvent event{TimelineKind::iteration, warps_[w], loop.from, to, {}, {}, 0, 0};
     event.name = fmt::format("{}, iteration {}", loop_names_[loop.loop], loop.iteration);
     event.line = number(code_.counts.loops[loop.loop].end);
@@ -271,6 +282,8 @@ private:
   std::vector<std::vector<OpenLoop>> open_;
   std::vector<std::vector<std::pair<double, std::size_t>>> flights_;
   std::vector<double> ended_;
+  std::vector<std::size_t> main_iterations_; ///< of each warp
+  std::vector<std::vector<double>> main_ends_;
   std::vector<std::string> loop_names_;
   bool full_ = false;
   double until_ = 0;
@@ -303,7 +316,7 @@ Timeline timeline(const KernelAnalysis &analysis, const Gpu &gpu, const std::vec
     work.code = &code->code;
     work.blocks = blocks;
     work.iterations = code->counts.part(static_cast<double>(executed));
-    Recorder recorder(*code, numbers, lines, blocks, options.max_events);
+    Recorder recorder(analysis.kernel, *code, numbers, lines, blocks, options.max_events);
     work.observer = &recorder;
     double clocks = sm_clocks(work);
     if (recorder.full() && executed > 1)
@@ -314,6 +327,11 @@ Timeline timeline(const KernelAnalysis &analysis, const Gpu &gpu, const std::vec
     line.loop = has_main ? recorder.loop_name(code->counts.main) : "";
     line.blocks = blocks;
     line.warps = code->work.warps;
+    MainLoop main{1, line.executed, line.iterations, recorder.main_ends()};
+    for (std::size_t n = 0; has_main && n < code->counts.loops.size(); ++n)
+      if (n != code->counts.main && code->counts.loops[n].contains(code->counts.loops[code->counts.main]))
+        main.tiles *= work.iterations[n];
+    add_roles(line, analysis, main);
     return line;
   }
 }

@@ -40,7 +40,8 @@ struct Timeline {
   std::string loop;                  ///< head of the main loop; empty if there is none
   double iterations = 0;             ///< of the main loop in the kernel
   std::int64_t executed = 0;         ///< iterations of the main loop that the time line contains
-  int blocks = 0, warps = 0;         ///< resident blocks, and warps of each
+  int blocks = 0, warps = 0;         ///< resident blocks, and warps of each, of the main role
+  int other_warps = 0;               ///< warps of each block that fill tiles for those of the main role
   double clocks = 0;                 ///< that the model takes for this part
   double recorded = 0;               ///< clock at which there were too many events; otherwise `clocks`
 };
@@ -52,8 +53,10 @@ struct TimelineOptions {
   std::size_t max_events = 100'000;
 };
 
-/// The first wave of the kernel on one SM. `lines` has the lines of the kernel's text, of which `source_lines`
-/// states the numbers. Throws UserError (no_device) without machine code that the model can read.
+/// The first wave of the kernel on one SM. Of a kernel with roles, the warps of the main role are executed,
+/// which does not wait for its tiles; those of the other roles have their fills. `lines` has the lines of the
+/// kernel's text, of which `source_lines` states the numbers. Throws UserError (no_device) without machine code
+/// that the model can read.
 Timeline timeline(const KernelAnalysis &analysis, const Gpu &gpu, const std::vector<std::string> &lines,
                   const TimelineOptions &options = {});
 

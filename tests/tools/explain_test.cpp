@@ -165,6 +165,22 @@ TEST(ExplainCommand, WritesATimeLineInTheTraceEventFormat) {
   }
 }
 
+TEST(ExplainCommand, NamesTheRolesOfATimeLine) {
+  TemporaryFolder folder;
+  const std::string file = (folder / "out.json").string();
+  Ran ran = nestsmith("explain hopper/bf16 --dtype bf16 --gpu H200 --shape 256x256x512 --timeline " + file);
+  if (ran.code == 4 && contains(ran.err, "a time line needs the machine code"))
+    GTEST_SKIP() << "needs NVRTC";
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const llvm::json::Value value = parsed({0, test::read_file(file), ""});
+  expect_trace(*value.getAsObject()->getArray("traceEvents"));
+  const std::string text = test::read_file(file);
+  for (const char *part : {"\"name\":\"warp 0, main role\"", "role 1: fills A_shared, B_shared\"",
+                           "fill 1 in slot 1: A_shared, B_shared", "wait: free slot"})
+    EXPECT_TRUE(contains(text, part)) << part;
+  EXPECT_TRUE(contains(ran.out, " of 4 warps of the main role and 4 that fill tiles")) << ran.out;
+}
+
 TEST(ExplainCommand, RefusesATimeLineThatItCannotWrite) {
   Ran folder = nestsmith("explain tiling/shared --timeline /no/such/folder/out.json");
   EXPECT_EQ(folder.code, 2);

@@ -130,36 +130,37 @@ ExitCode run_explain(const Context &context) {
 } // namespace
 
 Command explain_command() {
-  return {"explain",
-          "predict the performance on a GPU: speed of light, memory, occupancy, launch",
-          "RUNG",
-          1,
-          1,
-          {gpu_option(),
-           arch_option("the architecture of the GPU"),
-           {"against", "RUNG", "compare with this rung; default: the rung on which it builds"},
-           {.name = "heatmap",
-            .value = "ACCESS",
-            .help = "draw the banks or sectors of one access, given by number or buffer, or the "
-                    "lanes and registers of a fragment; default: the most "
-                    "expensive access",
-            .optional_value = true},
-           {"timeline", "FILE",
-            "write what the estimate executes on one SM (warps, units, copies, barriers, stalls) as a Chrome "
-            "trace, which Perfetto opens"},
-           {"metrics", "", "also print every metric with its profiler name"},
-           shape_option(),
-           symbolic_option("--shape selects the shape of the prediction"),
-           multiple_of_option(),
-           dtype_option(),
-           set_option(),
-           table_option(),
-           records_option()},
-          "examples:\n  nestsmith explain deep_dive/coalesced --gpu H200 --shape 4096x4096x4096\n"
-          "  nestsmith explain mine.json --against deep_dive/shared\n"
-          "  nestsmith explain principles/transposed --heatmap B_shared\n"
-          "  nestsmith explain ladder/prefetch --timeline out.json\n",
-          run_explain};
+  return {
+      "explain",
+      "predict the performance on a GPU: speed of light, memory, occupancy, launch",
+      "RUNG",
+      1,
+      1,
+      {gpu_option(),
+       arch_option("the architecture of the GPU"),
+       {"against", "RUNG", "compare with this rung; default: the rung on which it builds"},
+       {.name = "heatmap",
+        .value = "ACCESS",
+        .help = "draw the banks or sectors of one access, given by number or buffer, or the "
+                "lanes and registers of a fragment; default: the most "
+                "expensive access",
+        .optional_value = true},
+       {"timeline", "FILE",
+        "write what the estimate executes on one SM (warps and their roles, units, copies, barriers, stalls) "
+        "as a Chrome trace, which Perfetto opens; warps that fill tiles show their fills and waits"},
+       {"metrics", "", "also print every metric with its profiler name"},
+       shape_option(),
+       symbolic_option("--shape selects the shape of the prediction"),
+       multiple_of_option(),
+       dtype_option(),
+       set_option(),
+       table_option(),
+       records_option()},
+      "examples:\n  nestsmith explain deep_dive/coalesced --gpu H200 --shape 4096x4096x4096\n"
+      "  nestsmith explain mine.json --against deep_dive/shared\n"
+      "  nestsmith explain principles/transposed --heatmap B_shared\n"
+      "  nestsmith explain ladder/prefetch --timeline out.json\n",
+      run_explain};
 }
 
 } // namespace nestsmith::cli

@@ -109,7 +109,8 @@ std::string other_data(const model::Timeline &timeline, const PlanAnalysis &anal
       json.attribute("clocks", timeline.clocks);
       json.attribute("recorded_clocks", timeline.recorded);
       json.attribute("blocks", timeline.blocks);
-      json.attribute("warps_per_block", timeline.warps);
+      json.attribute("warps_per_block", timeline.warps + timeline.other_warps);
+      json.attribute("warps_of_main_role", timeline.warps);
       json.attribute("main_loop", timeline.loop);
       json.attribute("iterations", timeline.iterations);
       json.attribute("executed_iterations", timeline.executed);
@@ -148,9 +149,12 @@ std::string chrome_trace(const model::Timeline &timeline, const PlanAnalysis &an
 }
 
 std::string summary(const model::Timeline &timeline) {
-  std::string text = fmt::format("{} block{} of {} warp{} on one SM, in {:.0f} clocks", timeline.blocks,
+  const std::string roles = timeline.other_warps > 0
+                                ? fmt::format(" of the main role and {} that fill tiles", timeline.other_warps)
+                                : "";
+  std::string text = fmt::format("{} block{} of {} warp{}{} on one SM, in {:.0f} clocks", timeline.blocks,
                                  timeline.blocks == 1 ? "" : "s", timeline.warps,
-                                 timeline.warps == 1 ? "" : "s", timeline.clocks);
+                                 timeline.warps == 1 ? "" : "s", roles, timeline.clocks);
   if (!timeline.loop.empty())
     text +=
         fmt::format("; {} of {:.0f} iterations of '{}'", timeline.executed, timeline.iterations, timeline.loop);

@@ -133,14 +133,16 @@ struct Compiled {
   PlanAnalysis analysis;
   std::vector<std::string> lines;
 };
-std::optional<Compiled> compiled_rung(const char *name, std::int64_t size, DType dtype = DType::f32) {
+std::optional<Compiled> compiled_rung(const char *name, std::int64_t size, DType dtype = DType::f32,
+                                      const std::string &arch = "sm_90") {
   try {
     auto rung = std::ranges::find(builtin_rungs(), name, &Rung::full_name);
-    Schedule schedule = rung->build({size, size, size}, dtype, Target{.arch = {90}});
+    Schedule schedule =
+        rung->build({size, size, size}, dtype, arch == "sm_90" ? Target{.arch = {90}} : make_target(arch));
     kernel::Plan plan = lower(schedule);
     std::string text = cuda_kernel(plan.only());
     cuda::Compiled compiled =
-        cuda::Nvrtc::get().compile(text, entry_name(plan.only()), "sm_90", nullptr, {"--generate-line-info"});
+        cuda::Nvrtc::get().compile(text, entry_name(plan.only()), arch, nullptr, {"--generate-line-info"});
     return Compiled{analyse(schedule.source(), plan, find_gpu("H200"), {compiled}), split_lines(text)};
   } catch (const UserError &error) {
     if (error.code() != ExitCode::no_device)
@@ -224,6 +226,77 @@ TEST(Timeline, OfAPipelineShowsCopiesInFlight) {
   EXPECT_TRUE(has(TimelineKind::flight, "async copy"));
   EXPECT_TRUE(has(TimelineKind::unit, "matrix"));
   EXPECT_TRUE(has(TimelineKind::unit, "ldmatrix"));
+}
+
+/// The role fills all slots at once, and then each slot when the main role has freed it.
+TEST(Timeline, OfRolesHasTheirFills) {
+  const char *const names[] = {"hopper/roles", "hopper/bf16", "hopper/tma"};
+  for (const char *name : names) {
+    SCOPED_TRACE(name);
+    const bool units = std::string(name) != "hopper/roles", bulk = std::string(name) == "hopper/tma";
+    std::optional<Compiled> rung = compiled_rung(name, 1024, units ? DType::bf16 : DType::f32, "sm_90a");
+    if (!rung)
+      GTEST_SKIP() << "needs NVRTC";
+    const KernelAnalysis &analysis = rung->analysis.kernels[0];
+    const kernel::Kernel &kernel = analysis.kernel;
+    ASSERT_EQ(kernel.roles.size(), 2U);
+    const auto slots = static_cast<std::size_t>(kernel.channels[0].slots);
+    const Timeline line = timeline(analysis, rung->analysis.gpu, rung->lines);
+    EXPECT_EQ(line.warps, kernel.roles[0].warps);
+    EXPECT_EQ(line.other_warps, kernel.roles[1].warps);
+    std::vector<double> ends; // of the iterations of the main loop: the last warp of the block
+    for (const TimelineEvent &event : line.events)
+      if (event.kind == TimelineKind::iteration && line.tracks[event.track].group == 1 &&
+          event.name.starts_with(line.loop + ", iteration ")) {
+        const auto iteration = std::stoul(event.name.substr(line.loop.size() + 12));
+        ends.resize(std::max(ends.size(), iteration + 1));
+        ends[iteration] = std::max(ends[iteration], event.to);
+      }
+    ASSERT_EQ(ends.size(), static_cast<std::size_t>(line.executed));
+    std::vector<std::string> tracks;
+    for (std::size_t track = 0; track < line.tracks.size(); ++track) {
+      if (line.tracks[track].group != 1)
+        continue;
+      const std::size_t warp = tracks.size();
+      tracks.push_back(line.tracks[track].name);
+      if (warp < static_cast<std::size_t>(line.warps))
+        continue;
+      std::vector<double> begins;
+      double waited = 0;
+      for (const TimelineEvent &event : line.events) {
+        if (event.track != track)
+          continue;
+        EXPECT_LE(event.to, line.clocks);
+        if (event.kind == TimelineKind::stall) {
+          EXPECT_EQ(event.name, "wait: free slot");
+          EXPECT_EQ(event.from, waited);
+          waited = event.to;
+          continue;
+        }
+        ASSERT_EQ(event.kind, TimelineKind::flight);
+        EXPECT_EQ(event.name, "fill " + std::to_string(begins.size()) + " in slot " +
+                                  std::to_string(begins.size() % slots) + ": A_shared, B_shared");
+        begins.push_back(event.from);
+      }
+      if (bulk && warp > static_cast<std::size_t>(line.warps)) {
+        EXPECT_TRUE(begins.empty()) << "one thread of the first warp starts the copies";
+        continue;
+      }
+      ASSERT_GT(begins.size(), slots);
+      EXPECT_EQ(waited, begins.back());
+      for (std::size_t n = 0; n < begins.size(); ++n) {
+        const bool at_once = n < slots;
+        EXPECT_TRUE(at_once ? begins[n] == 0 : std::ranges::find(ends, begins[n]) != ends.end()) << n;
+        EXPECT_TRUE(at_once || begins[n] > begins[n - 1]) << n;
+      }
+    }
+    ASSERT_EQ(tracks.size(), static_cast<std::size_t>(line.warps + line.other_warps));
+    EXPECT_EQ(tracks[0], "warp 0, main role");
+    EXPECT_EQ(tracks[static_cast<std::size_t>(line.warps)],
+              "warp " + std::to_string(line.warps) + ", role 1: fills A_shared, B_shared");
+    EXPECT_EQ(tracks.back(), "warp " + std::to_string(line.warps + line.other_warps - 1) +
+                                 (bulk ? ", role 1: no work" : ", role 1: fills A_shared, B_shared"));
+  }
 }
 
 TEST(Timeline, WithoutMachineCodeIsRefused) {
