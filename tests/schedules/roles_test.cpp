@@ -91,11 +91,15 @@ std::set<std::string> texts_of(const std::vector<kernel::Hazard> &hazards) {
 }
 
 /// Without an await, the simulator reports the hazards that it prevents; without a signal, a deadlock with the
-/// waits of all warps.
+/// waits of all warps. Numbers of tiles along k: 1, slots - 1, slots, slots + 1, and many. Up to the number of
+/// slots, no slot is freed, and the hazards are exactly those that the await prevents.
 TEST(Roles, NeedEachAwaitAndSignal) {
-  auto expect_needed = [](const Schedule &s, int awaits, int signals) {
+  auto expect_needed = [](const Schedule &s, std::int64_t tiles) {
     const kernel::Kernel kernel = lower(s).only();
-    EXPECT_EQ(test::expect_await_certificates(s.source(), kernel), awaits);
+    ASSERT_EQ(kernel.channels.size(), 1U);
+    const bool again = tiles > kernel.channels[0].slots;
+    SCOPED_TRACE(fmt::format("{} tiles, {} slots", tiles, kernel.channels[0].slots));
+    EXPECT_EQ(test::expect_await_certificates(s.source(), kernel, !again), again ? 2 : 1);
     int n = 0;
     for (const auto &[changed, removed] : test::without_each<kernel::Signal>(kernel)) {
       SCOPED_TRACE(fmt::format("signal {}: {}", n++, kernel::name(removed.event)));
@@ -104,12 +108,14 @@ TEST(Roles, NeedEachAwaitAndSignal) {
       EXPECT_EQ(found.front().kind, sim::ErrorKind::deadlock) << found.front().message;
       EXPECT_TRUE(contains(found.front().message, "is deadlocked: warp 0")) << found.front().message;
     }
-    EXPECT_EQ(n, signals);
+    EXPECT_EQ(n, again ? 2 : 1);
   };
-  expect_needed(product_of({16, 64, 8 * 8}, DType::u32, register_tiles()), 2, 2);
+  for (std::int64_t tiles : {1, 2, 3, 4, 8})
+    expect_needed(product_of({16, 64, 8 * tiles}, DType::u32, register_tiles()), tiles);
   library::MatrixTiles units = unit_tiles();
   units.in_flight = 0;
-  expect_needed(product_of({64, 64, 8 * 64}, DType::bf16, units), 2, 2);
+  for (std::int64_t tiles : {1, 3, 4, 5, 8})
+    expect_needed(product_of({64, 64, 64 * tiles}, DType::bf16, units), tiles);
 }
 
 /// A phase that takes one arrival more never ends, or one less ends too early.
