@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <tuple>
 
 namespace nestsmith::records {
@@ -131,7 +132,7 @@ public:
                 (in_parts && (!form.way[0].known || form.way[0].of_all_tiles)) ||
                 (wide && (halves || in_parts)))
               continue;
-            Option option{kernel, {}};
+            Option option{kernel, {}, {}};
             for (std::size_t n = 0; n < sizes.size(); ++n)
               option.loss.push_back(
                   std::min(std::log(ms_at(of_choice, model.size(sizes[n]), machine)) - best[n], of_no_kernel));
@@ -140,6 +141,8 @@ public:
               const bool vectors = size.along_n >= whole && size.along_k >= whole;
               option.loss.push_back(wide && (width == whole) == vectors ? option.loss[n] : of_no_kernel);
             }
+            for (std::size_t n = 0; n < option.loss.size(); ++n)
+              option.cost.push_back(cost_at(n, option.loss[n]));
             options_.push_back(std::move(option));
           }
   }
@@ -178,6 +181,7 @@ private:
   struct Option {
     AnySizeKernel kernel;
     std::vector<double> loss; ///< at each size: the logarithm of the ratio to the best time
+    std::vector<double> cost; ///< at each size: `cost_at` of it, which grows with the loss
   };
 
   /// Asks once for each kernel.
@@ -193,11 +197,46 @@ private:
     const double weight = size < sample_ ? 1 : of_larger_sizes;
     return weight * (loss + 4 * loss * loss);
   }
-  double cost(const std::vector<double> &loss) const {
-    double all = 0;
-    for (std::size_t n = 0; n < loss.size(); ++n)
-      all += cost_at(n, loss[n]);
-    return all;
+  static double sum_of(const std::vector<double> &cost) {
+    return std::accumulate(cost.begin(), cost.end(), 0.0);
+  }
+
+  static bool contains(const std::vector<const Option *> &taken, const Option &option) {
+    return std::ranges::find(taken, &option) != taken.end();
+  }
+
+  /// At each size, the least cost of these options.
+  std::vector<double> cost_of(const std::vector<const Option *> &taken) const {
+    std::vector<double> cost(sizes_);
+    for (std::size_t n = 0; n < cost.size(); ++n)
+      cost[n] = cost_at(n, of_no_kernel);
+    for (const Option *option : taken)
+      cost = least(cost, option->cost);
+    return cost;
+  }
+
+  static std::vector<double> least(std::vector<double> a, const std::vector<double> &b) {
+    for (std::size_t n = 0; n < a.size(); ++n)
+      a[n] = std::min(a[n], b[n]);
+    return a;
+  }
+
+  /// The sum of the least costs, or a part of it that is not below `limit`. Four sums do not wait for each
+  /// other.
+  static double sum_below(const std::vector<double> &a, const std::vector<double> &b, double limit) {
+    constexpr std::size_t sums = 4, together = 32 * sums;
+    double sum = 0;
+    std::size_t n = 0;
+    for (const std::size_t whole = a.size() / together * together; n < whole && sum < limit;) {
+      std::array<double, sums> part = {};
+      for (const std::size_t end = n + together; n < end; n += sums)
+        for (std::size_t of = 0; of < sums; ++of)
+          part[of] += std::min(a[n + of], b[n + of]);
+      sum += (part[0] + part[1]) + (part[2] + part[3]);
+    }
+    for (; n < a.size() && sum < limit; ++n)
+      sum += std::min(a[n], b[n]);
+    return sum;
   }
 
   std::vector<double> loss_of(const std::vector<const Option *> &taken) const {
@@ -210,50 +249,68 @@ private:
 
   /// The option with which the others have the least cost; null if no more may be taken.
   const Option *next(const std::vector<const Option *> &others) {
-    const std::vector<double> now = loss_of(others);
+    const std::vector<double> now = cost_of(others);
     std::vector<std::pair<double, const Option *>> order;
-    for (const Option &option : options_) {
-      double with = 0;
-      for (std::size_t n = 0; n < now.size(); ++n)
-        with += cost_at(n, std::min(now[n], option.loss[n]));
-      if (std::ranges::find(others, &option) == others.end())
-        order.emplace_back(with, &option);
-    }
+    for (const Option &option : options_)
+      if (!contains(others, option))
+        order.emplace_back(sum_below(now, option.cost, never), &option);
     std::ranges::stable_sort(order, {}, &std::pair<double, const Option *>::first);
     const auto found = std::ranges::find_if(order, [&](const auto &x) { return is_legal(x.second->kernel); });
     return found == order.end() ? nullptr : found->second;
   }
 
+  /// The two options with which the others cost least, if that is less than `limit`, and what they cost.
+  std::optional<std::pair<double, std::array<const Option *, 2>>>
+  next_two(const std::vector<const Option *> &others, double limit) {
+    std::optional<std::pair<double, std::array<const Option *, 2>>> best;
+    const std::vector<double> now = cost_of(others);
+    for (auto first = options_.begin(); first != options_.end(); ++first) {
+      const std::vector<double> with = least(now, first->cost);
+      for (auto second = first + 1; second != options_.end(); ++second)
+        if (const double sum = sum_below(with, second->cost, limit);
+            sum < limit && !contains(others, *first) && !contains(others, *second) && is_legal(first->kernel) &&
+            is_legal(second->kernel)) {
+          limit = sum;
+          best = {sum, {&*first, &*second}};
+        }
+    }
+    return best;
+  }
+
   /// Replaces one kernel, or two, by better ones for the others, until none gains.
   void exchange(std::vector<const Option *> &taken) {
     constexpr double least_gain = 1e-6; // so that it ends
-    double now = cost(loss_of(taken));
-    auto gains_without = [&](std::size_t a, std::size_t b) { // the same: without one
+    double now = sum_of(cost_of(taken));
+    auto without = [&](std::size_t a, std::size_t b) {
       std::vector<const Option *> others = taken;
       std::erase_if(others, [&](const Option *option) { return option == taken[a] || option == taken[b]; });
-      while (others.size() < taken.size())
-        if (const Option *option = next(others))
-          others.push_back(option);
-        else
-          return false;
-      const double with = cost(loss_of(others));
-      if (with + least_gain >= now)
-        return false;
-      now = with;
-      taken = others;
-      return true;
+      return others;
     };
     auto any_one = [&] {
-      for (std::size_t a = 0; a < taken.size(); ++a)
-        if (gains_without(a, a))
+      for (std::size_t a = 0; a < taken.size(); ++a) {
+        std::vector<const Option *> others = without(a, a);
+        const Option *option = next(others);
+        if (const double sum = option ? sum_below(cost_of(others), option->cost, never) : never;
+            sum + least_gain < now) {
+          now = sum;
+          others.push_back(option);
+          taken = others;
           return true;
+        }
+      }
       return false;
     };
     auto any_two = [&] {
       for (std::size_t a = 0; a < taken.size(); ++a)
-        for (std::size_t b = a + 1; b < taken.size(); ++b)
-          if (gains_without(a, b))
+        for (std::size_t b = a + 1; b < taken.size(); ++b) {
+          std::vector<const Option *> others = without(a, b);
+          if (const auto found = next_two(others, now - least_gain)) {
+            now = found->first;
+            others.insert(others.end(), found->second.begin(), found->second.end());
+            taken = others;
             return true;
+          }
+        }
       return false;
     };
     while (any_one() || any_two()) {

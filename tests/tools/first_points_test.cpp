@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
+#include <llvm/Support/JSON.h>
 #include <set>
 #include <unistd.h>
 

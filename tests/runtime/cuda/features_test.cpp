@@ -50,7 +50,7 @@ TEST(Features, AreThoseThatTheAssemblerTakes) {
   }
   std::vector<Arch> known = nvrtc->arches();
   for (const auto &[feature, text] : instructions) {
-    std::string kernel = "extern \"C\" __global__ void __launch_bounds__(128) only(float *global) {\n"
+    std::string kernel = "extern \"C\" __global__ void __launch_bounds__(128, 1) only(float *global) {\n"
                          "  asm volatile(\"{.reg .b32 a, b, c, d; .reg .f32 w, x, y, z; " +
                          std::string(text) + "}\" :: \"r\"(0), \"l\"(global));\n}\n";
     for (const char *arch :
