@@ -330,7 +330,7 @@ Timeline timeline(const KernelAnalysis &analysis, const Gpu &gpu, const std::vec
     MainLoop main{1, line.executed, line.iterations, recorder.main_ends()};
     for (std::size_t n = 0; has_main && n < code->counts.loops.size(); ++n)
       if (n != code->counts.main && code->counts.loops[n].contains(code->counts.loops[code->counts.main]))
-        main.tiles *= work.iterations[n];
+        main.tiles *= std::max<std::int64_t>(1, work.iterations[n]);
     add_roles(line, analysis, main);
     return line;
   }

@@ -104,7 +104,8 @@ struct RegisterTiles {
   bool early = false;  ///< the kernels may start while those before them in the stream end (`launch_early`)
   bool apart = false;  ///< the sum is stored, and what reads it stays in kernels of its own
   /// Where accesses to the results take fewer than 4 elements, the sums go through shared memory, so that
-  /// consecutive threads store whole rows (row_stores.h): for products without parts and load warps.
+  /// consecutive threads store whole rows (row_stores.h): for products without parts and load warps, whose sums
+  /// fit in the shared memory of a block.
   bool staged = false;
 
   std::int64_t threads() const { return warps[0] * warps[1] * lanes[0] * lanes[1]; }

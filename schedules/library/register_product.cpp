@@ -418,6 +418,11 @@ Product product(Schedule &s, BlockRef sum, const RegisterTiles &tiles) {
       made = schedule_product(copy, sum, tiles, filled ? Guards::none : Guards::kept);
     });
   } catch (const UserError &) {
+    if (tiles.staged) { // the sums may need more shared memory than a block has
+      RegisterTiles by_lanes = tiles;
+      by_lanes.staged = false;
+      return product(s, sum, by_lanes);
+    }
     if (filled ||
         !is_changed(s, [&](Schedule &copy) { made = schedule_product(copy, sum, tiles, Guards::scalar); }))
       throw;

@@ -36,10 +36,16 @@ constexpr std::int64_t registers_of_sm = 65536;
 /// Registers of an element, or of its sum.
 std::int64_t words(DType dtype) { return std::max<std::int64_t>(4, byte_size(dtype)) / 4; }
 
-/// Bytes of shared memory of a block.
+/// Bytes of the sums of a tile in shared memory, whose rows are padded.
+std::int64_t staged_bytes(const RegisterTiles &tiles, DType dtype) {
+  return tiles.tile(0) * ((tiles.tile(1) + 31) / 32 * 32 + 4) * 4 * words(dtype);
+}
+
+/// Bytes of shared memory of a block. Staged sums take the place of the tiles.
 std::int64_t shared_bytes(const RegisterTiles &tiles, const Target &target, DType dtype) {
-  const std::int64_t row = (tiles.tile(0) + 31) / 32 * 32 + 4 + tiles.tile(1);
-  return tiles.stages * tiles.k * row * byte_size(dtype) + target.shared_bytes_reserved;
+  const std::int64_t row = (tiles.tile(0) + 31) / 32 * 32 + 4 + tiles.tile(1),
+                     bytes = tiles.stages * tiles.k * row * byte_size(dtype);
+  return std::max(bytes, tiles.staged ? staged_bytes(tiles, dtype) : 0) + target.shared_bytes_reserved;
 }
 
 /// The usual number of blocks on an SM of a kernel that has more than the multiplication: sizes, or the sum of
@@ -163,7 +169,8 @@ RegisterTiles choose_register_tiles(const Shape &shape, DType dtype, const Targe
   // The last tile of k gets code of its own.
   tiles.last_k = (tiles.prefetch || (tiles.split_k == 1 && !shape.is_multiple(2, tiles.k))) &&
                  knobs.flag("last_k", shape.stated.has_value());
-  if (!persistent && tiles.split_k == 1 && !shape.is_multiple(1, of_an_access))
+  if (!persistent && tiles.split_k == 1 && !shape.is_multiple(1, of_an_access) &&
+      staged_bytes(tiles, dtype) <= target.shared_bytes_per_block)
     tiles.staged = knobs.flag("staged", gains_by_rows(tiles, shape));
   const bool whole = !register_variant(shape, dtype); // all rows allow the widest accesses
   auto beside_addresses = [&](std::int64_t most) {

@@ -1,11 +1,14 @@
 /// Tests that products access each operand by the widest vectors that its rows allow.
 
 #include "codegen/cuda.h"
+#include "dsl/hardware/gpus.h"
 #include "lowering/lower.h"
 #include "runtime/model/count.h"
 #include "schedules/fast/rungs.h"
+#include "schedules/library/product.h"
 #include "schedules/tensor/tiles.h"
 #include "schedules/variant.h"
+#include "schedules/workloads.h"
 #include "tests/contains.h"
 #include "tests/dsl/support.h"
 #include "tests/runtime/check/right.h"
@@ -120,6 +123,25 @@ TEST(Widths, StagedRowsAreStoredWhole) {
   Knobs knobs;
   test::rung("fast/gemm").build({64, 128, 40}, DType::f32, Target{}, knobs);
   EXPECT_TRUE(std::ranges::none_of(knobs.asked(), [](const Knob &knob) { return knob.name == "staged"; }));
+}
+
+/// A block of an RTX 4090 has 99 KiB of shared memory, and an SM 100 KiB.
+TEST(Widths, StagedRowsFitInSharedMemory) {
+  const Target small = target_of(find_gpu("RTX 4090"));
+  auto staged_with = [&](const std::string &point) {
+    Knobs knobs(parse_knobs(point + ",staged=true"));
+    Schedule s = test::rung("fast/gemm").build({2047, 2047, 512}, DType::f32, small, knobs);
+    EXPECT_TRUE(s.obligations().empty()) << s.obligations().front().message;
+    return knobs.chosen().contains("staged");
+  };
+  EXPECT_TRUE(staged_with("warps=2x2,results=8x8"));
+  EXPECT_TRUE(staged_with("warps=2x2,results=16x8"));
+  EXPECT_FALSE(staged_with("warps=2x4,results=16x8")) << "128x256 sums have 130 KiB";
+  Schedule s(gemm({2047, 2047, 512}, DType::f32), small);
+  library::product(s, s.block("AB"),
+                   library::RegisterTiles{.warps = {2, 4}, .results = {16, 8}, .staged = true});
+  EXPECT_TRUE(s.obligations().empty());
+  EXPECT_TRUE(contains(cuda_kernels(lower(s)), "*reinterpret_cast<const float4 *>(&B_shared[")) << "by vectors";
 }
 
 TEST(Widths, OfStagedRowsAreRightAtEveryAlignment) {

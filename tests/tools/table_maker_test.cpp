@@ -267,13 +267,17 @@ TEST_F(MadeTable, ChoosesForTheRungThatHasIt) {
   EXPECT_THAT(shown({"--shape", "64x32x64", "--table", path}).out,
               HasSubstr("as predicted for NVIDIA H100 80GB HBM3: parts=1, rows=32"));
   EXPECT_THAT(shown({"--shape", "8192x8192x64", "--table", path}).out, HasSubstr("rows=128"));
-  // A command that knows its GPU refuses the times of another one.
+  // With --gpu, the times of another one are refused.
   const std::vector<std::string> on_h200 = {"explain", "fixed",    "--gpu",   "H200",
                                             "--shape", "64x32x64", "--table", path};
   EXPECT_THAT(
       test::call_main(on_h200, rungs_).err,
-      HasSubstr("the kernel table of --table has the times of NVIDIA H100 80GB HBM3, expected those of "
-                "NVIDIA H200; make one with `nestsmith tune fixed --table` on that GPU, or leave --table out"));
+      HasSubstr(
+          "mine.json has the times of NVIDIA H100 80GB HBM3, expected those of NVIDIA H200, as --gpu says; "
+          "make a table with `nestsmith tune fixed --table` on that GPU, or leave --table out"));
+  const std::vector<std::string> on_h100 = {"explain", "fixed",    "--gpu",   "H100",
+                                            "--shape", "64x32x64", "--table", path};
+  EXPECT_EQ(test::call_main(on_h100, rungs_).err, "");
   EXPECT_THAT(shown({"--shape", "64x32x64", "--dtype", "f16", "--table", path}).err,
               HasSubstr("the kernel table of --table is of f32, expected one of f16; make it with"));
   test::write_file(path, text.substr(0, 500));

@@ -327,6 +327,9 @@ TEST(Predicted, GivesWayToGivenKnobs) {
 TEST_F(GivenTable, IsUsedWithoutThePrediction) {
   std::string mine = write({record("fast/gemm", "64x64x64", "warps=1x1,results=4x4")});
   EXPECT_EQ(use_of("--shape 1000x776x332 --table " + mine).getString("shape"), llvm::StringRef("64x64x64"));
+  // Also where the program has no kernel table of the GPU.
+  EXPECT_EQ(use_in("explain fast/best --json --gpu A100 --shape 64x64x64 --table " + mine).getString("shape"),
+            llvm::StringRef("64x64x64"));
 }
 
 /// Sizes that are known at run time only take registers, so the times of constant kernels are not theirs.

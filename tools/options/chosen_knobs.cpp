@@ -109,15 +109,7 @@ std::optional<ChosenKnobs> with_record(const ChosenRung &rung, const records::Re
 } // namespace
 
 const records::KernelModel *serving_model(const ChosenRung &rung, DType dtype, const Target &target) {
-  const records::KernelModel *model =
-      records::serving_model(rung.kernel_tables, rung.kernels ? rung.name : "", dtype, target, rung.name);
-  if (model && rung.given_table && known_gpu(target.gpu) && model->table().gpu != target.gpu)
-    throw UserError(
-        ExitCode::usage,
-        fmt::format("the kernel table of --table has the times of {}, expected those of {}; make one "
-                    "with `nestsmith tune {} --table` on that GPU, or leave --table out",
-                    model->table().gpu, target.gpu, model->table().rung));
-  return model;
+  return records::serving_model(rung.kernel_tables, rung.kernels ? rung.name : "", dtype, target, rung.name);
 }
 
 namespace {
@@ -286,11 +278,13 @@ static std::string predicted_text(const PredictedPoint &point) {
 /// "The first one has 1184 blocks, 2.99 waves of 396, with 25 tiles of k in each, and 1.6 % of the
 /// multiplications are past the edges".
 static std::string reason_text(const std::string &subject, const records::TimeParts &parts) {
-  std::string text = fmt::format("{} has {} block{}, {:.2f} waves of {}, with {} tile{} of k in each", subject,
-                                 parts.blocks, parts.blocks == 1 ? "" : "s", parts.waves, parts.in_wave,
-                                 parts.depth, parts.depth == 1 ? "" : "s");
+  const std::string waves = parts.waves < 0.01 ? "less than 0.01" : fmt::format("{:.2f}", parts.waves);
+  std::string text =
+      fmt::format("{} has {} block{}, {} waves of {}, with {} tile{} of k in each", subject, parts.blocks,
+                  parts.blocks == 1 ? "" : "s", waves, parts.in_wave, parts.depth, parts.depth == 1 ? "" : "s");
   if (parts.past_edges >= 0.0005)
-    text += fmt::format("; {:.1f} % of the multiplications are past the edges", 100 * parts.past_edges);
+    text += fmt::format("; {:.1f} % of the multiplications are past the edges",
+                        std::min(99.9, 100 * parts.past_edges));
   if (parts.sum_ms > 0)
     text += fmt::format("; the sum of the parts takes {:.3g} ms", parts.sum_ms);
   if (parts.memory_ms > 0)

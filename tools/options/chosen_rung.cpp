@@ -4,6 +4,7 @@
 #include "dsl/expr/expr_text.h"
 #include "dsl/expr/outside.h"
 #include "dsl/expr/printable.h"
+#include "dsl/hardware/gpus.h"
 #include "dsl/schedule/trace.h"
 #include "runtime/records/text.h"
 #include "schedules/kernels/kernel_table.h"
@@ -251,21 +252,29 @@ ChosenRung choose_rung(const std::vector<Rung> &rungs, const std::string &word) 
 }
 
 /// A kernel table of --table replaces all tables of the choice. It is of the rung, or of one whose tables the
-/// rung takes.
-static void take_kernel_table(ChosenRung &choice, std::string text, const std::string &where) {
+/// rung takes, and of the GPU of --gpu, if that is given.
+static void take_kernel_table(ChosenRung &choice, std::string text, const std::string &where,
+                              const std::optional<std::string> &gpu) {
   std::set<std::string> rungs;
   if (choice.kernels)
     rungs.insert(choice.name);
   else
     for (const std::string &known : choice.kernel_tables)
       rungs.insert(records::parse_kernel_table(known, "a kernel table of " + choice.name).rung);
-  const std::string rung = records::parse_kernel_table(text, where).rung;
+  const records::KernelTable table = records::parse_kernel_table(text, where);
+  const std::string &rung = table.rung;
   if (!rungs.contains(rung)) {
     const std::string taken =
         rungs.empty() ? "no kernel table" : "one of " + quoted_list({rungs.begin(), rungs.end()});
     throw UserError(ExitCode::usage, fmt::format("{} is a kernel table of '{}', but '{}' takes {}", where, rung,
                                                  choice.name, taken));
   }
+  if (gpu && find_gpu(*gpu).product != table.gpu)
+    throw UserError(
+        ExitCode::usage,
+        fmt::format("{} has the times of {}, expected those of {}, as --gpu says; make a table with "
+                    "`nestsmith tune {} --table` on that GPU, or leave --table out",
+                    where, table.gpu, find_gpu(*gpu).product, rung));
   choice.table = nullptr;
   choice.kernel_tables = {std::move(text)};
 }
@@ -278,7 +287,7 @@ ChosenRung with_given_knobs(const Context &context, ChosenRung choice) {
                                                    choice.name));
     std::string text = read_outside(*path, "table", records::most_text_bytes);
     if (records::is_kernel_table(text)) {
-      take_kernel_table(choice, std::move(text), printable(*path));
+      take_kernel_table(choice, std::move(text), printable(*path), context.arguments.value("gpu"));
     } else {
       std::string rung = choice.table ? choice.table->rung() : choice.name;
       choice.table = std::make_shared<records::KnobTable>(text, printable(*path), rung);

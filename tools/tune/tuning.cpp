@@ -409,7 +409,8 @@ Tuning::Points Tuning::add_predicted() {
 }
 
 Tuning::Points Tuning::estimated_first(const tune::Search &search) {
-  if (search.size() <= batch_size) // the first batch has all of them
+  if (search.size() <= batch_size ||
+      options_.trials < 2) // the first batch has all of them, or only the default
     return {};
   tune::Space part;
   for (std::size_t n = 0; n < search.size(); ++n)
@@ -430,7 +431,7 @@ Tuning::Points Tuning::estimated_first(const tune::Search &search) {
   tune::prune(part, {});
   Points first;
   for (const tune::Point &point : part.points)
-    if (first.size() < most_first)
+    if (first.size() < std::min(most_first, static_cast<std::size_t>(options_.trials - 1)))
       first.push_back(point.knobs);
   if (!first.empty())
     notes_.push_back(fmt::format("the search began with the default and the {} points of {} with the least "
