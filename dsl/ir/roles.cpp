@@ -260,14 +260,13 @@ private:
                        all = threads_of_roles(program_, program_.body);
     if (main % lanes_per_warp != 0)
       fail("", "the main role has {} threads, expected whole warps in a nest with roles", main);
-    if (breach_ || std::ranges::all_of(program_.roles, [](const WarpRole &x) { return x.registers == 0; }))
+    if (breach_)
       return;
     const RoleRegisters registers = role_registers(program_, main, all);
-    if (registers.main < fewest_registers)
+    if (registers.of_roles != 0 && registers.main < fewest_registers)
       fail(program_.roles.front().blocks.front()->name,
            "a thread block of {} threads starts with {} registers; {} of them are those of the roles, and the "
-           "{} "
-           "threads of the main role need {} each, at least, which are {}; state fewer registers, or fewer "
+           "{} threads of the main role need {} each, at least, which are {}; state fewer registers, or fewer "
            "warps",
            all, registers.at_launch * all, registers.of_roles, main, fewest_registers, main * fewest_registers);
   }

@@ -50,7 +50,7 @@ inline constexpr std::int64_t registers_of_sm = 65536, unit_of_registers = 8;
 /// `fewest_registers`, which `setmaxnreg` takes, if the stated numbers fit. If no role states any, `main` is 0.
 struct RoleRegisters {
   std::int64_t at_launch = 0, of_roles = 0, main = 0;
-  /// Those of a thread of a role.
+  /// The registers of a thread of a role.
   std::int64_t of(const WarpRole &role) const {
     return role.registers != 0 || main == 0 ? role.registers : at_launch;
   }

@@ -17,7 +17,7 @@ void change(Schedule &schedule, const std::function<void(Schedule &)> &f);
 /// The same; false if it throws UserError, such as for a copy of a result that is read in the nest.
 bool is_changed(Schedule &schedule, const std::function<void(Schedule &)> &f);
 
-/// What was refused, without the program that follows in the message.
+/// The first line of the message, which says what was refused. A program may follow it.
 std::string first_line(const UserError &error);
 
 } // namespace nestsmith::library

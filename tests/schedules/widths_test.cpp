@@ -115,7 +115,7 @@ TEST(Widths, StagedRowsAreStoredWhole) {
     EXPECT_GE(sectors, 4) << n;
     EXPECT_LE(sectors, most) << n;
     EXPECT_EQ(counts.total(Scope::shared, false).conflicts, 0U) << n;
-    // Those of the copies of A, which are counted as stores, too.
+    // The copies of A have these conflicts. They are counted as stores, too.
     EXPECT_EQ(counts.copied(Scope::shared).conflicts, 48 * counts.blocks) << n;
     EXPECT_EQ(counts.total(Scope::shared, true).conflicts, 48 * counts.blocks) << n;
   }

@@ -2,13 +2,12 @@
 
 #include "tools/tune/common_points.h"
 
+#include "tests/tools/acting_child.h"
 #include "tests/tools/call_main.h"
 #include "tests/tools/run_binary.h"
 
-#include <filesystem>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
-#include <unistd.h>
 
 namespace nestsmith::cli {
 namespace {
@@ -18,30 +17,16 @@ using test::nestsmith;
 
 /// A child process in which 8 is the best size of a tile for 64x64x64, and 32 for others. 16 is between them.
 TEST(CommonPointsChild, Acts) {
-  std::optional<tune::Parent> parent = tune::Parent::connect();
-  if (!parent)
-    return;
-  parent->send(R"({"gpu": "NVIDIA H200", "driver": "13.0", "nvrtc": "13.1", "peer": ""})");
-  while (auto line = parent->receive()) {
-    auto request = llvm::json::parse(*line);
-    bool small = *(*request->getAsObject()->getArray("shape"))[0].getAsInteger() == 64;
-    std::string rows;
-    for (const llvm::json::Value &point : *request->getAsObject()->getArray("points")) {
-      int size = std::stoi(point.getAsObject()->getString("block_size")->str());
-      double ms = size == 16 ? 1.25 : (size == 8) == small ? 1 : 4;
-      rows += rows.empty() ? "" : ", ";
-      rows += fmt::format(R"({{"outcome": "measured", "median_ms": {}}})", ms);
-    }
-    parent->send("{\"rows\": [" + rows + "]}");
-  }
-  _exit(0);
+  test::answer_parent([](const llvm::json::Object &request, const llvm::json::Value &point) {
+    const bool small = *(*request.getArray("shape"))[0].getAsInteger() == 64;
+    const int size = std::stoi(point.getAsObject()->getString("block_size")->str());
+    const double ms = size == 16 ? 1.25 : (size == 8) == small ? 1 : 4;
+    return fmt::format(R"({{"outcome": "measured", "median_ms": {}}})", ms);
+  });
 }
 
 TEST(CommonPoints, AreRankedByTheMeanOfTheirSpeeds) {
-  auto start = [] {
-    std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
-    return tune::Child::start(self, {self, "--gtest_filter=CommonPointsChild.Acts"});
-  };
+  auto start = [] { return test::start_test("CommonPointsChild.Acts"); };
   Arguments arguments("tune", {}, {});
   Context context{builtin_rungs(), arguments, Style(Colour::never)};
   ChosenRung choice = choose_rung(builtin_rungs(), "tiling/shared");

@@ -1,16 +1,13 @@
 /// Tests the points with which `tune` begins: those of a kernel table, or those of the model.
 
+#include "tests/tools/acting_child.h"
 #include "tests/tools/call_main.h"
 #include "tools/options/chosen_knobs.h"
 #include "tools/tune/tuning.h"
 
 #include <algorithm>
-#include <filesystem>
-#include <fmt/format.h>
 #include <gmock/gmock.h>
-#include <llvm/Support/JSON.h>
 #include <set>
-#include <unistd.h>
 
 namespace nestsmith::cli {
 namespace {
@@ -20,27 +17,11 @@ using testing::HasSubstr;
 
 /// A child process for which all points take the same time.
 TEST(FirstPointsChild, Acts) {
-  std::optional<tune::Parent> parent = tune::Parent::connect();
-  if (!parent)
-    return;
-  parent->send(R"({"gpu": "NVIDIA H200", "driver": "13.0", "nvrtc": "13.1", "peer": ""})");
-  while (auto line = parent->receive()) {
-    auto request = llvm::json::parse(*line);
-    std::string rows;
-    for (std::size_t n = request->getAsObject()->getArray("points")->size(); n > 0; --n)
-      rows += fmt::format(R"({}{{"outcome": "measured", "median_ms": 1}})", rows.empty() ? "" : ", ");
-    parent->send("{\"rows\": [" + rows + "]}");
-  }
-  _exit(0);
+  test::answer_parent([](const auto &, const auto &) { return R"({"outcome": "measured", "median_ms": 1})"; });
 }
 
 std::set<KnobValues> measured_points(Tuning &tuning) {
-  TuneMeasurer measurer(
-      [] {
-        std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
-        return tune::Child::start(self, {self, "--gtest_filter=FirstPointsChild.Acts"});
-      },
-      5);
+  TuneMeasurer measurer([] { return test::start_test("FirstPointsChild.Acts"); }, 5);
   std::set<KnobValues> points;
   for (const records::Record &record : tuning.measure(measurer, nullptr))
     points.insert(record.knobs);

@@ -3,13 +3,12 @@
 #include "tools/tune/sweep.h"
 
 #include "dsl/hardware/gpus.h"
+#include "tests/tools/acting_child.h"
 #include "tests/tools/call_main.h"
 #include "tests/tools/run_binary.h"
 
-#include <filesystem>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
-#include <unistd.h>
 
 namespace nestsmith::cli {
 namespace {
@@ -162,29 +161,15 @@ TEST(Sweep, SaysWhyAPointIsRefused) {
 
 /// A child process whose times are 32 ms / block_size. 16 gives a wrong result.
 TEST(SweepChild, Acts) {
-  std::optional<tune::Parent> parent = tune::Parent::connect();
-  if (!parent)
-    return;
-  parent->send(R"({"gpu": "NVIDIA H200", "driver": "13.0", "nvrtc": "13.1", "peer": ""})");
-  while (auto line = parent->receive()) {
-    auto request = llvm::json::parse(*line);
-    std::string rows;
-    for (const llvm::json::Value &point : *request->getAsObject()->getArray("points")) {
-      int size = std::stoi(point.getAsObject()->getString("block_size")->str());
-      rows += rows.empty() ? "" : ", ";
-      rows += size == 16 ? R"({"outcome": "wrong", "message": "C[0] is 2"})"
-                         : fmt::format(R"({{"outcome": "measured", "median_ms": {}}})", 32 / size);
-    }
-    parent->send("{\"rows\": [" + rows + "]}");
-  }
-  _exit(0);
+  test::answer_parent([](const llvm::json::Object &, const llvm::json::Value &point) {
+    const int size = std::stoi(point.getAsObject()->getString("block_size")->str());
+    return size == 16 ? R"({"outcome": "wrong", "message": "C[0] is 2"})"
+                      : fmt::format(R"({{"outcome": "measured", "median_ms": {}}})", 32 / size);
+  });
 }
 
 TEST(Sweep, ShowsMeasuredTimes) {
-  auto start = [] {
-    std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
-    return tune::Child::start(self, {self, "--gtest_filter=SweepChild.Acts"});
-  };
+  auto start = [] { return test::start_test("SweepChild.Acts"); };
   Arguments arguments("tune", {}, {});
   Context context{builtin_rungs(), arguments, Style(Colour::never)};
   ChosenRung choice = choose_rung(builtin_rungs(), "tiling/shared");
