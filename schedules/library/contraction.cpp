@@ -327,9 +327,20 @@ const Block *stage_of(const Schedule &s, const Buffer &buffer) {
   return writers == 1 && readers == 1 && !writer->reduces() && is_stage(s, *writer) ? writer : nullptr;
 }
 
+/// Whether no block of the kernel that reads the array may write it: a parameter that is only read, or what an
+/// earlier kernel wrote.
+bool is_complete(const Buffer &buffer) {
+  return buffer->role == Role::input || (buffer->role == Role::temporary && buffer->scope == Scope::global);
+}
+
+/// Whether the buffer is an array, not a stage that is inlined into its reader.
+bool is_stored(const Schedule &s, const Buffer &buffer) {
+  return buffer->role != Role::temporary || (is_complete(buffer) && !stage_of(s, buffer));
+}
+
 /// Whether the accesses are those of a product of two matrices, or of two batches of them, whose dimensions are
 /// the axes in their order.
-bool are_matrices(const Block &product, const std::array<const Load *, 2> &factors,
+bool are_matrices(const Schedule &s, const Block &product, const std::array<const Load *, 2> &factors,
                   const std::vector<std::vector<Var>> &spatial, const std::vector<Var> &reduction) {
   if (factors[0]->buffer == factors[1]->buffer || reduction.size() != 1)
     return false;
@@ -346,7 +357,7 @@ bool are_matrices(const Block &product, const std::array<const Load *, 2> &facto
   std::size_t batches = axes.size() - 2;
   for (const Load *factor : factors)
     if (factor->mask.exists() || !are_axes(factor->indices) || factor->indices.size() != batches + 2 ||
-        factor->buffer->role == Role::temporary || (batches == 1 && !is(factor->indices[0], axes[0])))
+        !is_stored(s, factor->buffer) || (batches == 1 && !is(factor->indices[0], axes[0])))
       return false;
   return true;
 }
@@ -397,7 +408,7 @@ std::array<Operand, 2> operands_of(const Schedule &s, Axes &axes, const std::arr
     operand.computed = stage_of(s, factors[n]->buffer) != nullptr;
     operand.async =
         !operand.computed && (!factors[n]->mask.exists() || same(factors[n]->fill, constant(operand.dtype, 0)));
-    operand.in_bulk = operand.async && factors[n]->buffer->role == Role::input &&
+    operand.in_bulk = operand.async && is_complete(factors[n]->buffer) &&
                       !excluded_inside(*factors[n], bounds).exists() &&
                       std::ranges::none_of(factors[n]->indices, [](const Expr &e) { return e.node().data; });
     const std::vector<Var> &group = operand.along_k ? axes.reduction : *sides[n];
@@ -462,7 +473,7 @@ Contraction contraction(Schedule &schedule, BlockRef handle, Scope scope, bool a
   if (!axes.batch.empty())
     groups.push_back(axes.batch);
   groups.insert(groups.end(), {axes.rows, axes.columns});
-  bool matrices = are_matrices(product, factors, groups, axes.reduction);
+  bool matrices = are_matrices(s, product, factors, groups, axes.reduction);
   std::vector<std::vector<std::vector<Var>>> groups_of_results;
   c.width = 16;
   c.aligned = line_bytes;

@@ -103,6 +103,9 @@ struct RegisterTiles {
   LoadWarps load = {}; ///< with `async`: they fill the tiles
   bool early = false;  ///< the kernels may start while those before them in the stream end (`launch_early`)
   bool apart = false;  ///< the sum is stored, and what reads it stays in kernels of its own
+  /// With `load.bulk`: operands whose neighbours are along k are copied first, by a kernel of their own, to
+  /// arrays that are stored along their rows or columns (packing.h). So bulk copies fill their tiles, too.
+  bool packed = false;
   /// Where accesses to the results take fewer than 4 elements, the sums go through shared memory, so that
   /// consecutive threads store whole rows (row_stores.h): for products without parts and load warps, whose sums
   /// fit in the shared memory of a block.

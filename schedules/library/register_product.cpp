@@ -1,6 +1,7 @@
 #include "schedules/library/accesses.h"
 #include "schedules/library/attempt.h"
 #include "schedules/library/contraction.h"
+#include "schedules/library/packing.h"
 #include "schedules/library/parts.h"
 #include "schedules/library/product.h"
 #include "schedules/library/row_stores.h"
@@ -207,7 +208,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
   const auto &[warps, lanes, results, zigzag, async_wanted, prefetch, fragments, joined, spread, copy_steps,
                columns, snake, last_k, bk, most_group, stages, split_k, size_of_part, tiles_of_part,
                two_kernels, groups_of_parts, blocks, width, persistent, even_places, helped_places, load, early,
-               apart, staged_wanted] = tiles;
+               apart, packed, staged_wanted] = tiles;
   const PartsOfSum parts{split_k, size_of_part, groups_of_parts, tiles_of_part};
   const bool split = parts.several(), in_groups = groups_of_parts > 1;
   const bool guarded = guards == Guards::scalar;
@@ -404,9 +405,19 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
 
 Product product(Schedule &s, BlockRef sum, const RegisterTiles &tiles) {
   check_numbers(sum, tiles);
-  if (std::optional<Product> made = product_with_tail(s, sum, tiles))
-    return *std::move(made);
   Product made;
+  if (tiles.packed) {
+    RegisterTiles of_packed = tiles;
+    of_packed.packed = false;
+    change(s, [&](Schedule &copy) {
+      if (tiles.load.bulk)
+        pack_operands(copy, sum);
+      made = product(copy, sum, of_packed);
+    });
+    return made;
+  }
+  if (std::optional<Product> with_tail = product_with_tail(s, sum, tiles))
+    return *std::move(with_tail);
   // Guards at the ends may differ between the lanes of a vector. None is left of a product, unless threads that
   // copy no element need it.
   const auto is_whole = [&](std::size_t side) {

@@ -97,6 +97,12 @@ bool gains_by_rows(const RegisterTiles &tiles, const Shape &shape) {
   return !shape.is_multiple(1, 2) && tiles.tile(1) >= wide * tiles.tile(0);
 }
 
+/// Whether an operand is stored along k, and its rows or columns allow bulk copies of it stored along those.
+bool has_rows_to_pack(const Shape &shape) {
+  return (!shape.transposed.a && shape.is_multiple(0, of_an_access)) ||
+         (shape.transposed.b && shape.is_multiple(1, of_an_access));
+}
+
 /// Candidates for the number of blocks on an SM, for which the SM has enough registers and shared memory, the
 /// usual one first. 0 states no number. A thread also needs registers for its results and for the operands.
 std::vector<std::int64_t> candidates_for_blocks(const RegisterTiles &tiles, const Target &target, DType dtype,
@@ -238,6 +244,7 @@ RegisterTiles choose_register_tiles_with_roles(const Shape &shape, DType dtype, 
     if (tiles.even_places == 0 && choose_helped(knobs, extents, tile, target, sms))
       tiles.helped_places = sms;
   }
+  tiles.packed = tiles.load.bulk && has_rows_to_pack(shape) && tiles.helped_places == 0 && knobs.flag("packed");
   // With an even tail, an early start gains 1 % at eight of nine sizes, and takes 1.29 of the time at
   // 780x1436x5852 (one H200). The knob is asked all the same, because the points of tables have it.
   tiles.early = target.arch.has(Feature::griddepcontrol) && knobs.flag("early") && tiles.even_places == 0;

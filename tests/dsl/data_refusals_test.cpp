@@ -21,11 +21,13 @@ TEST(CacheReadRefuses, BufferThatIsNotRead) {
                  "block C does not read 'A'; it reads AB, C", {"C"});
 }
 
-TEST(CacheReadRefuses, GlobalScope) {
+TEST(CacheReadRefuses, GlobalCopyOfATile) {
   Schedule s(gemm(8, 5, 4));
   BlockRef ab = s.block("AB");
-  expect_refused(s, "cache_read.scope", [&] { s.cache_read(ab, "A", Scope::global); },
-                 "got the scope global, expected shared, local or warp", {});
+  s.cache_read(ab, "A", Scope::shared);
+  expect_refused(s, "cache_read.scope", [&] { s.cache_read(ab, "A_shared", Scope::global); },
+                 "got the scope global for a copy of A_shared, which is shared, expected shared, local or warp",
+                 {});
 }
 
 TEST(CacheReadRefuses, BufferThatTheReaderWrites) {

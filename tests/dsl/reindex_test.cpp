@@ -182,8 +182,11 @@ TEST(ReindexCacheReadRefuses, WhatCacheReadRefuses) {
   BlockRef T = s.block("T"), Y = s.block("Y");
   expect_refused(s, "reindex_cache_read.reads", [&] { s.reindex_cache_read(T, "Y", Scope::shared); },
                  "block T does not read 'Y'; it reads T, A, B", {"T"});
-  expect_refused(s, "reindex_cache_read.scope", [&] { s.reindex_cache_read(T, "A", Scope::global); },
-                 "got the scope global, expected shared, local or warp", {});
+  Schedule tiled = s;
+  tiled.cache_read(T, "A", Scope::shared);
+  expect_refused(tiled, "reindex_cache_read.scope",
+                 [&] { tiled.reindex_cache_read(T, "A_shared", Scope::global); },
+                 "got the scope global for a copy of A_shared, which is shared", {});
   expect_refused(s, "reindex_cache_read.unwritten", [&] { s.reindex_cache_read(T, "T", Scope::shared); },
                  "block T also writes T, so a copy made before it would be stale", {"T"});
   Schedule fused = s;

@@ -56,7 +56,7 @@ BlockRef Schedule::cache_read(BlockRef handle, const std::string &buffer_name, S
   const Block &reader = edit.block(handle);
   const Load &access = find_read(edit, "cache_read.reads", reader, buffer_name);
   Buffer buffer = access.buffer;
-  require_cache_scope(edit, "cache_read.scope", scope);
+  require_cache_scope(edit, "cache_read.scope", scope, buffer);
   const bool in_place = scope == Scope::local && updates_in_place(reader, buffer);
   if (!in_place)
     require_only_read(edit, "cache_read.unwritten", reader, buffer);

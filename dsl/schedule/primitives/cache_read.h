@@ -3,7 +3,7 @@
 
 namespace nestsmith::primitives {
 
-/// cache_read(R, "A", shared): R reads A through a copy in faster memory.
+/// cache_read(R, "A", shared): R reads A through a copy, usually in faster memory.
 ///
 ///     R: … A[i, k] …     =>     A_shared[v0, v1] = A[v0, v1];     R: … A_shared[i, k] …
 ///
@@ -20,6 +20,9 @@ namespace nestsmith::primitives {
 /// the element (A[k] where k <= i), or reads memory, or if the reads of R have different fills, or masks that
 /// do not agree on an element.
 ///
+/// In the scope `global`, the copy is an array of its own, which a kernel before that of R fills:
+/// `transform_layout` then stores a matrix in the order in which R reads it.
+///
 /// In the scope `local`, R may also write the buffer, if it is a parameter and R reads each element only where
 /// it overwrites it:
 ///
@@ -28,7 +31,7 @@ namespace nestsmith::primitives {
 /// A thread then loads several elements before it stores the first one, so that it waits once for them.
 ///
 /// Requires [cache_read.reads]: R reads the buffer.
-/// Requires [cache_read.scope]: the scope is shared, local or warp.
+/// Requires [cache_read.scope]: the scope is shared, local or warp; or global, if A is in global memory.
 /// Requires [cache_read.unwritten]: R does not write the buffer itself, except in place and in the scope local.
 /// Requires [cache_read.before]: no other block in the nest of R writes the buffer, so that the buffer is
 ///   complete before the nest.

@@ -27,10 +27,13 @@ const Load &find_read(const Schedule::Edit &edit, const char *requirement, const
   return *found;
 }
 
-void require_cache_scope(const Schedule::Edit &edit, const char *requirement, Scope scope) {
-  if (scope == Scope::global)
-    edit.refuse(requirement, "got the scope global, expected shared, local or warp: a cache must be in "
-                             "faster memory than its source");
+void require_cache_scope(const Schedule::Edit &edit, const char *requirement, Scope scope,
+                         const Buffer &source) {
+  if (scope == Scope::global && source->scope != Scope::global)
+    edit.refuse(requirement,
+                fmt::format("got the scope global for a copy of {}, which is {}, expected shared, local or "
+                            "warp: a copy must not be in slower memory than its source",
+                            source->name, name(source->scope)));
 }
 
 bool updates_in_place(const Block &block, const Buffer &buffer) {

@@ -11,8 +11,9 @@ namespace nestsmith {
 /// The first access of the block to the buffer of this name. Refuses if there is none.
 const Load &find_read(const Schedule::Edit &edit, const char *requirement, const Block &block,
                       const std::string &name);
-/// Refuses a copy in global memory.
-void require_cache_scope(const Schedule::Edit &edit, const char *requirement, Scope scope);
+/// Refuses a copy in global memory of a buffer that is not in global memory.
+void require_cache_scope(const Schedule::Edit &edit, const char *requirement, Scope scope,
+                         const Buffer &source);
 /// Whether the buffer is a parameter, of which the block reads each element only where it overwrites it, and
 /// overwrites it once.
 bool updates_in_place(const Block &block, const Buffer &buffer);

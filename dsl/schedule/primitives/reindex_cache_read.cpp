@@ -32,7 +32,7 @@ BlockRef Schedule::reindex_cache_read(BlockRef handle, const std::string &buffer
   Edit edit(*this, caller, primitives::reindex_cache_read, handle, buffer_name, scope);
   const Block &reader = edit.block(handle);
   const Load access = find_read(edit, "reindex_cache_read.reads", reader, buffer_name);
-  require_cache_scope(edit, "reindex_cache_read.scope", scope);
+  require_cache_scope(edit, "reindex_cache_read.scope", scope, access.buffer);
   // The copy also evaluates the indices and the mask, which may read other buffers.
   Expr value = load(access.buffer, access.indices, access.mask, access.fill);
   walk(value, [&](const Expr &node) {

@@ -16,7 +16,8 @@ namespace nestsmith::primitives {
 /// the copy into a loop of R and shrink it to a tile.
 ///
 /// Requires [reindex_cache_read.reads]: R reads the buffer.
-/// Requires [reindex_cache_read.scope]: the scope is shared, local or warp.
+/// Requires [reindex_cache_read.scope]: the scope is shared, local or warp; or global, if A is in global
+///   memory.
 /// Requires [reindex_cache_read.unwritten]: R does not write the buffer itself.
 /// Requires [reindex_cache_read.before]: no block in the nest of R writes the buffer, so that the buffer is
 ///   complete before the nest.
