@@ -495,10 +495,12 @@ void Author::pay_by_binding(const std::string &culprit, Axis axis) {
 bool is_for_warps(std::uint64_t seed) { return Random(seed).chance(12); }
 
 Draft draft(std::uint64_t seed, std::uint64_t computations,
-            const std::function<void(const Draft &, const Directive &)> &about_to) {
+            const std::function<void(const Draft &, const Directive &)> &about_to, const std::string &arch) {
   Random random(seed);
   bool warps = random.chance(12);
   Case setting = warps ? setting_for_warps(random) : any_setting(random, computations);
+  if (!arch.empty())
+    setting.arch = arch;
   Draft made{setting, Schedule(setting.source, make_target(setting.arch)), {}};
   Author author(made, random, about_to);
   warps ? author.write_for_warps() : author.write();

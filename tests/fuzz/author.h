@@ -33,9 +33,10 @@ bool is_for_warps(std::uint64_t seed);
 /// Returns the schedule of a seed. It is the same on every host. One in eight is for warps. Half of the others
 /// schedule a computation of `computations()`, and half one of the generated computations, of which there are
 /// `computations`. Directives may be refused. Any other exception propagates. `about_to` is called before each
-/// directive.
+/// directive. The schedule is for the architecture `arch`, or for a random one if `arch` is empty.
 Draft draft(std::uint64_t seed, std::uint64_t computations = usual_computations,
-            const std::function<void(const Draft &, const Directive &)> &about_to = {});
+            const std::function<void(const Draft &, const Directive &)> &about_to = {},
+            const std::string &arch = {});
 
 /// Appends some arbitrary directives to a schedule, and then directives that meet some of its obligations.
 void go_on(Draft &draft, Random &random, std::size_t arbitrary,

@@ -3,10 +3,12 @@
 #include "tests/fuzz/campaign.h"
 
 #include "dsl/schedule/primitives/registry.h"
+#include "tests/files.h"
 #include "tests/fuzz/commands.h"
 #include "tests/fuzz/features.h"
 #include "tests/fuzz/isolated.h"
 #include "tests/fuzz/judge_all.h"
+#include "tests/fuzz/note.h"
 #include "tests/fuzz/shrink.h"
 
 #include <algorithm>
@@ -16,6 +18,7 @@
 #include <functional>
 #include <numeric>
 #include <set>
+#include <utility>
 
 namespace nestsmith::fuzz {
 
@@ -28,6 +31,7 @@ struct Shared {
   std::uint64_t next = 0;                  ///< the seed being judged, or the next one
   std::uint64_t seed = 0;                  ///< the seed whose schedule broke a promise
   Kind kind = Kind::exact;
+  bool launched = false; ///< the device executes the schedule of this seed
 };
 
 Thoroughness thoroughness_of(std::uint64_t seed, const Plan &plan) {
@@ -63,6 +67,14 @@ void count_computation(const Draft &made, const Verdict &verdict, Shared &shared
   drawn = true;
 }
 
+void count_traits(const Verdict &verdict, CampaignCounts &tally) {
+  tally.executed += verdict.executed;
+  for (std::size_t n = 0; n < trait_count; ++n) {
+    tally.traits[n] += verdict.traits[n];
+    tally.executed_traits[n] += verdict.traits[n] && verdict.executed;
+  }
+}
+
 void count(const Draft &made, const Verdict &verdict, CampaignCounts &tally) {
   tally.directives += made.schedule.trace().size();
   for (const auto &[op, attempts] : made.attempts) {
@@ -71,6 +83,7 @@ void count(const Draft &made, const Verdict &verdict, CampaignCounts &tally) {
   }
   if (verdict.kind != Kind::exact)
     return;
+  count_traits(verdict, tally);
   tally.shared += verdict.shared;
   tally.pipeline += verdict.pipeline;
   tally.vector += verdict.vector;
@@ -94,19 +107,29 @@ void count(const Draft &made, const Verdict &verdict, CampaignCounts &tally) {
 void work(Shared &shared, const Plan &plan, const std::function<bool(std::uint64_t)> &stop) {
   if (plan.everything != 0)
     use_no_libraries();
+  std::unique_ptr<Device> device = plan.open_device ? plan.open_device() : nullptr;
   for (; !stop(shared.next); ++shared.next) {
+    shared.launched = false;
     if (plan.only_warps && !is_for_warps(shared.next))
       continue;
     rearm();
     Kind kind = Kind::threw;
     try {
-      Draft made = draft(shared.next, plan.computations);
+      Draft made = draft(shared.next, plan.computations, {}, plan.arch);
       Thoroughness thoroughness = thoroughness_of(shared.next, plan);
+      thoroughness.device = device.get();
+      if (device)
+        device->launching = [&] {
+          if (!std::exchange(shared.launched, true) && !plan.launched.empty())
+            test::write_file(plan.launched, to_json(trace_of(made.setting)));
+        };
       Verdict verdict = thoroughness.everything ? judge_all(made.setting, made.schedule, thoroughness)
                                                 : judge(made.schedule, made.setting.shape, thoroughness);
       count(made, verdict, shared.tally);
       count_computation(made, verdict, shared);
       kind = verdict.kind;
+      if (kind == Kind::wrong_device)
+        note().write(verdict.message); // a launch may leave the device unusable, so it is not repeated
     } catch (const std::exception &) { // the message is computed again in `examine`
     }
     ++shared.tally.schedules;
@@ -121,7 +144,10 @@ void work(Shared &shared, const Plan &plan, const std::function<bool(std::uint64
 
 Failure examine(std::uint64_t seed, Kind kind, const Plan &plan) {
   Thoroughness thoroughness = thoroughness_of(seed, plan);
-  Case test_case = draft_apart(seed, plan.computations);
+  const std::string said = note().read();
+  Case test_case = draft_apart(seed, plan.computations, plan.arch);
+  if (kind == Kind::wrong_device)
+    return {seed, std::move(test_case), {.kind = kind, .message = said}};
   if (plan.shrink && judge_apart(test_case, thoroughness).kind == kind)
     test_case = shrink(std::move(test_case), kind, thoroughness);
   Verdict verdict = judge_apart(test_case, thoroughness);
@@ -143,6 +169,7 @@ Outcome run(const Plan &plan) {
   using Clock = std::chrono::steady_clock;
   prepare_commands();
   Shared &shared = shared_object<Shared>();
+  note(); // shared before the fork
   shared.next = plan.first_seed;
   auto start = Clock::now();
   auto over = [&] {
@@ -152,7 +179,7 @@ Outcome run(const Plan &plan) {
     return (plan.count != 0 && seed >= plan.first_seed + plan.count) || over();
   };
   Outcome outcome;
-  constexpr std::uint64_t batch = 2000; // schedules that one process judges at most
+  const std::uint64_t batch = plan.open_device ? 500 : 2000; // schedules that one process judges at most
   while (!done(shared.next) && outcome.failures.size() < plan.failures) {
     std::uint64_t end = shared.next + batch;
     shared.kind = Kind::exact;
@@ -160,6 +187,10 @@ Outcome run(const Plan &plan) {
         isolated([&] { work(shared, plan, [&](std::uint64_t seed) { return seed >= end || done(seed); }); });
     if (ending.crashed || ending.hung) {
       shared.kind = ending.hung ? Kind::hung : Kind::crashed;
+      if (shared.launched) { // on the device: it does not end, or takes this process with it
+        note().write(fmt::format("the launch {}\n{}", ending.hung ? "does not end" : "crashed", ending.said));
+        shared.kind = Kind::wrong_device;
+      }
       shared.seed = shared.next++;
       ++shared.tally.schedules;
       ++shared.tally.kinds[static_cast<std::size_t>(shared.kind)];
@@ -172,6 +203,8 @@ Outcome run(const Plan &plan) {
     if (plan.progress)
       plan.progress(shared.next, shared.tally);
   }
+  if (!plan.launched.empty())
+    std::filesystem::remove(plan.launched);
   outcome.tally = shared.tally;
   outcome.next_seed = shared.next;
   return outcome;
@@ -205,6 +238,12 @@ std::string report(const CampaignCounts &tally) {
                             {"calls of a warp", tally.call},
                             {"__syncwarp", tally.warp_barrier}})
     text += fmt::format("  {:<18} {:>9} ({:.1f} %)\n", what, part, share(part, exact));
+  for (std::size_t n = 0; n < trait_count; ++n)
+    text += fmt::format("  {:<18} {:>9} ({:.1f} %)\n", name(static_cast<Trait>(n)), tally.traits[n],
+                        share(tally.traits[n], exact));
+  text += fmt::format("{} of the exact ones executed by the device, too\n", tally.executed);
+  for (std::size_t n = 0; n < trait_count && tally.executed != 0; ++n)
+    text += fmt::format("  with {:<13} {:>9}\n", name(static_cast<Trait>(n)), tally.executed_traits[n]);
   text += fmt::format("{} texts compiled for {} architectures in turn\n", tally.compiled(),
                       tally.texts.size() - static_cast<std::size_t>(std::ranges::count(tally.texts, 0U)));
   text += fmt::format("{:<24} {:>9} {:>9} {:>24}\n", "primitive", "tried", "refused", "in exact schedules");

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>
@@ -20,6 +21,9 @@ struct CampaignCounts {
   /// Counts of exact schedules with these properties (tests/fuzz/judge.h):
   std::uint64_t shared = 0, pipeline = 0, vector = 0, narrow_vector = 0, intrinsic = 0, several_kernels = 0,
                 infinite = 0, warps = 0, fragment = 0, call = 0, warp_barrier = 0;
+  /// Exact schedules by Trait; those that the device executed, too; and the sum of the latter, without traits.
+  std::array<std::uint64_t, trait_count> traits = {}, executed_traits = {};
+  std::uint64_t executed = 0;
   /// Compiled kernels of exact schedules, by the index of the architecture in Nvrtc::arches().
   std::array<std::uint64_t, most_architectures> texts = {};
   /// For each primitive, in the order of all_primitives(): how often it was tried and refused, and in how many
@@ -53,6 +57,11 @@ struct Plan {
   /// Every Nth schedule is judged by all oracles (tests/fuzz/judge_all.h). If it is not 0, no schedule is
   /// compiled; 0: none.
   std::uint64_t everything = 0;
+  std::string arch = {};       ///< of all schedules; empty: each draws its own
+  OpenDevice open_device = {}; ///< a device that executes the exact schedules, too; null: none
+  /// A file that contains the trace of the launch in progress, so that it is known after this process was
+  /// killed, too; empty: none.
+  std::filesystem::path launched = {};
   std::size_t failures = 20; ///< the campaign stops after this number
   bool shrink = true;
   std::function<void(std::uint64_t next_seed, const CampaignCounts &)> progress = {};

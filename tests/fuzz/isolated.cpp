@@ -29,6 +29,7 @@ namespace {
   mallopt(M_PERTURB, 0x5a); // fill freed memory, so that reads of it give other values
   std::signal(SIGABRT, SIG_DFL);
   std::signal(SIGPROF, SIG_DFL);
+  std::signal(SIGALRM, SIG_DFL);
   rearm();
   try {
     work();
@@ -66,6 +67,9 @@ void rearm(int seconds) {
   setitimer(ITIMER_PROF, &timer, nullptr);
 }
 
+Alarm::Alarm(unsigned seconds) { alarm(seconds); }
+Alarm::~Alarm() { alarm(0); }
+
 Ending isolated(const std::function<void()> &work) {
   int ends[2];
   if (pipe(ends) != 0)
@@ -97,7 +101,8 @@ Ending isolated(const std::function<void()> &work) {
   while (waitpid(child, &status, 0) < 0)
     if (errno != EINTR)
       failed("waitpid");
-  ending.hung = WIFSIGNALED(status) && WTERMSIG(status) == SIGPROF;
+  ending.alarmed = WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM;
+  ending.hung = ending.alarmed || (WIFSIGNALED(status) && WTERMSIG(status) == SIGPROF);
   ending.crashed = !ending.hung && (!WIFEXITED(status) || WEXITSTATUS(status) != 0);
   return ending;
 }

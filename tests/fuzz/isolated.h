@@ -9,14 +9,25 @@ namespace nestsmith::fuzz {
 /// The way in which a child process ended.
 struct Ending {
   bool crashed = false;
-  bool hung = false; ///< it exceeded its limit of processor time
-  std::string said;  ///< the end of its output on standard error
+  bool hung = false;    ///< it exceeded its limit of processor time, or that of `Alarm`
+  bool alarmed = false; ///< it exceeded that of `Alarm`
+  std::string said;     ///< the end of its output on standard error
 };
 
 /// The limit of processor time of the work, in seconds, until `rearm` is called.
 inline constexpr int most_seconds = 40;
 /// Restarts the limit of processor time of this process with this number of seconds.
 void rearm(int seconds = most_seconds);
+
+/// Ends this process if the object still exists after this number of seconds, in which the process may wait
+/// without using the processor. There is one such object at a time.
+class Alarm {
+public:
+  explicit Alarm(unsigned seconds);
+  ~Alarm();
+  Alarm(const Alarm &) = delete;
+  Alarm &operator=(const Alarm &) = delete;
+};
 
 /// Records the next activity of this process, for the process that waits for it. Restarts the limit of
 /// processor time with the seconds of the last call of `rearm`.

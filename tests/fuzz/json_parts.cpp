@@ -1,5 +1,7 @@
 #include "tests/fuzz/json_parts.h"
 
+#include "dsl/ir/reducer.h"
+
 #include <algorithm>
 #include <set>
 

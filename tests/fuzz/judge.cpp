@@ -61,9 +61,30 @@ std::string first_message(const CheckResult &result) {
   return text;
 }
 
+Traits traits_of(const kernel::Plan &plan) {
+  Traits traits{};
+  auto note = [&](Trait trait, bool holds) { traits[static_cast<std::size_t>(trait)] |= holds; };
+  note(Trait::counters, plan.has_counters());
+  for (const kernel::Kernel &kernel : plan.kernels) {
+    note(Trait::roles, !kernel.roles.empty());
+    note(Trait::slots, std::ranges::any_of(kernel.channels, [](const auto &c) { return c.slots > 1; }));
+    note(Trait::clusters, kernel.cluster > 1);
+    note(Trait::early, kernel.launches_early);
+    kernel::walk(kernel.body, [&](const kernel::Stmt &stmt) {
+      const auto *copy = kernel::as<kernel::BulkCopy>(stmt);
+      note(Trait::bulk_copies, copy && !copy->stores());
+      note(Trait::bulk_stores, copy && copy->stores());
+      const auto *call = kernel::as<kernel::Call>(stmt);
+      note(Trait::units, call && call->intrinsic.get().name.starts_with("wgmma"));
+    });
+  }
+  return traits;
+}
+
 /// Records the features of the kernels in the verdict.
 void describe(const Schedule &schedule, const kernel::Plan &plan, Verdict &verdict) {
   verdict.kernels = plan.kernels.size();
+  verdict.traits = traits_of(plan);
   walk(schedule.program().body, [&](const Stmt &stmt) {
     const auto *loop = as<For>(stmt);
     verdict.pipeline = verdict.pipeline || (loop && !loop->pipeline().empty());
@@ -86,6 +107,25 @@ void describe(const Schedule &schedule, const kernel::Plan &plan, Verdict &verdi
       verdict.narrow_vector = verdict.narrow_vector || (node.lanes() > 1 && byte_size(node.dtype()) < 4);
       verdict.intrinsic = verdict.intrinsic || node.as<Call>();
     });
+  }
+}
+
+/// Executes the plan on the device, and compares the result with the reference as that of the simulator.
+void execute(const Program &source, const kernel::Plan &plan, Checker &checker, const CheckOptions &options,
+             Device &device, Verdict &verdict) {
+  if (cuda_kernels(plan).size() > longest_text)
+    return;
+  try {
+    CheckResult result = checker.check(source, plan, device, options);
+    if (result.outcome() == CheckOutcome::wrong)
+      verdict.kind = wrong(first_message(result), Kind::wrong_device, verdict);
+    else
+      verdict.executed = true;
+  } catch (const cuda::CompileError &error) {
+    verdict.kind = wrong(fmt::format("{}\n{}", error.what(), error.log()), Kind::not_compiled, verdict);
+  } catch (const cuda::HeadersMissing &) { // the machine cannot compile this kernel
+  } catch (const UserError &error) {       // of the driver
+    verdict.kind = wrong(error.what(), Kind::wrong_device, verdict);
   }
 }
 
@@ -133,9 +173,16 @@ void compile(const kernel::Plan &plan, Arch arch, std::optional<std::uint64_t> t
 
 const char *name(Kind kind) {
   static constexpr const char *names[] = {"refused",      "exact",       "too much",     "wrong program",
-                                          "wrong kernel", "not lowered", "not compiled", "vacuous",
-                                          "command",      "threw",       "crashed",      "hung"};
+                                          "wrong kernel", "not lowered", "not compiled", "wrong on the device",
+                                          "vacuous",      "command",     "threw",        "crashed",
+                                          "hung"};
   return names[static_cast<std::size_t>(kind)];
+}
+
+const char *name(Trait trait) {
+  static constexpr const char *names[trait_count] = {"roles", "slots",    "bulk copies", "bulk stores",
+                                                     "wgmma", "clusters", "counters",    "early launches"};
+  return names[static_cast<std::size_t>(trait)];
 }
 
 bool are_stated(const Program &source, const std::vector<std::int64_t> &sizes) {
@@ -199,13 +246,15 @@ Verdict judge(const Schedule &schedule, const Shape &shape, const Thoroughness &
   sim::Options single;
   single.host_threads = 1;
   SimExecutor simulator(single);
-  CheckResult result =
-      checker.check(schedule.source(), symbolic ? with_sizes(plan, spread) : plan, simulator, options);
+  const kernel::Plan launched = symbolic ? with_sizes(plan, spread) : plan;
+  CheckResult result = checker.check(schedule.source(), launched, simulator, options);
   verdict.infinite = result.find(CheckRun::infinite) != nullptr;
   if (result.outcome() == CheckOutcome::wrong)
     verdict.kind = wrong(first_message(result), Kind::wrong_kernel, verdict);
   else if (thoroughness.compile)
     compile(plan, schedule.target().arch, thoroughness.turn, verdict);
+  if (verdict.kind == Kind::exact && thoroughness.device)
+    execute(schedule.source(), launched, checker, options, *thoroughness.device, verdict);
   return verdict;
 }
 

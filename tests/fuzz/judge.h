@@ -2,7 +2,9 @@
 /// The judge of a schedule: the schedule must be refused or give the exact result.
 
 #include "tests/fuzz/computations.h"
+#include "tests/fuzz/device.h"
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -18,6 +20,7 @@ namespace nestsmith::fuzz {
 ///     wrong_kernel   the kernel gives another result, or the simulator reports a diagnostic
 ///     not_lowered    lowering refuses a schedule without obligations, or accepts one with obligations
 ///     not_compiled   NVRTC refuses the text
+///     wrong_device   on the device, the kernel gives another result, or its launch fails
 ///     vacuous        a check passes wrong results
 ///     command        a command fails (tests/fuzz/commands.h)
 ///     threw          an exception that is not a refusal
@@ -30,6 +33,7 @@ enum class Kind : std::uint8_t {
   wrong_kernel,
   not_lowered,
   not_compiled,
+  wrong_device,
   vacuous,
   command,
   threw,
@@ -38,6 +42,12 @@ enum class Kind : std::uint8_t {
 };
 const char *name(Kind kind);
 constexpr bool breaks_promise(Kind kind) { return kind > Kind::too_much; }
+
+/// Traits of a schedule that only some GPUs execute, and those that go with them.
+enum class Trait : std::uint8_t { roles, slots, bulk_copies, bulk_stores, units, clusters, counters, early };
+inline constexpr std::size_t trait_count = 8;
+const char *name(Trait trait); ///< "roles"
+using Traits = std::array<bool, trait_count>;
 
 struct Verdict {
   Kind kind = Kind::exact;
@@ -48,6 +58,8 @@ struct Verdict {
   bool call = false, warp_barrier = false; ///< calls of an intrinsic of a warp; __syncwarp
   bool narrow_vector = false;              ///< a vector of elements narrower than 4 bytes
   bool infinite = false;                   ///< the kernel was also checked with infinite inputs
+  Traits traits = {};                      ///< by Trait
+  bool executed = false;                   ///< by the device, with the right result
   std::size_t kernels = 0;
   std::size_t texts = 0;        ///< kernels that NVRTC compiled: all kernels of a plan, or 0
   std::size_t architecture = 0; ///< the architecture of this compilation, an index into Nvrtc::arches()
@@ -59,9 +71,10 @@ struct Thoroughness {
   bool compile = false;  ///< compile with NVRTC, if it is installed
   /// The index of the architecture to compile for, modulo their number; none: the schedule's own.
   std::optional<std::uint64_t> turn = {};
-  bool everything = false; ///< judge a case by every oracle (tests/fuzz/judge_all.h)
-  bool report = false;     ///< with `everything`: also call the command `report`, which takes long
-  bool sample = false;     ///< with `everything`: call only half of the other commands
+  Device *device = nullptr; ///< also executes each exact schedule; null: only the simulator does
+  bool everything = false;  ///< judge a case by every oracle (tests/fuzz/judge_all.h)
+  bool report = false;      ///< with `everything`: also call the command `report`, which takes long
+  bool sample = false;      ///< with `everything`: call only half of the other commands
 };
 
 /// Whether the values are within the stated limits of the program's sizes, which a launch checks.

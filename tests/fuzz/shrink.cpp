@@ -166,7 +166,7 @@ Verdict judge_apart(const Case &test_case, const Thoroughness &thoroughness) {
   return verdict;
 }
 
-Case draft_apart(std::uint64_t seed, std::uint64_t computations) {
+Case draft_apart(std::uint64_t seed, std::uint64_t computations, const std::string &arch) {
   note().write(""); // creates the shared note before the fork
   isolated([&] {
     auto write = [](const Case &setting, std::vector<Directive> directives) {
@@ -174,11 +174,12 @@ Case draft_apart(std::uint64_t seed, std::uint64_t computations) {
       test_case.directives = std::move(directives);
       note().write(to_json(trace_of(test_case)));
     };
-    Draft made = draft(seed, computations, [&](const Draft &so_far, const Directive &next) {
+    auto about_to = [&](const Draft &so_far, const Directive &next) {
       std::vector<Directive> directives = so_far.schedule.trace();
       directives.push_back(next);
       write(so_far.setting, std::move(directives));
-    });
+    };
+    Draft made = draft(seed, computations, about_to, arch);
     write(made.setting, made.schedule.trace());
   });
   return case_of(parse_trace(note().read(), "the draft"), "the draft");

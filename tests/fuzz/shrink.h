@@ -13,7 +13,7 @@ Verdict judge_apart(const Case &test_case, const Thoroughness &thoroughness);
 
 /// Returns the case that `draft` makes of these arguments. If `draft` crashes or hangs, the case ends with the
 /// directive that it was about to apply.
-Case draft_apart(std::uint64_t seed, std::uint64_t computations);
+Case draft_apart(std::uint64_t seed, std::uint64_t computations, const std::string &arch = {});
 
 /// Removes directives, makes extents and numbers smaller, and makes types simpler, as long as the kind of the
 /// verdict is unchanged. Judges 400 cases at most.
