@@ -306,19 +306,29 @@ void KernelWriter::of_role(std::size_t role, const kernel::Stmt &body) {
   out_.close();
 }
 
+/// The number of bytes that a copy with a count reads.
+static Expr bytes_of(const kernel::Store &copy, const Expr &mask) {
+  auto number = [&](std::int64_t n) { return int_imm(n, copy.count.dtype()); };
+  const Expr bytes = number(byte_size(copy.buffer->dtype)) * copy.count;
+  return is_true(mask) ? bytes : select(mask, bytes, number(0));
+}
+
 void KernelWriter::store(const kernel::Store &store, const std::string &note) {
   std::string target = access(store.buffer, store.indices);
   if (store.async) {
     const auto &source = *store.value.as<Load>();
-    std::string mask = is_true(source.mask) ? "" : ", " + spell(source.mask);
+    const bool partial = store.count.exists();
+    const std::string condition = partial                ? ", " + spell(bytes_of(store, source.mask))
+                                  : is_true(source.mask) ? ""
+                                                         : ", " + spell(source.mask);
     // `step_sources` has split the offset: each part is added to the pointer by itself.
     const auto *sum = steps_sources_ ? source.indices.front().as<Binary>() : nullptr;
     const std::string from =
         sum && sum->op == BinaryOp::add
             ? fmt::format("&({} + {})[{}]", names_[source.buffer], spell(sum->a), spell(sum->b))
             : "&" + element(source);
-    out_.line(fmt::format("copy_async_{}(&{}, {}{});", store.lanes * byte_size(store.buffer->dtype), target,
-                          from, mask));
+    out_.line(fmt::format("copy_async_{}{}(&{}, {}{});", partial ? "part_" : "",
+                          store.lanes * byte_size(store.buffer->dtype), target, from, condition));
     return;
   }
   if (store.atomic) {

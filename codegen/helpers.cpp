@@ -104,6 +104,19 @@ static __device__ __forceinline__ void copy_async_{0}(void *to, const void *from
       masked ? ", %2" : "", masked ? fmt::format(", \"r\"(exists ? {} : 0)", bytes) : "");
 }
 
+/// Source: as of `copy_async`.
+std::string copy_async_part(int bytes) {
+  return fmt::format(
+      R"(/// Starts to copy the first `count` of {0} bytes from global to shared memory, and fills the rest with zeros.
+static __device__ __forceinline__ void copy_async_part_{0}(void *to, const void *from, int count) {{
+  asm volatile("cp.async.{1}.shared.global [%0], [%1], {0}, %2;" ::"r"((unsigned int)__cvta_generic_to_shared(to)),
+               "l"(__cvta_generic_to_global(from)), "r"(count)
+               : "memory");
+}}
+)",
+      bytes, bytes == 16 ? "cg" : "ca");
+}
+
 constexpr std::string_view group_of_copies =
     R"(/// Ends the group of the copies that this thread has started.
 static __device__ __forceinline__ void commit_copies() {
@@ -289,6 +302,8 @@ public:
       helpers += arrives_last;
     for (const auto &[bytes, masked] : copies_)
       helpers += copy_async(bytes, masked);
+    for (int bytes : partial_copies_)
+      helpers += copy_async_part(bytes);
     if (groups_)
       helpers += group_of_copies;
     if (calls_)
@@ -349,7 +364,9 @@ private:
   void note(const kernel::Stmt &stmt) {
     const auto *store = kernel::as<kernel::Store>(stmt);
     const auto *source = store && store->async ? store->value.as<Load>() : nullptr;
-    if (source) // the copied vector is no value of the text
+    if (source && store->count.exists())
+      partial_copies_.insert(store->lanes * byte_size(store->buffer->dtype));
+    else if (source) // the copied vector is no value of the text
       copies_.emplace(store->lanes * byte_size(store->buffer->dtype), !is_true(source->mask));
     kernel::each_expr(stmt, [&](const Expr &e) {
       walk(e, [&](const Expr &node) {
@@ -391,6 +408,7 @@ private:
   std::set<std::pair<DType, int>> vectors_;        ///< element types and numbers of lanes
   std::set<std::string> functions_;                ///< a set, for a deterministic order
   std::set<std::pair<int, bool>> copies_; ///< bytes of asynchronous copies, and whether they have a mask
+  std::set<int> partial_copies_;          ///< bytes of those that have a count
   bool rounds_ = false, packs_ = false, packs_signed_ = false, arrives_ = false, groups_ = false,
        calls_ = false, fences_ = false, stores_ = false;
   bool channels_ = false, arrives_at_channel_ = false, copies_arrive_ = false, registers_ = false,

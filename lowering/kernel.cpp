@@ -102,6 +102,10 @@ Stmt map_exprs(const Stmt &stmt, FunctionRef<Expr(const Expr &)> f) {
                                     index = f(old);
                                     changed |= index.get() != old.get();
                                   }
+                                  if (store.count.exists()) {
+                                    copy.count = f(store.count);
+                                    changed |= copy.count.get() != store.count.get();
+                                  }
                                   return changed ? make(std::move(copy), stmt->origin) : stmt;
                                 },
                                 [&](const Call &call) {
@@ -160,6 +164,8 @@ void each_expr(const Stmt &stmt, FunctionRef<void(const Expr &)> f) {
                      f(store.value);
                      for (const Expr &index : store.indices)
                        f(index);
+                     if (store.count.exists())
+                       f(store.count);
                    },
                    [&](const Call &call) {
                      for (const OperandAddress &place : call.places)

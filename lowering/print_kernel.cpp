@@ -127,6 +127,8 @@ void Printer::stmt(const Stmt &s, int depth) {
               std::string element = access(store.buffer, store.indices, store.lanes);
               std::string value = store.atomic ? atomic_text(*store.atomic, element, text(store.value))
                                                : (store.async ? "async " : "") + text(store.value);
+              if (store.count.exists())
+                value += fmt::format(", the first {}", text(store.count));
               line(depth, fmt::format("{}{} = {}", store.atomic ? "atomic " : "", element, value), s->origin,
                    note_of(s));
             },

@@ -316,10 +316,11 @@ private:
     if (a.lanes != b.lanes || a.async != b.async || a.atomic != b.atomic || !match(a.buffer, b.buffer) ||
         !match_all(matched.indices, b.indices))
       return std::nullopt;
-    const auto value = match(a.value, b.value);
-    if (!value)
+    const auto value = match(a.value, b.value), count = match(a.count, b.count);
+    if (!value || !count)
       return std::nullopt;
     matched.value = *value;
+    matched.count = *count;
     return make(std::move(matched), origin);
   }
 

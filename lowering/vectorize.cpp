@@ -1,5 +1,6 @@
 #include "dsl/hardware/vector_access.h"
 
+#include "dsl/expr/conjuncts.h"
 #include "dsl/expr/error.h"
 #include "dsl/hardware/match.h"
 #include "lowering/unit.h"
@@ -69,6 +70,32 @@ private:
     return make(Declare{first, value}, origin_);
   }
 
+  /// The mask of an asynchronous copy: what is the same in all lanes, or null, and the number of the first lanes
+  /// in which the rest holds; null if there is no rest.
+  struct Existing {
+    Expr mask, count;
+  };
+  Existing existing(const Expr &mask) const {
+    Existing result;
+    for (const Expr &condition : mask.exists() ? conjuncts_of(mask) : std::vector<Expr>()) {
+      const Expr whole = expanded(condition);
+      if (is_uniform(whole, loop_.var, lanes_, bounds_) ||
+          !holds_in_first_lanes(whole, loop_.var, lanes_, bounds_)) {
+        const Expr same = uniform(condition);
+        result.mask = result.mask.exists() ? result.mask && same : same;
+        continue;
+      }
+      const Binary &op = *order_of_indices(condition);
+      const Expr end = op.op == BinaryOp::le ? op.b + Expr(1) : op.b, left = at(end, 0) - at(op.a, 0);
+      result.count = result.count.exists() ? min(result.count, left) : left;
+    }
+    if (result.count.exists()) {
+      const bool begins = proves(Expr(0) <= expanded(result.count), bounds_);
+      result.count = min(begins ? result.count : max(result.count, Expr(0)), Expr(lanes_));
+    }
+    return result;
+  }
+
   /// One asynchronous copy of a vector, or one for each lane.
   Stmt copy(const Store &x) {
     const auto &source = *x.value.as<Load>();
@@ -82,7 +109,10 @@ private:
     if (is_vector_of(x.buffer, x.indices[0]) && is_vector_of(source.buffer, from)) {
       made.indices = {at(x.indices[0], 0)};
       made.lanes = static_cast<int>(lanes_);
-      made.value = load(source.buffer, {at(from, 0)}, uniform(source.mask), uniform(source.fill), made.lanes);
+      const Existing elements = existing(source.mask);
+      made.count = elements.count;
+      made.value = load(source.buffer, {at(from, 0)}, elements.mask,
+                        elements.mask.exists() ? uniform(source.fill) : Expr(), made.lanes);
       align(x.buffer);
       align(source.buffer);
       return make(std::move(made), origin_);
@@ -196,12 +226,17 @@ private:
     return motion_along(expanded(e), loop_.var, lanes_, bounds_);
   }
 
-  /// A mask of a load in the index that is the same in all lanes becomes that of the first lane, so that the
-  /// rules see that all lanes load one element.
+  /// A mask of a load in the index of an asynchronous copy that is the same in all lanes, or holds in the first
+  /// lanes only, becomes that of the first lane, so that the rules see that all lanes load one element.
   Expr with_uniform_masks(const Expr &index) const {
+    auto as_in_first = [&](const Expr &condition) {
+      return is_uniform(condition, loop_.var, lanes_, bounds_) ||
+             holds_in_first_lanes(condition, loop_.var, lanes_, bounds_);
+    };
     return replace_nodes(index, [&](const Expr &node) {
       const auto *access = node.as<Load>();
-      if (!access || !access->mask.exists() || !is_uniform(expanded(access->mask), loop_.var, lanes_, bounds_))
+      if (!access || !access->mask.exists() ||
+          !std::ranges::all_of(conjuncts_of(expanded(access->mask)), as_in_first))
         return Expr();
       return load(access->buffer, access->indices, at(access->mask, 0), access->fill);
     });

@@ -374,6 +374,20 @@ private:
     std::int64_t bytes = std::int64_t{x.lanes} * byte_size(x.buffer->dtype);
     if (finished_ && !is_async_piece(bytes))
       fail("{} is written asynchronously by {} bytes, expected 4, 8 or 16", x.buffer->name, bytes);
+    if (x.count.exists())
+      check_count(x);
+  }
+
+  /// Checks the number of elements that an asynchronous copy of a vector reads.
+  void check_count(const Store &x) {
+    check(x.count);
+    check_width(x.count);
+    if (!is_index(x.count.dtype()) || x.lanes == 1)
+      return fail("{} elements of {} are copied by {}", to_string(x.count), x.buffer->name, x.lanes);
+    if (auto range = finished_ ? values_.range(x.count) : std::nullopt;
+        finished_ && (!range || range->low < 0 || range->high > x.lanes))
+      fail("{} elements of {} are copied, which may be fewer than 0 or more than {}", to_string(x.count),
+           x.buffer->name, x.lanes);
   }
 
   /// Checks that one atomic operation can do the store.
@@ -463,6 +477,8 @@ private:
       fail("the input {} is written", x.buffer->name);
     if (x.async)
       check_async(x);
+    else if (x.count.exists())
+      fail("a part of a vector of {} is stored, but only an asynchronous copy may read a part", x.buffer->name);
     if (x.atomic)
       check_atomic(x);
   }

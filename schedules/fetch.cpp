@@ -108,15 +108,17 @@ BlockRef fetch_through_registers(Schedule &s, BlockRef tile, const std::string &
 
 bool fetch_async(Schedule &s, BlockRef tile, Loop at, std::int64_t threads, const TileFetch &fetch) {
   std::int64_t bytes = byte_size(filler(s, tile).body.buffer->dtype);
-  bool by_k = fetch.by_k && bytes >= 4, vectors = fetch.width > 1 && by_k == fetch.across;
+  bool by_k = fetch.by_k && bytes >= 4, vectors = fetch.width > 1 && by_k == fetch.across,
+       possible = bytes * (vectors ? fetch.width : 1) >= 4, first = possible && vectors && fetch.partial;
+  if (first) // only the vectors of asynchronous copies may be partial
+    s.async_copy(tile);
   if (vectors)
     s.vectorize(fetch_by_vectors(s, tile, at, threads, fetch.across, fetch.width, fetch.groups));
   else
     fetch_tile(s, tile, at, threads, fetch.across, fetch.groups);
   if (by_k)
     store_by_k(s, tile, !fetch.across);
-  bool possible = bytes * (vectors ? fetch.width : 1) >= 4;
-  if (possible)
+  if (possible && !first)
     s.async_copy(tile);
   return possible;
 }

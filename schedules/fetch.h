@@ -27,6 +27,7 @@ struct TileFetch {
   bool by_k = false;      ///< k is the last index of the tile, and each row of it is stored with one k
   bool across = false;    ///< consecutive threads copy consecutive rows of the operand, not consecutive k
   std::int64_t width = 1; ///< elements of one access
+  bool partial = false;   ///< with asynchronous copies: a row may end within an access
   /// With asynchronous copies: the copies of a thread are in at most this number of groups, so that `spread`
   /// starts those of a group together. 0: each is a group.
   std::int64_t groups = 0;

@@ -2,6 +2,7 @@
 
 #include "dsl/expr/expr_text.h"
 #include "dsl/expr/watch_answers.h"
+#include "dsl/hardware/async_copy.h"
 #include "dsl/hardware/call_rules.h"
 #include "dsl/ir/fill_tails.h"
 #include "dsl/ir/intrinsic.h"
@@ -116,6 +117,12 @@ bool is_uniform(const Expr &condition, const Var &loop, std::int64_t lanes, cons
   return motion->still() || groups;
 }
 
+bool holds_in_first_lanes(const Expr &condition, const Var &loop, std::int64_t lanes, const Bounds &bounds) {
+  const Binary *op = order_of_indices(condition);
+  auto motion = op ? motion_along(op->a - op->b, loop, lanes, bounds) : std::nullopt;
+  return motion && motion->contiguous();
+}
+
 const Block *only_block(const For &loop) {
   std::size_t left = loop.intrinsic() ? loop.intrinsic()->meaning.loops.size() - 1 : 0;
   const For *inner = &loop;
@@ -185,7 +192,7 @@ public:
       check_guards();
     for (const Load *access : loads_of(block_)) {
       if (access->mask.exists())
-        check_condition(access->mask);
+        check_condition(access->mask, block_.async && !intrinsic_ && block_.body.value.as<Load>() == access);
       check_access(access->buffer, access->indices, "reads", lasting);
     }
     if (!intrinsic_)
@@ -223,14 +230,17 @@ private:
       }
   }
 
-  /// Checks each part of a guard or a mask, given in the variables of the block.
-  void check_condition(const Expr &condition) {
+  /// Checks each part of a guard or a mask, given in the variables of the block. `may_end`: it may hold in the
+  /// first lanes only, because it is the mask of an asynchronous copy.
+  void check_condition(const Expr &condition, bool may_end = false) {
     const auto *op = condition.as<Binary>();
     if (op && op->op == BinaryOp::logical_and) {
-      check_condition(op->a);
-      return check_condition(op->b);
+      check_condition(op->a, may_end);
+      return check_condition(op->b, may_end);
     }
-    if (is_uniform(in_loops(condition, block_, bounds_), loop_.var, lanes_, bounds_))
+    const Expr of_loops = in_loops(condition, block_, bounds_);
+    if (is_uniform(of_loops, loop_.var, lanes_, bounds_) ||
+        (may_end && holds_in_first_lanes(of_loops, loop_.var, lanes_, bounds_)))
       return;
     const Var *axis = op && op->op == BinaryOp::lt ? op->a.as<Var>() : nullptr;
     if (!axis)
@@ -241,9 +251,18 @@ private:
     Expr start = in_lane(in_loops(op->a, block_, bounds_), loop_.var, 0, bounds_);
     fail("vectorize.uniform",
          "block {} has the guard {}, which may differ between the {} lanes of {} that start at {} = {}; "
-         "the bound {} and each start must be multiples of {}; use a scalar loop for this shape",
+         "the bound {} and each start must be multiples of {}; use a scalar loop for this shape{}",
          block_.id->name, to_string(condition), lanes_, loop_.var->name, (*axis)->name, to_string(start),
-         to_string(op->b), lanes_);
+         to_string(op->b), lanes_,
+         may_be_async() && holds_in_first_lanes(of_loops, loop_.var, lanes_, bounds_)
+             ? ", or make the copy asynchronous before (async_copy), so that a vector may be partial"
+             : "");
+  }
+
+  /// Whether the block may become an asynchronous copy of vectors.
+  bool may_be_async() const {
+    return !block_.async && !intrinsic_ && !async_breach(block_) &&
+           is_vector_copy(placements_, loop_, block_);
   }
 
   void check_access(const Buffer &buffer, const std::vector<Expr> &indices, const char *verb, bool lasting) {

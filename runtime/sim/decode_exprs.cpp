@@ -127,12 +127,14 @@ ValueId Decoder::load(const Load &e, Guard guard, int n) {
   internal_check(e.indices.size() == 1, "an access of a kernel has one index, an element offset");
   std::optional<ValueId> mask, fill;
   const bool whole_address = std::exchange(whole_address_, false); // not of the loads in the address
+  const Guard exists = std::exchange(exists_, std::nullopt);
   Guard inner = guard, of_address = guard;
-  if (e.mask.exists()) {
-    mask = value(e.mask, guard);
+  if (e.mask.exists() || exists) {
+    mask = e.mask.exists() ? both(exists, value(e.mask, guard)) : *exists;
     inner = both(guard, *mask);
     of_address = whole_address ? guard : inner;
-    fill = value(e.fill, reads_memory(e.fill) ? both(guard, values_.complement(*mask)) : guard);
+    const Expr filled_by = e.fill.exists() ? e.fill : constant(e.buffer->dtype, 0);
+    fill = value(filled_by, reads_memory(filled_by) ? both(guard, values_.complement(*mask)) : guard);
     if (values_.is_constant(*mask, 0)) {
       // Arithmetic counts as written in the text, even if its value is known while decoding.
       if (whole_address || !reads_memory(e.indices[0]))

@@ -12,7 +12,7 @@ namespace nestsmith::sim {
 
 void Decoder::store(const kernel::Store &node) {
   internal_check(node.indices.size() == 1, "an access of a kernel has one index, an element offset");
-  if (node.async && computes())
+  if (node.async && (computes() || node.count.exists()))
     return copy(node);
   note_store(node.buffer);
   if (node.lanes > 1)
@@ -146,9 +146,14 @@ bool Decoder::accumulate(const kernel::Store &node, std::int64_t element) {
 void Decoder::copy(const kernel::Store &node) {
   const auto &source = *node.value.as<Load>();
   ValueId first = value(node.indices[0]);
-  for (int n = 0; n < node.lanes; ++n) {
+  const Guard count_of_elements = node.count.exists() ? Guard(value(node.count)) : Guard();
+  for (int n = 0; n < (computes() ? node.lanes : 1); ++n) {
     std::size_t before = decoded_.accesses.size();
     whole_address_ = reads_memory(source.indices[0]); // otherwise, no lane can tell
+    if (count_of_elements) {
+      const ValueId number = values_.constant(values_[*count_of_elements].dtype, n);
+      exists_ = values_.binary(BinaryOp::lt, number, *count_of_elements);
+    }
     ValueId loaded = load_element(source, {}, n);
     bool tracked = decoded_.accesses.size() > before && decoded_.stored[storage_.at(source.buffer).slot];
     const Access *from = tracked ? decoded_.accesses.back().get() : nullptr;
@@ -158,6 +163,8 @@ void Decoder::copy(const kernel::Store &node) {
       access.bytes *= node.lanes;
       count(access, false);
     }
+    if (!computes())
+      return;
     access.value = in_register(loaded);
     if (n == 0 && node.lanes > 1)
       first_of_vector(access, node.lanes);

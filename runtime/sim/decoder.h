@@ -151,6 +151,7 @@ private:
   std::vector<Site::Iteration> loops_;
   kernel::Stmt stmt_;                 ///< the statement being decoded
   bool units_read_ = false;           ///< in a call for which matrix units read the tiles
+  Guard exists_; ///< the next load reads only where this holds, and is 0, or its fill, elsewhere
   bool whole_address_ = false;        ///< the next load computes its address also where its mask is false
   bool to_cluster_ = false;           ///< that copy goes to all blocks of the cluster
   kernel::Stmt stands_for_ = nullptr; ///< the bulk copy whose elements are decoded as statements of their own

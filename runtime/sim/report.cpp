@@ -33,7 +33,8 @@ std::string store_text(const kernel::Store &store) {
   std::string element = fmt::format("{}[{}]", store.buffer->name, indices), value = to_string(store.value);
   if (store.atomic)
     return fmt::format("atomic {} = {}", element, kernel::atomic_text(*store.atomic, element, value));
-  return fmt::format("{} = {}{}", element, store.async ? "async " : "", value);
+  return fmt::format("{} = {}{}{}", element, store.async ? "async " : "", value,
+                     store.count.exists() ? ", the first " + to_string(store.count) : "");
 }
 
 const char *verb_of_access(const Access &access) {

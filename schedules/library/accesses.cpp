@@ -34,8 +34,9 @@ Bounds bounds_of(const Block &block) {
   return bounds;
 }
 
-std::int64_t multiple_of(const Buffer &buffer, const std::vector<Expr> &indices, const Expr &mask,
-                         const IterVar &axis, std::int64_t most, const Bounds &bounds) {
+/// `whole`: groups end at the end of the axis.
+static std::int64_t multiple(const Buffer &buffer, const std::vector<Expr> &indices, const Expr &mask,
+                             const IterVar &axis, std::int64_t most, const Bounds &bounds, bool whole) {
   auto used = [&](const Expr &e) { return e.exists() && uses(e, axis.var); };
   if (std::ranges::none_of(indices, used) && !used(mask))
     return 0;
@@ -47,7 +48,7 @@ std::int64_t multiple_of(const Buffer &buffer, const std::vector<Expr> &indices,
     Expr rest = substitute(indices.back(), {{axis.var, Expr(0)}});
     bool starts = motion && motion->contiguous() && is_multiple(rest, n, bounds);
     bool others = std::any_of(indices.begin(), indices.end() - 1, used) || used(mask);
-    if (!starts || others || !is_multiple(axis.extent, n, bounds))
+    if (!starts || others || (whole && !is_multiple(axis.extent, n, bounds)))
       return false;
     for (std::size_t d = 1; d < indices.size(); ++d)
       if (!is_multiple(buffer->strides ? (*buffer->strides)[d - 1] : buffer->shape.back(), n, bounds))
@@ -57,6 +58,16 @@ std::int64_t multiple_of(const Buffer &buffer, const std::vector<Expr> &indices,
   while (!fits(width))
     width /= 2;
   return width;
+}
+
+std::int64_t multiple_of(const Buffer &buffer, const std::vector<Expr> &indices, const Expr &mask,
+                         const IterVar &axis, std::int64_t most, const Bounds &bounds) {
+  return multiple(buffer, indices, mask, axis, most, bounds, true);
+}
+
+std::int64_t multiple_of_starts(const Buffer &buffer, const std::vector<Expr> &indices, const Expr &mask,
+                                const IterVar &axis, std::int64_t most, const Bounds &bounds) {
+  return multiple(buffer, indices, mask, axis, most, bounds, false);
 }
 
 std::int64_t width_of(const Buffer &buffer, const std::vector<Expr> &indices, const Expr &mask,

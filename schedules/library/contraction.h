@@ -37,7 +37,10 @@ struct Operand {
   /// Elements that are neighbours in memory and start at a multiple of their number: a power of two. The number
   /// of elements that one access of 16 bytes or less may take.
   std::int64_t width = 1;
-  std::int64_t aligned = 1; ///< the same without the limit of an access: up to a line of 128 bytes
+  /// As `width`, for an asynchronous copy, which may end past the end of a row. Not below `width`.
+  std::int64_t async_width = 1;
+  std::int64_t width_for(bool async_copies) const { return async_copies ? async_width : width; }
+  std::int64_t aligned = 1; ///< as `width`, without the limit of an access: up to a line of 128 bytes
 };
 
 /// An element of the terms that is no factor: it may depend on any axes.

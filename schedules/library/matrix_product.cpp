@@ -63,6 +63,7 @@ struct TileCopy {
   std::optional<BlockRef> registers;
   std::int64_t width = 1;           ///< elements that one access to global memory may take
   bool async = false, bulk = false; ///< by asynchronous copies of threads, or in bulk
+  bool partial = false;             ///< a row may end within an access; then `async` is stated already
 };
 
 /// Copies the operand to a tile in each iteration of `at`: through registers, if `through` is set.
@@ -369,8 +370,8 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
       return sharing.width(std::min({tiles.width, allowed, 16 / bytes}));
     };
     // No asynchronous copy is shorter than 4 bytes, and none transposes.
-    bool async =
-        tiles.stages > 1 && width_for(operand.width) * bytes >= 4 && !is_transposed(operand) && operand.async;
+    const bool async = tiles.stages > 1 && width_for(operand.async_width) * bytes >= 4 &&
+                       !is_transposed(operand) && operand.async;
     if (tiles.source == Source::global) {
       fragment = copy_operand(s, AB, operand, Scope::warp).block;
     } else {
@@ -389,7 +390,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
     }
     if (!tile)
       continue;
-    std::int64_t width = width_for(tile->width);
+    std::int64_t width = width_for(async ? operand.async_width : tile->width);
     const bool by_columns = by_tiles && !operand.k_last; // in the layout of `lay_out_tile`
     const bool bulk = tiles.load.bulk && async && operand.in_bulk &&
                       may_copy_in_bulk(operand.dtype, tile->width, by_columns ? depth : side);
@@ -408,6 +409,9 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
       fetch(s, tile->tile, k_outer, operand, loading, stored, stored > 1 && !is_transposed(operand));
       fetch(s, *tile->registers, k_outer, operand, loading, stored, width > 1);
     } else {
+      tile->partial = async && width > tile->width;
+      if (tile->partial) // only the vectors of asynchronous copies may be partial
+        s.async_copy(tile->tile);
       fetch(s, tile->tile, k_outer, operand, loading, width, width > 1);
     }
     if (by_tiles)
@@ -432,7 +436,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const MatrixTiles &tiles) {
     for (const TileCopy &copy : copies)
       if (copy.bulk)
         s.bulk_copy(copy.tile);
-      else if (copy.async)
+      else if (copy.async && !copy.partial)
         s.async_copy(copy.tile);
     std::vector<BlockRef> used = fragments;
     used.push_back(AB);

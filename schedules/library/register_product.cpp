@@ -180,7 +180,8 @@ enum class Guards : std::uint8_t {
 /// where guards might end between others, where copies of the tile of the second operand are wider, and where
 /// that tile has other conflicts: because it is stored by k, or for another number of lanes than 1, 2, 4 and 8.
 std::int64_t neighbours_of_lane(const Schedule &s, const Contraction &c, const RegisterTiles &tiles,
-                                Guards guards, std::int64_t widest, std::int64_t stored, bool in_parts) {
+                                Guards guards, std::int64_t widest, std::int64_t stored, bool in_parts,
+                                bool async) {
   constexpr std::int64_t most_lanes = 8;
   if (guards != Guards::none)
     return elements;
@@ -191,7 +192,7 @@ std::int64_t neighbours_of_lane(const Schedule &s, const Contraction &c, const R
   const Operand &second = c.operands[1];
   if (!fits_access(second.dtype)) // a lane reads single elements, in any order
     return width;
-  const std::int64_t copied = tiles.load.bulk ? second.width : std::min(widest, second.width);
+  const std::int64_t copied = tiles.load.bulk ? second.width : std::min(widest, second.width_for(async));
   return second.k_last || copied > width || most_lanes % tiles.lanes[1] != 0 ? elements : width;
 }
 
@@ -245,7 +246,7 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
   const bool staged = staged_wanted && stored < elements && guards == Guards::none && fits_access(dtype) &&
                       !split && persistent == 0 && load.warps == 0 && has_rows(s, c);
   const std::int64_t neighbours =
-      staged ? elements : neighbours_of_lane(s, c, tiles, guards, widest, stored, split);
+      staged ? elements : neighbours_of_lane(s, c, tiles, guards, widest, stored, split, async);
   const Columns j = split_columns(s, c.j, tiles, low, neighbours);
   const Loop j_block = j.block, j_group = j.group, j_warp = j.warp, j_high = j.high, j_low = j.low;
   const LoopsOfSum of_k = split_sum(s, c.k, parts, {bk});
@@ -313,12 +314,14 @@ Product schedule_product(Schedule &s, BlockRef sum, const RegisterTiles &tiles, 
     Tile tile = of_role.empty() ? tile_of(s, product, operand, through_registers) : of_role[side];
     auto fragment = s.cache_read(product, s.name(tile.shared), Scope::local);
     s.compute_at(fragment, k_inner);
-    std::int64_t most = is_vector_of(operand.dtype) ? std::min(widest, tile.width) : 1;
+    const std::int64_t allowed = async ? operand.async_width : tile.width;
+    std::int64_t most = is_vector_of(operand.dtype) ? std::min(widest, allowed) : 1;
     if (most * byte_size(operand.dtype) < 4 || tiles.tile(side) * bk % (most * loading) != 0)
       most = 1; // no vector is shorter than 4 bytes
     TileFetch fetch{.by_k = operand.k_last,
                     .across = operand.k_last != operand.along_k,
                     .width = most,
+                    .partial = most > tile.width,
                     .groups = spread ? copy_steps : 0};
     const bool by_k = fetch.by_k && byte_size(operand.dtype) >= 4;
     if (side == 1 && is_vector_of(operand.dtype))

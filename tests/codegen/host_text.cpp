@@ -238,7 +238,10 @@ std::string as_host_cpp(const std::string &cuda, bool shuffles) {
   // These instructions of asynchronous copies are assembly in the prelude.
   static const std::regex copy(
       R"re(asm volatile\("cp\.async\.c[ag]\.shared\.global \[%0\], \[%1\], (\d+);"[^;]*;)re"),
-      masked(R"re(asm volatile\("cp\.async\.c[ag]\.shared\.global \[%0\], \[%1\], (\d+), %2;"[^;]*;)re"),
+      masked(
+          R"re(asm volatile\("cp\.async\.c[ag]\.shared\.global \[%0\], \[%1\], (\d+), %2;"[^;]*"r"\(exists[^;]*;)re"),
+      partial(
+          R"re(asm volatile\("cp\.async\.c[ag]\.shared\.global \[%0\], \[%1\], (\d+), %2;"[^;]*"r"\(count\)[^;]*;)re"),
       commit(R"re(asm volatile\("cp\.async\.commit_group;"[^;]*;)re"),
       wait(R"re(asm volatile\("cp\.async\.wait_group %0;"[^;]*;)re");
   // And these of the events of channels.
@@ -268,8 +271,9 @@ std::string as_host_cpp(const std::string &cuda, bool shuffles) {
       arrive_bulk(R"re(asm volatile\("\{ \.reg \.b64 state; mbarrier\.arrive\.expect_tx[^"]*"[^;]*;)re");
   std::string text = std::regex_replace(without_launches(with_host_functions(cuda, shuffles)), arena,
                                         "const ::host::Arena $1;");
-  text = std::regex_replace(text, copy, "::host::copy_async(to, from, $1, true);");
-  text = std::regex_replace(text, masked, "::host::copy_async(to, from, $1, exists);");
+  text = std::regex_replace(text, copy, "::host::copy_async(to, from, $1, $1);");
+  text = std::regex_replace(text, masked, "::host::copy_async(to, from, $1, exists ? $1 : 0);");
+  text = std::regex_replace(text, partial, "::host::copy_async(to, from, $1, count);");
   text = std::regex_replace(text, commit, "::host::commit_copies();");
   text = std::regex_replace(text, commit_stores, "::host::commit_stores();");
   text = std::regex_replace(text, wait_stores, "::host::wait_stores(pending);");

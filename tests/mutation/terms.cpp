@@ -145,6 +145,8 @@ private:
     std::vector<Lanes> values = x.lanes > 1 ? vector(x.value, mask) : std::vector<Lanes>{value(x.value, mask)};
     if (x.atomic && !is_float(x.buffer->dtype))
       throw Undecided();
+    if (x.count.exists())
+      throw Undecided();
     auto stored = [&](std::size_t n, std::size_t t) {
       auto made = static_cast<std::uint64_t>(values[n][t]);
       auto old = x.atomic ? static_cast<std::uint64_t>(get(x.buffer, at[t], t)) : 0;

@@ -108,7 +108,10 @@ private:
                   result_.unreached.push_back(fmt::format("{}: no thread stores {}: what is known there is "
                                                           "contradictory",
                                                           kernel_.name, x.buffer->name));
-                check(x.value);
+                if (x.count.exists())
+                  check_part(x);
+                else
+                  check(x.value);
                 check_access(x.buffer, x.indices, x.lanes);
               },
               [&](const kernel::Call &x) {
@@ -188,6 +191,21 @@ private:
       check_arithmetic(e);
   }
 
+  /// A copy of a part of a vector: the elements that it reads are in bounds, and the vector is aligned.
+  void check_part(const Store &x) {
+    const auto &source = *x.value.as<Load>();
+    check(source.mask);
+    check(x.count);
+    const Poly count = translator_.integer(x.count);
+    under(all({translator_.condition(source.mask), less(Poly(0), count)}), [&] {
+      std::vector<Expr> indices;
+      for (const Expr &index : source.indices)
+        indices.push_back(where_true(source.mask, index));
+      check_access(source.buffer, indices, source.lanes, count);
+    });
+    check(source.fill);
+  }
+
   /// The index where the mask is true: there, min(x, n) is x if the mask requires x < n (the pass
   /// narrow_indices). Products with min(x, n) are too hard for Z3.
   static Expr where_true(const Expr &mask, const Expr &index) {
@@ -243,9 +261,13 @@ private:
   }
 
   void check_access(const Buffer &buffer, const std::vector<Expr> &indices, int lanes) {
+    check_access(buffer, indices, lanes, Poly(lanes));
+  }
+  /// `count`: the number of the lanes that are accessed, the first ones.
+  void check_access(const Buffer &buffer, const std::vector<Expr> &indices, int lanes, const Poly &count) {
     ask();
     Prover::Scope scope(prover_);
-    bool element = flat_ && buffer->scope == Scope::global && is_element(*buffer, indices.front(), lanes);
+    bool element = flat_ && buffer->scope == Scope::global && is_element(*buffer, indices.front(), count);
     for (const Expr &index : indices)
       check(index);
     if (!flat_)
@@ -256,7 +278,7 @@ private:
     std::string text = fmt::format("{}[{}]", buffer->name, nestsmith::to_string(indices.front()));
     if (lanes > 1)
       text.insert(text.size() - 1, fmt::format(" +: {}", lanes));
-    Formula bounds = all({at_least_0(offset), less_equal(offset + Poly(lanes), translator_.integer(elements))});
+    Formula bounds = all({at_least_0(offset), less_equal(offset + count, translator_.integer(elements))});
     if (element)
       bounds = truth(true);
     else if (buffer->scope == Scope::global)
@@ -280,7 +302,7 @@ private:
   /// Whether the offset is written as ((i*J + j)*K + k) and each index is proved to be in its dimension. Then
   /// the offset is in the array. Used for three dimensions or more, because products of several sizes are too
   /// hard for Z3. Then also assumes the bounds of i, of i*J + j and so on, which follow.
-  bool is_element(const BufferNode &buffer, const Expr &offset, int lanes) {
+  bool is_element(const BufferNode &buffer, const Expr &offset, const Poly &lanes) {
     if (buffer.shape.size() < 3 || buffer.strides)
       return false;
     std::vector<Formula> exist;
@@ -292,7 +314,7 @@ private:
       for (const Expr &part : std::exchange(left, {}))
         divide(part, extent, d > 0, rows, index);
       bool last = d + 1 == buffer.shape.size();
-      exist.push_back(all({at_least_0(index), less_equal(index + Poly(last ? lanes : 1), extent)}));
+      exist.push_back(all({at_least_0(index), less_equal(index + (last ? lanes : Poly(1)), extent)}));
       indices_of.push_back(index);
       left = rows;
     }

@@ -13,7 +13,8 @@ namespace nestsmith::primitives {
 /// The kernel waits for the copies before the first use of the tile. If the loop around them is pipelined and
 /// the tile is read d stages later, the copies of d iterations are in flight. So the stages of `pipeline` may
 /// have gaps after an asynchronous copy: {{A_shared, 0, 0}, {B_shared, 0, 1}, {AB, 2, 2}}. Vectorize the copy
-/// for copies of 8 or 16 bytes.
+/// for copies of 8 or 16 bytes: before or after `async_copy`, but after it if rows of the source end within a
+/// vector.
 ///
 /// Requires [async_copy.feature]: the target has `cp.async`.
 /// Requires [async_copy.shared]: the block writes shared memory.

@@ -21,7 +21,9 @@ namespace nestsmith::primitives {
 /// Requires [vectorize.memory]: the block accesses global or shared memory, because registers have no vector
 ///   accesses.
 /// Requires [vectorize.uniform]: each guard has the same value for all lanes of a vector: the extent in the
-///   guard and the value of the binding in lane 0 are multiples of the number of lanes.
+///   guard and the value of the binding in lane 0 are multiples of the number of lanes. The last vector of an
+///   asynchronous copy (`async_copy` comes before) may be partial: it reads the elements that exist, and fills
+///   the rest of the tile with zeros. A row must still start at a multiple of the number of lanes.
 /// Requires [vectorize.aligned]: for each vector access to a parameter, the offset of lane 0 is a multiple of
 ///   the number of lanes.
 /// Ensures: the sequential meaning is unchanged. Obligations: vectors in shared memory are aligned, and at

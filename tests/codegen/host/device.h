@@ -54,13 +54,16 @@ unsigned lane();
 void start_copy(void *to, const void *data, size_t bytes);
 void commit_copies();
 void wait_copies(size_t pending);
-/// Replaces `cp.async`. The source is read here, in code that is compiled with sanitizers.
-inline void copy_async(void *to, const void *from, size_t bytes, bool exists) {
+/// Replaces `cp.async`. The first `count` bytes of the source are read here, in code that is compiled with
+/// sanitizers.
+inline void copy_async(void *to, const void *from, size_t bytes, int count) {
   unsigned char data[16] = {};
-  if ((reinterpret_cast<uintptr_t>(to) | (exists ? reinterpret_cast<uintptr_t>(from) : 0)) % bytes != 0)
+  if ((reinterpret_cast<uintptr_t>(to) | (count != 0 ? reinterpret_cast<uintptr_t>(from) : 0)) % bytes != 0)
     fail("a copy of %zu bytes is misaligned", bytes);
+  if (count < 0 || static_cast<size_t>(count) > bytes)
+    fail("a copy of %zu bytes reads %d", bytes, count);
   for (size_t n = 0; n < bytes; ++n) {
-    if (exists)
+    if (n < static_cast<size_t>(count))
       data[n] = static_cast<const unsigned char *>(from)[n];
     static_cast<unsigned char *>(to)[n] = unwritten;
   }
