@@ -434,7 +434,16 @@ void Author::share(const std::string &copy) {
   else
     share_each(own, threads);
   if (!lanes.empty() && has_loop(lanes))
-    go(chance(85) ? "vectorize" : "unroll", {LoopName{lanes}});
+    by_lanes(copy, lanes);
+}
+
+void Author::by_lanes(const std::string &copy, const std::string &lanes) {
+  const bool vectors = chance(85);
+  if (go(vectors ? "vectorize" : "unroll", {LoopName{lanes}}) || !vectors)
+    return;
+  if (block(copy).body.buffer->scope == Scope::shared && apart_.chance(70) &&
+      go("async_copy", {BlockName{copy}}))
+    go("vectorize", {LoopName{lanes}});
 }
 
 void Author::share_fused(Names own, const std::map<Axis, std::int64_t> &threads) {

@@ -119,6 +119,9 @@ private:
   /// Brings a copy under a loop, and gives its elements to the threads, or to each.
   void bring(const std::string &copy, const std::string &at, bool cooperative);
   void share(const std::string &copy);
+  /// Vectorizes the innermost loop of a copy, or unrolls it. If its vectors may be partial, the copy mostly
+  /// becomes an asynchronous one first.
+  void by_lanes(const std::string &copy, const std::string &lanes);
   /// All elements in one row, dealt out to all threads.
   void share_fused(Names own, const std::map<Axis, std::int64_t> &threads);
   /// An axis for each dimension.

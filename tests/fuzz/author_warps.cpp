@@ -428,7 +428,7 @@ void Author::share_among_warps(const std::string &copy, bool a, bool along_k, co
     go("bind", {LoopName{parts[1]}, Word{"threadIdx.x"}});
   }
   if (!lanes.empty())
-    go(chance(85) ? "vectorize" : "unroll", {LoopName{lanes}});
+    by_lanes(copy, lanes);
   if (chance(40)) {
     std::int64_t groups = bytes == 1 ? 4 : bytes == 2 ? 3 : 2; // elements in 16 bytes, as a power of two
     go("swizzle", {BlockName{copy}, random_.pick({1, 2, 3}), groups, random_.pick({2, 3, 3, 4})});

@@ -223,6 +223,43 @@ TEST(VerifyKernel, RefusesAsynchronousStoresThatAreNoCopies) {
                        "which is no copy from global to shared memory"));
 }
 
+/// A copy reads as many elements of a vector as exist, and never more than the vector has.
+TEST(VerifyKernel, RefusesCountsThatAreNoPartOfAVector) {
+  Workload w("rows");
+  Tensor x = w.placeholder("X", {8, 37}, DType::f32, {.leading = 40});
+  Reduce r = reduce_axis("r", 37);
+  Schedule s(w.output({w.compute("Y", {8}, {"i"}, [&](Expr i) { return sum(x(i, r), r); })}));
+  auto Y = s.block("Y");
+  Loop outer = s.split(s.loops(Y)[1], {infer, 16})[0];
+  auto tile = s.cache_read(Y, "X", Scope::shared);
+  s.compute_at(tile, outer);
+  s.async_copy(tile);
+  s.vectorize(s.split(s.loops(tile).back(), {infer, 4})[1]);
+  const kernel::Kernel kernel = lower(s).only();
+  auto with = [&](const auto &change) {
+    std::function<kernel::Stmt(const kernel::Stmt &)> rewrite = [&](const kernel::Stmt &stmt) {
+      const auto *store = kernel::as<kernel::Store>(stmt);
+      if (!store || !store->count.exists())
+        return kernel::map_children(stmt, rewrite);
+      kernel::Store copy = *store;
+      change(copy);
+      return kernel::make(copy);
+    };
+    kernel::Kernel changed = kernel;
+    changed.body = rewrite(kernel.body);
+    return kernel::find_breach(changed, true).value_or("");
+  };
+  auto number = [](std::int64_t n) { return int_imm(n, DType::i32); };
+  EXPECT_EQ(with([](kernel::Store &) {}), "");
+  EXPECT_EQ(with([&](kernel::Store &x) { x.count = number(4); }), "");
+  for (const Expr &wrong : {number(5), number(-1)})
+    EXPECT_TRUE(contains(with([&](kernel::Store &x) { x.count = wrong; }),
+                         "elements of X_shared are copied, which may be fewer than 0 or more than 4"));
+  EXPECT_TRUE(
+      contains(with([&](kernel::Store &x) { x.async = false; }),
+               "a part of a vector of X_shared is stored, but only an asynchronous copy may read a part"));
+}
+
 TEST(VerifyKernel, RefusesWaitsThatOnlySomeThreadsReach) {
   kernel::Kernel kernel = lower(copied(12, 2).s).only();
   for (const kernel::Stmt &stmt : {kernel::make(kernel::Wait{0}), kernel::make(kernel::Commit{})}) {

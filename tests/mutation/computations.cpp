@@ -3,6 +3,7 @@
 #include "tests/mutation/computations.h"
 
 #include "dsl/ir/tensor.h"
+#include "schedules/fetch.h"
 
 #include <limits>
 
@@ -203,6 +204,30 @@ Schedule stages(const Shape &shape, DType dtype, const Target &target) {
   return s;
 }
 
+/// Y = the sums of the rows of X. Asynchronous copies bring 4 elements of a row at a time. Rows start at
+/// multiples of 4 elements, and the last copy of a row is partial.
+Schedule partial_copies(const Shape &shape, DType dtype, const Target &target) {
+  Workload w("partial_copies");
+  Expr n = extent(w, shape),
+       ld = shape.stated ? w.size("ld", {.multiple_of = 4}) : Expr((shape[0] + 3) / 4 * 4);
+  Tensor x = w.placeholder("X", {n, n}, dtype, {.leading = ld});
+  Reduce k = reduce_axis("k", n);
+  Tensor y = w.compute("Y", {n}, {"i"}, [&](Expr i) { return sum(x(i, k), k); });
+  Schedule s(w.output({y}), target);
+  auto Y = s.block("Y");
+  auto out = s.cache_write(Y, Scope::local);
+  auto [i, term] = s.loops<2>(Y);
+  auto [block, row] = s.split(i, {infer, 8});
+  auto step = s.split(term, {infer, 16})[0];
+  s.reverse_compute_at(out, row);
+  s.bind(block, Axis::block_x);
+  s.bind(row, Axis::thread_x);
+  auto tile = s.cache_read(Y, "X", Scope::shared);
+  s.async_copy(tile);
+  s.vectorize(fetch_by_vectors(s, tile, step, 8));
+  return s;
+}
+
 } // namespace
 
 const std::vector<Rung> &seeded_rungs() {
@@ -219,6 +244,7 @@ const std::vector<Rung> &seeded_rungs() {
     add("tangled", "split_sum", split_sum);
     add("tangled", "own_tiles", own_tiles, 36);
     add("tangled", "stages", stages, 68);
+    add("tangled", "partial_copies", partial_copies, 17);
     add("wrapping", "masks", masks);
     add("wrapping", "divisions", divisions);
     return rungs;

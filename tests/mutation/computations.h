@@ -1,7 +1,7 @@
 #pragma once
 /// Schedules of computations that no rung contains: tensors that are updated in place, tensors that a later
 /// stage overwrites, outputs that a later stage reads, integer data that wraps around as values and in masks, a
-/// tile that one warp uses alone, and tiles that share memory.
+/// tile that one warp uses alone, tiles that share memory, and copies of parts of vectors.
 
 #include "schedules/rung.h"
 

@@ -115,6 +115,19 @@ void without_mask(Kernel &kernel, Chooser &chooser) {
   });
 }
 
+/// Changes the number of elements that an asynchronous copy of a part of a vector reads.
+template <int by> void change_count(Kernel &kernel, Chooser &chooser) {
+  on_stmts(kernel, chooser, [](const Stmt &stmt) {
+    const auto *store = kernel::as<kernel::Store>(stmt);
+    if (!store || !store->count.exists())
+      return std::vector<Stmt>{};
+    kernel::Store copy = *store;
+    auto number = [&](std::int64_t n) { return int_imm(n, copy.count.dtype()); };
+    copy.count = min(max(copy.count + number(by), number(0)), number(copy.lanes)); // as the verifier wants it
+    return std::vector{kernel::make(std::move(copy))};
+  });
+}
+
 } // namespace
 
 std::vector<Kind> copy_kinds() {
@@ -173,6 +186,16 @@ std::vector<Kind> copy_kinds() {
        "the tail of a tile is not filled",
        {out_of_bounds, wrong_value},
        without_mask},
+      {"copies",
+       "part_longer",
+       "a copy of a part of a vector reads one element more",
+       {out_of_bounds, wrong_value},
+       change_count<1>},
+      {"copies",
+       "part_shorter",
+       "a copy of a part of a vector reads one element less",
+       {wrong_value},
+       change_count<-1>},
   };
 }
 

@@ -46,7 +46,7 @@ const std::vector<std::string> sample_rungs = {
     "reduce/atomics",      "principles/swizzled", "transposed/prefetch",
     "tensor/mma",          "tensor/swizzled",     "tensor/joined",
     "ladder/async",        "hopper/wgmma",        "hopper/roles",
-    "hopper/tma",          "hopper/cluster"};
+    "hopper/tma",          "hopper/cluster",      "tangled/partial_copies"};
 constexpr int sample_places = 6; ///< places per kind
 
 /// The mutants of a kernel are divided into this many parts, so that the workers share the largest kernel.

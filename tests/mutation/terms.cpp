@@ -142,10 +142,10 @@ private:
 
   void store(const kernel::Store &x, const Mask &mask) {
     Lanes at = value(x.indices[0], mask);
-    std::vector<Lanes> values = x.lanes > 1 ? vector(x.value, mask) : std::vector<Lanes>{value(x.value, mask)};
+    std::vector<Lanes> values = x.count.exists() ? part(x, mask)
+                                : x.lanes > 1    ? vector(x.value, mask)
+                                                 : std::vector<Lanes>{value(x.value, mask)};
     if (x.atomic && !is_float(x.buffer->dtype))
-      throw Undecided();
-    if (x.count.exists())
       throw Undecided();
     auto stored = [&](std::size_t n, std::size_t t) {
       auto made = static_cast<std::uint64_t>(values[n][t]);
@@ -156,6 +156,23 @@ private:
       for (std::size_t t = 0; t < threads_; ++t)
         if (mask[t])
           put(x.buffer, at[t] + static_cast<std::int64_t>(n), t, stored(n, t));
+  }
+
+  /// The elements of an asynchronous copy that reads a part of a vector, and zeros.
+  std::vector<Lanes> part(const kernel::Store &x, const Mask &mask) {
+    const auto *source = x.value.as<Load>();
+    const Lanes count = value(x.count, mask);
+    std::vector<Lanes> result;
+    for (int n = 0; n < x.lanes; ++n) {
+      Mask read = mask;
+      for (std::size_t t = 0; t < threads_; ++t)
+        read[t] = mask[t] && n < count[t];
+      const Lanes elements = loaded(*source, read, n);
+      result.push_back(value(constant(x.buffer->dtype, 0), mask));
+      for (std::size_t t = 0; t < threads_; ++t)
+        result.back()[t] = read[t] ? elements[t] : result.back()[t];
+    }
+    return result;
   }
 
   /// Each warp evaluates the meaning of the intrinsic on the elements that its lanes hold or provide.
