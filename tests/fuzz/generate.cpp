@@ -163,7 +163,8 @@ Stored Generator::any_stored(const std::vector<Extent> &shape) {
     bool fits = base.value >= shape.back().value && !base.is(shape.back());
     return {fits && chance(wide_ ? 85 : 35) ? base.size : work_.size(fresh("ld"), *shape_.stated)};
   }
-  return {Expr(shape.back().value + random_.pick({0, 1, 3, 4}))};
+  const std::int64_t row = shape.back().value, to_vector = (row + 3) / 4 * 4 - row;
+  return {Expr(row + random_.pick(std::vector<std::int64_t>{to_vector, 1, 3, 4}))};
 }
 
 static std::int64_t elements_of(const std::vector<Extent> &shape) {
