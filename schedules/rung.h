@@ -42,6 +42,8 @@ public:
   /// For a symbolic shape: numbers of which the extents are multiples, and the leading dimensions of rows along
   /// them, instead of `stated->multiple_of`; may be empty.
   std::vector<std::int64_t> multiples;
+  /// For a symbolic shape: the leading dimensions are multiples of this number, too, whatever the extents are.
+  std::int64_t row_multiple = 1;
   /// For a symbolic product: the number of terms of one part of a sum is a size of this range, named
   /// `size_of_part` (workloads.h), by which a schedule can split the sum.
   std::optional<Size> part;

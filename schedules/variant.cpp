@@ -45,7 +45,10 @@ std::optional<Variant> narrow_unless_multiples(const Shape &shape, const std::ve
   bool scalar = true;
   for (const RowOf &row : rows) {
     extents.emplace_back(row.axis, row.extent);
-    std::int64_t extent = shape.known(row.extent), width = std::gcd(extent, lanes);
+    std::int64_t extent = shape.known(row.extent);
+    if (row.may_end_inside && shape.stated)
+      extent = std::lcm(extent, shape.row_multiple);
+    std::int64_t width = std::gcd(extent, lanes);
     if (width < row.fewest)
       width = 1;
     scalar = scalar && width == 1;

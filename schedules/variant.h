@@ -20,6 +20,8 @@ struct RowOf {
   const char *axis;        ///< "N"
   std::size_t extent;      ///< its position in the shape
   std::int64_t fewest = 2; ///< elements of a vector
+  /// A row may end within a vector, as in asynchronous copies: only the start of a row counts.
+  bool may_end_inside = false;
 };
 
 /// The rows of the operands A and B of a product, as the shape stores them.

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <map>
+#include <numeric>
 
 namespace nestsmith {
 
@@ -41,7 +42,7 @@ std::array<Expr, 3> extents(Workload &w, const Shape &shape) {
 }
 
 /// The rows of a matrix. They have a leading dimension if the shape is symbolic. It is a multiple of the number
-/// of which the length of a row is one.
+/// of which the length of a row is one, and of `Shape::row_multiple`.
 Stored rows(Workload &w, const Shape &shape, const char *name,
             const std::optional<Expr> &length = std::nullopt) {
   if (!shape.stated)
@@ -49,6 +50,7 @@ Stored rows(Workload &w, const Shape &shape, const char *name,
   Size stated = *shape.stated;
   if (const Var *size = length ? length->as<Var>() : nullptr)
     stated.multiple_of = (*size)->size->multiple_of;
+  stated.multiple_of = std::lcm(stated.multiple_of, shape.row_multiple);
   return {w.size(name, stated)};
 }
 

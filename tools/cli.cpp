@@ -242,6 +242,10 @@ Option symbolic_option(const std::string &shape) {
 Option multiple_of_option() {
   return {"multiple-of", "N", "all sizes of a symbolic kernel are multiples of N; the launcher checks this"};
 }
+Option rows_multiple_of_option() {
+  return {"rows-multiple-of", "N",
+          "the leading dimensions of a symbolic kernel are multiples of N, whatever its sizes are"};
+}
 Option set_option() {
   return {"set", "NAME=VALUE",
           "set knobs of the schedule, such as bk=16,bn=64; `nestsmith tune RUNG --space` lists them"};

@@ -421,9 +421,9 @@ std::array<Operand, 2> operands_of(const Schedule &s, Axes &axes, const std::arr
     const std::int64_t of_access = 16 / byte_size(operand.dtype);
     operand.width = operand.async_width = std::min<std::int64_t>(operand.aligned, of_access);
     if (operand.async && group.size() == 1) // the rows of fused axes end within those of the copy
-      operand.async_width = std::max(
-          operand.width, multiple_of_starts(factors[n]->buffer, factors[n]->indices, factors[n]->mask, axis,
-                                            of_access, bounds));
+      operand.async_width =
+          std::max(operand.width, multiple_of_starts(factors[n]->buffer, factors[n]->indices, factors[n]->mask,
+                                                     axis, of_access, bounds));
   }
   return operands;
 }

@@ -29,6 +29,8 @@ std::optional<Variant> matrix_variant(const Shape &shape, DType dtype) {
   std::vector<RowOf> rows = {rows_of_a(shape, fewest), rows_of_b(shape, fewest)};
   if (rows[0].extent == rows[1].extent)
     rows = {{"A and B", rows[0].axis, rows[0].extent, fewest}};
+  for (RowOf &row : rows)
+    row.may_end_inside = true;
   return narrow_unless_multiples(shape, rows, 16 / byte_size(dtype));
 }
 

@@ -128,12 +128,16 @@ std::int64_t blocks_of_grid(const Target &target, std::int64_t blocks,
 
 std::optional<Variant> register_variant(const Shape &shape, DType dtype) {
   std::int64_t fewest = std::max<std::int64_t>(2, 4 / byte_size(dtype)); // no vector is shorter than 4 bytes
-  const RowOf a = rows_of_a(shape, fewest), b = rows_of_b(shape, fewest), c = {"C", "N", 1};
+  RowOf a = rows_of_a(shape, fewest), b = rows_of_b(shape, fewest);
+  const RowOf c = {"C", "N", 1};
+  a.may_end_inside = shape.transposed.a; // asynchronous copies that transpose take single elements
+  b.may_end_inside = !shape.transposed.b;
   if (byte_size(dtype) > 4)
     return scalar_unless_multiples(shape, {{c.axis, c.extent}, {a.axis, a.extent}, {b.axis, b.extent}},
                                    of_an_access);
   std::vector<RowOf> rows = {b, c, a};
-  if (fewest == 2 && b.extent == c.extent) // with more, those of C have other vectors: 4 bytes for each element
+  if (fewest == 2 && b.extent == c.extent &&
+      shape.row_multiple == 1) // with more, those of C have other vectors: 4 bytes for each element
     rows = {{"B and C", "N", 1}, a};
   return narrow_unless_multiples(shape, rows, of_an_access);
 }

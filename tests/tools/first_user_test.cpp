@@ -149,6 +149,21 @@ TEST(Sizes, AMultipleThatTheDefaultShapeIsNotIsRefused) {
   EXPECT_EQ(test::nestsmith("check ladder/naive --each-step --symbolic --multiple-of 4").code, 0);
 }
 
+TEST(Sizes, TheMultipleOfRowsIsThatOfLeadingDimensions) {
+  test::Ran ran =
+      test::nestsmith("emit fast/gemm --symbolic --rows-multiple-of 4 --set async=true --arch sm_80");
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_TRUE(contains(ran.out, "copy_async_part_16(&B_shared[")) << ran.out;
+  EXPECT_TRUE(contains(ran.out, "ldb must be a multiple of 4")) << ran.out;
+  EXPECT_FALSE(contains(ran.out, "N must be a multiple")) << ran.out;
+  ran = test::nestsmith("check fast/gemm --symbolic --rows-multiple-of 4 --set async=true --shape 17x131x19");
+  EXPECT_EQ(ran.code, 0) << ran.out;
+  ran = test::nestsmith("emit fast/gemm --rows-multiple-of 4");
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_TRUE(
+      contains(ran.err, "--rows-multiple-of applies to the sizes of a symbolic kernel; give --symbolic too"));
+}
+
 TEST(FloatConstants, HaveNoRingModeAndAllOthers) {
   std::vector<Rung> own = {rung("half", scaled(0.5))};
   Called check = call_main({"check", "--device", "sim"}, own);

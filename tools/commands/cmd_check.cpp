@@ -170,6 +170,7 @@ Command check_command() {
       {shape_option(),
        symbolic_option(),
        multiple_of_option(),
+       rows_multiple_of_option(),
        dtype_option(),
        set_option(),
        table_option(),

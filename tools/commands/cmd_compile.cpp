@@ -84,7 +84,8 @@ Command compile_command() {
           1,
           1,
           {shape_option(), symbolic_option("with this option, --shape has no effect on the code"),
-           multiple_of_option(), dtype_option(), set_option(), table_option(), arch_option()},
+           multiple_of_option(), rows_multiple_of_option(), dtype_option(), set_option(), table_option(),
+           arch_option()},
           "",
           run_compile};
 }

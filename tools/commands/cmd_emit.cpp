@@ -209,6 +209,7 @@ Command emit_command() {
        transposed_option(),
        symbolic_option("with this option, --shape only sets the shape that the main of --standalone checks"),
        multiple_of_option(),
+       rows_multiple_of_option(),
        dtype_option(),
        set_option(),
        table_option(),

@@ -206,8 +206,8 @@ Command run_command() {
       "[RUNG or TUTORIAL …]",
       0,
       1000,
-      {shape_option(), symbolic_option(), multiple_of_option(), dtype_option(), set_option(), table_option(),
-       device_option(), arch_option()},
+      {shape_option(), symbolic_option(), multiple_of_option(), rows_multiple_of_option(), dtype_option(),
+       set_option(), table_option(), device_option(), arch_option()},
       "Without a RUNG, it runs the first tutorial, ladder. A refused or failed rung has a row, and the run "
       "continues. The exit code is that of the most serious failure.\n\n"
       "Columns:\n"

@@ -145,6 +145,7 @@ Command show_command() {
           {shape_option(),
            symbolic_option("--shape changes only the title"),
            multiple_of_option(),
+           rows_multiple_of_option(),
            dtype_option(),
            set_option(),
            table_option(),

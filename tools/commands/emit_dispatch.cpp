@@ -23,6 +23,7 @@ void check_options(const Context &context, const ChosenRung &choice) {
        std::map<std::string, std::string>{{"shape", "the file has kernels for every shape"},
                                           {"symbolic", "all of its kernels are symbolic"},
                                           {"multiple-of", "it has kernels for rows of every alignment"},
+                                          {"rows-multiple-of", "it has kernels for rows of every alignment"},
                                           {"set", "the kernel table has the knobs of its kernels"},
                                           {"standalone", "its launcher is called by a program of yours"}})
     if (context.arguments.has(option))

@@ -365,25 +365,34 @@ std::string spare_other_ranks(const Context &context, std::vector<ChosenRung> &c
                            spared.size() > 1 ? "their own" : "its own");
 }
 
-std::optional<std::int64_t> given_multiple(const Context &context) {
-  auto unit = context.arguments.number("multiple-of");
+/// The value of an option of a symbolic kernel.
+static std::optional<std::int64_t> multiple_of_sizes(const Context &context, const char *option) {
+  auto unit = context.arguments.number(option);
   if (unit == 0)
-    throw UserError(ExitCode::usage, "option '--multiple-of' must be a number of at least 1, got '0'");
+    throw UserError(ExitCode::usage,
+                    fmt::format("option '--{}' must be a number of at least 1, got '0'", option));
   return unit;
+}
+
+std::optional<std::int64_t> given_multiple(const Context &context) {
+  return multiple_of_sizes(context, "multiple-of");
 }
 
 Shape chosen_shape(const Context &context, const ChosenRung &choice) {
   auto given = context.arguments.value("shape");
   Shape shape =
       given && !choice.own_shape ? parse_shape(*given, choice.default_shape.size()) : choice.default_shape;
-  auto unit = given_multiple(context);
-  if (unit && !context.arguments.has("symbolic"))
-    throw UserError(ExitCode::usage,
-                    "--multiple-of applies to the sizes of a symbolic kernel; give --symbolic too");
+  auto unit = given_multiple(context), of_rows = multiple_of_sizes(context, "rows-multiple-of");
+  for (auto [given_unit, option] : {std::pair(unit, "multiple-of"), std::pair(of_rows, "rows-multiple-of")})
+    if (given_unit && !context.arguments.has("symbolic"))
+      throw UserError(
+          ExitCode::usage,
+          fmt::format("--{} applies to the sizes of a symbolic kernel; give --symbolic too", option));
   if (!shape.stated)
     shape.stated = choice.default_shape.stated; // a trace file's
   if (context.arguments.has("symbolic"))
     shape.stated = Size{.multiple_of = unit.value_or(1)};
+  shape.row_multiple = of_rows.value_or(1);
   return shape;
 }
 

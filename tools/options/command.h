@@ -44,6 +44,7 @@ Option shape_option();
 /// `shape` says how --shape is used with the option.
 Option symbolic_option(const std::string &shape = "--shape selects the shape of the run");
 Option multiple_of_option();
+Option rows_multiple_of_option();
 Option dtype_option();
 Option set_option();
 Option table_option();
