@@ -121,8 +121,8 @@ struct Store {
   /// operations of several threads on one element are no race. Their order is unknown.
   std::optional<Reducer> atomic = {};
   /// Of an asynchronous copy of a vector whose end may exist only in part: the number of its elements that
-  /// exist, from 0 to `lanes`. They are the first ones. The copy reads only these, where the mask of the load is
-  /// true, and writes zeros in the place of the others. Null: all of them exist.
+  /// exist, from 0 to `lanes`. They are the first ones. The copy reads only these, where the mask of the load
+  /// is true, and writes zeros in the place of the others. Null: all of them exist.
   Expr count = {};
 };
 

@@ -70,8 +70,8 @@ private:
     return make(Declare{first, value}, origin_);
   }
 
-  /// The mask of an asynchronous copy: what is the same in all lanes, or null, and the number of the first lanes
-  /// in which the rest holds; null if there is no rest.
+  /// The mask of an asynchronous copy: what is the same in all lanes, or null, and the number of the first
+  /// lanes in which the rest holds; null if there is no rest.
   struct Existing {
     Expr mask, count;
   };

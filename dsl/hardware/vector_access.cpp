@@ -261,8 +261,7 @@ private:
 
   /// Whether the block may become an asynchronous copy of vectors.
   bool may_be_async() const {
-    return !block_.async && !intrinsic_ && !async_breach(block_) &&
-           is_vector_copy(placements_, loop_, block_);
+    return !block_.async && !intrinsic_ && !async_breach(block_) && is_vector_copy(placements_, loop_, block_);
   }
 
   void check_access(const Buffer &buffer, const std::vector<Expr> &indices, const char *verb, bool lasting) {

@@ -41,8 +41,8 @@ bool is_multiple(const Expr &e, std::int64_t n, const Bounds &bounds);
 /// values of x - y in the lanes are consecutive, starting at a multiple of `lanes`.
 bool is_uniform(const Expr &condition, const Var &loop, std::int64_t lanes, const Bounds &bounds);
 
-/// Whether the condition provably holds in the first lanes only, in all or in none: x < y or x <= y, where x - y
-/// grows by 1 from lane to lane. In lane n, it holds if n < y - x, or n <= y - x, with the values of lane 0.
+/// Whether the condition provably holds in the first lanes only, in all or in none: x < y or x <= y, where x -
+/// y grows by 1 from lane to lane. In lane n, it holds if n < y - x, or n <= y - x, with the values of lane 0.
 bool holds_in_first_lanes(const Expr &condition, const Var &loop, std::int64_t lanes, const Bounds &bounds);
 
 /// Replaces loops of one iteration, which the kernel does not contain either. The digits of a swizzle add up

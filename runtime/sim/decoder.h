@@ -149,11 +149,11 @@ private:
   /// The lanes of the operands of called intrinsics. Unrolling makes many copies of a call.
   std::map<const Operand *, LanesOfOperand> lanes_of_operands_;
   std::vector<Site::Iteration> loops_;
-  kernel::Stmt stmt_;                 ///< the statement being decoded
-  bool units_read_ = false;           ///< in a call for which matrix units read the tiles
-  Guard exists_; ///< the next load reads only where this holds, and is 0, or its fill, elsewhere
-  bool whole_address_ = false;        ///< the next load computes its address also where its mask is false
-  bool to_cluster_ = false;           ///< that copy goes to all blocks of the cluster
+  kernel::Stmt stmt_;          ///< the statement being decoded
+  bool units_read_ = false;    ///< in a call for which matrix units read the tiles
+  Guard exists_;               ///< the next load reads only where this holds, and is 0, or its fill, elsewhere
+  bool whole_address_ = false; ///< the next load computes its address also where its mask is false
+  bool to_cluster_ = false;    ///< that copy goes to all blocks of the cluster
   kernel::Stmt stands_for_ = nullptr; ///< the bulk copy whose elements are decoded as statements of their own
   std::uint32_t hint_ = no_register;  ///< preferred destination for the value of a store
   std::uint32_t region_ = 0;

@@ -25,7 +25,8 @@ inline constexpr std::int64_t line_bytes = 128; ///< of global memory
 /// of the axis, from a multiple of their number on. 0: the access does not depend on the axis.
 std::int64_t multiple_of(const Buffer &buffer, const std::vector<Expr> &indices, const Expr &mask,
                          const IterVar &axis, std::int64_t most, const Bounds &bounds);
-/// The same, but the last of these groups may end past the end of the axis, as those of asynchronous copies may.
+/// The same, but the last of these groups may end past the end of the axis, as those of asynchronous copies
+/// may.
 std::int64_t multiple_of_starts(const Buffer &buffer, const std::vector<Expr> &indices, const Expr &mask,
                                 const IterVar &axis, std::int64_t most, const Bounds &bounds);
 /// How many elements from a multiple of their number on an access takes at once, for consecutive values of the
