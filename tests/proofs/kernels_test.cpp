@@ -62,6 +62,38 @@ TEST(Kernels, WithArrivalsAreProved) {
   EXPECT_THAT(split.prove().failures, testing::IsEmpty());
 }
 
+/// Returns a kernel whose asynchronous copies of B read parts of vectors. `more`: they read more elements.
+Lowered with_parts_of_vectors(std::int64_t more) {
+  Shape shape = {67, 129, 71};
+  shape.stated = Size{};
+  shape.row_multiple = 4;
+  Knobs knobs(parse_knobs("async=true"));
+  Lowered lowered(rung("fast/gemm").build(shape, DType::f32, Target{}, knobs));
+  std::function<kernel::Stmt(const kernel::Stmt &)> longer = [&](const kernel::Stmt &stmt) {
+    const auto *store = kernel::as<kernel::Store>(stmt);
+    if (!store || !store->count.exists())
+      return kernel::map_children(stmt, longer);
+    auto number = [&](std::int64_t n) { return int_imm(n, store->count.dtype()); };
+    kernel::Store copy = *store;
+    copy.count = min(store->count + number(more), number(store->lanes));
+    return kernel::make(std::move(copy), stmt->origin);
+  };
+  if (more != 0)
+    for (kernel::Kernel &kernel : lowered.plan.kernels)
+      kernel.body = longer(kernel.body);
+  return lowered;
+}
+
+TEST(Kernels, WithPartsOfVectorsAreProved) {
+  const Proof proof = with_parts_of_vectors(0).prove();
+  EXPECT_GT(proof.proved_of(Claim::aligned), 0);
+  EXPECT_THAT(proof.failures, testing::IsEmpty());
+}
+
+TEST(KernelsThatAreWrong, PartOfAVectorThatIsOneElementTooLongIsNotProved) {
+  EXPECT_FALSE(with_parts_of_vectors(1).prove().failures.empty());
+}
+
 TEST(KernelsThatAreWrong, ThatArriveAtTheNextCounterAreRefuted) {
   kernel::Kernel kernel = with_arrivals().plan.only();
   std::function<kernel::Stmt(const kernel::Stmt &)> next = [&](const kernel::Stmt &stmt) {
