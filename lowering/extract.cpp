@@ -551,6 +551,8 @@ private:
   kernel::Stmt emit_bulk_copy(const Block &block, const CopiedBox &box) {
     for (const Var &loop : box.loops)
       loops_[loop] = Expr(0);
+    for (const For *loop : loops_of(path_to(program_.body, block.id))) // between them, of one iteration
+      loops_.emplace(loop->var, Expr(0));
     Values bindings;
     for (const IterVar &iter : block.iters)
       bindings[iter.var] = substitute(iter.binding, loops_);

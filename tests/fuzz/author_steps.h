@@ -34,11 +34,15 @@ struct WarpTile {
   std::string batch = {};                           ///< the index of a batch, in maps: "b, " or nothing
 };
 
+/// Whether a tensor map may describe the array: its rows start at multiples of 16 bytes.
+bool has_map(const BufferNode &array);
+
 class Author {
 public:
   Author(Draft &draft, Random &random, const std::function<void(const Draft &, const Directive &)> &about_to)
       : draft_(draft), s_(draft.schedule), random_(random), apart_(Random(random).below(std::size_t{1} << 40)),
-        clusters_(Random(apart_).below(std::size_t{1} << 40)), about_to_(about_to) {}
+        clusters_(Random(apart_).below(std::size_t{1} << 40)),
+        stores_(Random(clusters_).below(std::size_t{1} << 40)), about_to_(about_to) {}
 
   void write();
   void write_for_warps();
@@ -157,6 +161,15 @@ private:
   void share_among_warps(const std::string &copy, bool a, bool along_k, const WarpTile &tile);
   void sums_of_warps(const std::string &name, const Names &around);
 
+  // ---- results in boxes
+
+  /// Lets a block of results write a tile in shared memory. Returns the block that stores it, or "" if there is
+  /// none. If bulk stores are possible, the tile has this chance.
+  std::string tile_of_results(const std::string &out, std::size_t percent);
+  /// Stores the tile in bulk, below the loop over warps. Returns the loop around the results of one tile. The
+  /// sums must not be decomposed yet.
+  std::string store_in_boxes(const std::string &store, const std::string &out, const std::string &warp);
+
   // ---- warps that call an intrinsic of a user
 
   void product_by_call(const std::string &name, const Names &around);
@@ -186,6 +199,7 @@ private:
   Random &random_;
   Random apart_;    ///< for what leaves the choices by `random_` as they are
   Random clusters_; ///< the same for clusters, and those by `apart_`
+  Random stores_;   ///< the same for bulk stores, and those by `clusters_`
   const std::function<void(const Draft &, const Directive &)> &about_to_;
   std::size_t most_ = most_directives;
   std::size_t limit_ = most_directives - 5; ///< the last ones are for what is owed

@@ -79,12 +79,6 @@ bool Author::has_units() const {
          ((dtype == DType::f16 || dtype == DType::bf16) && s_.target().arch.has(Feature::wgmma));
 }
 
-/// Whether a tensor map may describe the array: its rows start at multiples of 16 bytes.
-static bool has_map(const BufferNode &array) {
-  const auto row = array.shape.size() >= 2 ? as_int(strides_of(array)[array.shape.size() - 2]) : std::nullopt;
-  return row && *row * byte_size(array.dtype) % 16 == 0;
-}
-
 /// Four warps multiply by units that read both operands from tiles in shared memory.
 void Author::product_of_units(const std::string &name, Names around) {
   const std::int64_t bytes = draft_.setting.dtype == DType::u32 ? 4 : 2, of_call = 32 / bytes,
@@ -96,10 +90,7 @@ void Author::product_of_units(const std::string &name, Names around) {
         sums = split(k, {infer, apart_.chance(95) ? 4 : 2, of_call});
   if (out.empty() || rows.empty() || columns.empty() || sums.empty())
     return;
-  std::string store; // in bulk
-  if (apart_.chance(has_map(*block(out).body.buffer) ? 55 : 3) &&
-      go("cache_write", {BlockName{out}, Word{"shared"}}))
-    store = results().front();
+  const std::string store = tile_of_results(out, 55);
   std::vector<LoopName> order;
   for (std::size_t d = 0; d + 3 < n; ++d)
     order.push_back({around[d]});
@@ -110,8 +101,7 @@ void Author::product_of_units(const std::string &name, Names around) {
   const std::string batch = n > 3 ? "b, " : "";
   go("transform_layout", {BlockName{name}, map(batch + "i, j -> i%8*4 + j%8//2, i//16, j//8, i%16//8, j%2")});
   go("reverse_compute_at", {BlockName{out}, LoopName{rows[1]}});
-  if (!store.empty())
-    go("reverse_compute_at", {BlockName{store}, LoopName{rows[1]}});
+  const std::string around_results = store_in_boxes(store, out, rows[1]);
   Names blocks(around.begin(), around.end() - 3);
   blocks.insert(blocks.end(), {rows[0], columns[0]});
   const std::int64_t cluster = clusters_.chance(12) ? clusters_.pick({2, 2, 4}) : 1;
@@ -121,6 +111,9 @@ void Author::product_of_units(const std::string &name, Names around) {
       blocks[blocks.size() - 2] = parts[0];
       clusters = go("bind", {LoopName{parts[1]}, Word{"cluster"}});
     }
+  if (!clusters && stores_.chance(15)) // a block computes several tiles one after the other
+    if (Names parts = split(rows[0], {infer, stores_.pick({1, 2, 2, 3})}); !parts.empty())
+      blocks[blocks.size() - 2] = parts[0];
   bind(blocks, {Axis::block_x, Axis::block_y, Axis::block_z});
   go("bind", {LoopName{rows[1]}, Word{"warp"}});
   std::string intrinsic = fmt::format("wgmma_m64n{}k{}", width, of_call);
@@ -180,16 +173,6 @@ void Author::product_of_units(const std::string &name, Names around) {
   if (Names zeros = loops_inside(results().front(), rows[1]); zeros.size() == 2)
     to_lanes(zeros[0], zeros[1], 2);
   go("tensorize", {LoopName{rows[2]}, Word{intrinsic}});
-  std::string around_results = rows[1];
-  if (Names own = store.empty() ? Names() : loops_inside(store, rows[1]); own.size() >= 2)
-    if (Names parts = split(own.back(), {infer, 32}); !parts.empty()) {
-      go("reorder", {std::vector<LoopName>{{parts[0]}, {own[own.size() - 2]}, {parts[1]}}});
-      if (go("compute_at", {BlockName{out}, LoopName{parts[0]}}))
-        around_results = parts[0];
-      if (apart_.chance(90))
-        go("swizzle", {BlockName{out}, std::int64_t{3}, std::int64_t{2}, std::int64_t{3}});
-      go("bulk_copy", {BlockName{store}});
-    }
   if (Names own = loops_inside(out, around_results); own.size() >= 2)
     to_lanes(own[own.size() - 2], own.back(), 2);
   stages.push_back({name, distance, 2});
@@ -253,6 +236,7 @@ void Author::product_of_warps(const std::string &name, Names around) {
   if (out.empty() || rows.empty() || columns.empty() || sums.empty())
     return;
   tile.k_outer = sums[0], tile.k_step = sums[1];
+  const std::string store = tile_of_results(out, 40);
   std::vector<LoopName> order;
   for (std::size_t d = 0; d + 3 < n; ++d)
     order.push_back({around[d]});
@@ -270,6 +254,7 @@ void Author::product_of_warps(const std::string &name, Names around) {
      {BlockName{name}, map(tile.batch + "i, j -> " + lanes +
                            (chance(80) ? ", i//16, j//8, i%16//8, j%2" : ", j//8, i//16, i%16//8*2 + j%2"))});
   go("reverse_compute_at", {BlockName{out}, LoopName{tile.warp}});
+  const std::string around_results = store_in_boxes(store, out, tile.warp);
   Names blocks(around.begin(), around.end() - 3);
   blocks.insert(blocks.end(), {rows[0], columns[0]});
   bind(blocks, {Axis::block_x, Axis::block_y, Axis::block_z});
@@ -285,7 +270,7 @@ void Author::product_of_warps(const std::string &name, Names around) {
   if (chance(97))
     clear_by_lanes(name, tile);
   call ? void(go("tensorize", {LoopName{rows[3]}, Word{unit.name}})) : to_lanes(rows[3], columns[3], 2);
-  if (Names own = loops_inside(out, tile.warp); own.size() >= 2)
+  if (Names own = loops_inside(out, around_results); own.size() >= 2)
     to_lanes(own[own.size() - 2], own.back(), 2);
   for (const std::string &loop : {sums[1], rows[2], columns[2]})
     if (has_loop(loop) && chance(50))

@@ -77,6 +77,7 @@ void count_traits(const Verdict &verdict, CampaignCounts &tally) {
 
 void count(const Draft &made, const Verdict &verdict, CampaignCounts &tally) {
   tally.directives += made.schedule.trace().size();
+  tally.with_bulk_stores += verdict.stores_in_bulk;
   for (const auto &[op, attempts] : made.attempts) {
     tally.tried[number_of(op)] += attempts.tried;
     tally.refused[number_of(op)] += attempts.refused;
@@ -241,6 +242,9 @@ std::string report(const CampaignCounts &tally) {
   for (std::size_t n = 0; n < trait_count; ++n)
     text += fmt::format("  {:<18} {:>9} ({:.1f} %)\n", name(static_cast<Trait>(n)), tally.traits[n],
                         share(tally.traits[n], exact));
+  text +=
+      fmt::format("{} schedules have bulk stores, {:.1f} % of them are exact\n", tally.with_bulk_stores,
+                  share(tally.traits[static_cast<std::size_t>(Trait::bulk_stores)], tally.with_bulk_stores));
   text += fmt::format("{} of the exact ones executed by the device, too\n", tally.executed);
   for (std::size_t n = 0; n < trait_count && tally.executed != 0; ++n)
     text += fmt::format("  with {:<13} {:>9}\n", name(static_cast<Trait>(n)), tally.executed_traits[n]);

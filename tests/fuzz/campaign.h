@@ -24,6 +24,7 @@ struct CampaignCounts {
   /// Exact schedules by Trait; those that the device executed, too; and the sum of the latter, without traits.
   std::array<std::uint64_t, trait_count> traits = {}, executed_traits = {};
   std::uint64_t executed = 0;
+  std::uint64_t with_bulk_stores = 0; ///< schedules with one, also those that are refused
   /// Compiled kernels of exact schedules, by the index of the architecture in Nvrtc::arches().
   std::array<std::uint64_t, most_architectures> texts = {};
   /// For each primitive, in the order of all_primitives(): how often it was tried and refused, and in how many

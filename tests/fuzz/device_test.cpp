@@ -56,7 +56,7 @@ std::string found_by(const Outcome &outcome) {
 }
 
 TEST(OnADevice, EveryExactScheduleIsExecutedAndCounted) {
-  Outcome outcome = run_on_stand_in([](std::span<Array>) {}, 150);
+  Outcome outcome = run_on_stand_in([](std::span<Array>) {}, 120);
   const CampaignCounts &tally = outcome.tally;
   EXPECT_TRUE(outcome.failures.empty());
   EXPECT_GT(tally.executed, 50U);
@@ -68,6 +68,17 @@ TEST(OnADevice, EveryExactScheduleIsExecutedAndCounted) {
   EXPECT_GT(with(Trait::bulk_copies), 0U);
   EXPECT_THAT(report(tally),
               HasSubstr(std::to_string(tally.executed) + " of the exact ones executed by the device"));
+}
+
+/// The tiles of results are drawn so that bulk stores are mostly possible.
+TEST(Fuzz, DrawsBulkStoresThatAreLegal) {
+  Outcome outcome = run({.first_seed = 1, .count = 1200, .only_warps = true, .arch = "sm_90a"});
+  for (const Failure &failure : outcome.failures)
+    ADD_FAILURE() << report(failure);
+  const CampaignCounts &tally = outcome.tally;
+  EXPECT_GT(tally.with_bulk_stores, 15U);
+  EXPECT_GT(6 * tally.traits[static_cast<std::size_t>(Trait::bulk_stores)], tally.with_bulk_stores)
+      << report(tally);
 }
 
 TEST(OnADevice, AWrongResultIsAFind) {

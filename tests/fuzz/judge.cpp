@@ -5,6 +5,7 @@
 
 #include "codegen/cuda.h"
 #include "dsl/expr/error.h"
+#include "dsl/hardware/bulk_copy.h"
 #include "dsl/ir/interpret.h"
 #include "dsl/ir/intrinsic.h"
 #include "dsl/ir/specialise.h"
@@ -134,6 +135,11 @@ bool supports(Arch arch, const kernel::Plan &plan) {
   bool all = true;
   for (const kernel::Kernel &kernel : plan.kernels) {
     all = all && (!kernel.launches_early || arch.has(nestsmith::Feature::griddepcontrol));
+    all = all && (kernel.maps.empty() || arch.has(nestsmith::Feature::tma));
+    all = all && (kernel.channels.empty() || arch.has(nestsmith::Feature::mbarrier_expect));
+    all = all && (kernel.cluster == 1 || arch.has(nestsmith::Feature::clusters));
+    all = all && (std::ranges::all_of(kernel.roles, [](const auto &role) { return role.registers == 0; }) ||
+                  arch.has(nestsmith::Feature::setmaxnreg));
     kernel::walk(kernel.body, [&](const kernel::Stmt &stmt) {
       const auto *call = kernel::as<kernel::Call>(stmt);
       if (kernel::as<kernel::Commit>(stmt))
@@ -195,6 +201,8 @@ bool are_stated(const Program &source, const std::vector<std::int64_t> &sizes) {
 
 Verdict judge(const Schedule &schedule, const Shape &shape, const Thoroughness &thoroughness) {
   Verdict verdict;
+  verdict.stores_in_bulk =
+      std::ranges::any_of(blocks_of(schedule.program().body), [](const Block *b) { return is_bulk_store(*b); });
   bool symbolic = shape.stated.has_value();
   std::vector<std::int64_t> sizes, spread;
   for (std::size_t n = 0; symbolic && n < shape.size(); ++n)

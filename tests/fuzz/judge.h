@@ -59,6 +59,7 @@ struct Verdict {
   bool narrow_vector = false;              ///< a vector of elements narrower than 4 bytes
   bool infinite = false;                   ///< the kernel was also checked with infinite inputs
   Traits traits = {};                      ///< by Trait
+  bool stores_in_bulk = false;             ///< the program has a bulk store, whatever the kind
   bool executed = false;                   ///< by the device, with the right result
   std::size_t kernels = 0;
   std::size_t texts = 0;        ///< kernels that NVRTC compiled: all kernels of a plan, or 0
