@@ -71,14 +71,13 @@ ValueId Values::add(Value value) {
 }
 
 ValueId Values::constant(DType dtype, std::int64_t bits) {
-  Value v{
-      .dtype = dtype, .constant = bits, .range = Range{bits, bits}, .recipe = Recipe::constant, .imm = bits};
-  if (is_float(dtype))
-    v.range.reset();
-  auto [it, fresh] = known_.try_emplace({v.recipe, v.op, dtype, 0, 0, 0, bits}, 0);
-  if (fresh)
-    it->second = add(std::move(v));
-  return it->second;
+  auto [it, fresh] = known_.try_emplace({Recipe::constant, BinaryOp::add, dtype, 0, 0, 0, bits}, 0);
+  if (!fresh)
+    return it->second;
+  Value v{.dtype = dtype, .constant = bits, .recipe = Recipe::constant, .imm = bits};
+  if (!is_float(dtype))
+    v.range = Range{bits, bits};
+  return it->second = add(std::move(v));
 }
 
 /// A value for each thread. The lanes of the last warp that have no thread have values too.
@@ -176,10 +175,14 @@ ValueId Values::fold(BinaryOp op, ValueId a, ValueId b) {
   DType dtype = values_[a].dtype, result = yields_boolean(op) ? DType::boolean : dtype;
   if (values_[a].constant && values_[b].constant)
     return constant(result, apply(op, dtype, *values_[a].constant, *values_[b].constant));
+  auto [it, fresh] = known_.try_emplace({Recipe::table, op, dtype, a, b, 0, 0}, 0);
+  ValueId &id = it->second; // stays in its place when `table` adds others
+  if (!fresh)
+    return id;
   std::vector<std::int64_t> content(std::size_t{decoded_.warps} * warp_size);
   for (std::size_t t = 0; t < content.size(); ++t)
     content[t] = apply(op, dtype, at(a, t), at(b, t));
-  return table(result, std::move(content));
+  return id = table(result, std::move(content));
 }
 
 ValueId Values::logical(BinaryOp op, ValueId a, ValueId b) {
@@ -250,9 +253,20 @@ Sum Values::as_sum(ValueId id) const {
   return {.terms = {{id, 1}}, .constant = 0};
 }
 
+ValueId Values::sum(DType dtype, Sum s) {
+  if (s.terms.empty())
+    return constant(dtype, wrapped(dtype, s.constant));
+  if (auto it = sums_.find({dtype, s}); it != sums_.end())
+    return it->second;
+  const ValueId id = reduced(dtype, s);
+  if (!values_[id].pinned)
+    sums_.try_emplace({dtype, std::move(s)}, id);
+  return id;
+}
+
 /// Combines the terms that depend only on the thread into at most two tables: one of uniform terms, and one of
 /// terms that differ between lanes.
-ValueId Values::sum(DType dtype, Sum s) {
+ValueId Values::reduced(DType dtype, const Sum &s) {
   std::vector<std::int64_t> parts[2]; // in lanes, uniform
   Sum rest{.terms = {}, .constant = s.constant};
   for (auto [term, coefficient] : s.terms) {
@@ -282,21 +296,19 @@ ValueId Values::sum(DType dtype, Sum s) {
     return constant(dtype, rest.constant);
   if (rest.terms.size() == 1 && rest.constant == 0 && rest.terms.begin()->second == 1)
     return rest.terms.begin()->first;
-  bool pinned = false;
   Value v{.dtype = dtype, .range = range_of(rest, dtype), .recipe = Recipe::sum};
   for (auto [term, coefficient] : rest.terms) {
     v.scope = std::max(v.scope, values_[term].scope);
     v.uniform = v.uniform && values_[term].uniform;
-    pinned = pinned || values_[term].pinned;
+    v.pinned = v.pinned || values_[term].pinned;
   }
-  v.pinned = pinned;
-  if (auto it = sums_.find({dtype, rest}); it != sums_.end() && !pinned)
-    return it->second;
   v.sum = rest;
-  ValueId id = add(std::move(v));
-  if (!pinned)
-    sums_[{dtype, std::move(rest)}] = id;
-  return id;
+  if (v.pinned)
+    return add(std::move(v));
+  auto [it, fresh] = sums_.try_emplace({dtype, std::move(rest)}, 0);
+  if (fresh)
+    it->second = add(std::move(v));
+  return it->second;
 }
 
 std::optional<Range> Values::range_of(const Sum &s, DType dtype) const {

@@ -109,10 +109,22 @@ public:
 
 private:
   using Key = std::tuple<Recipe, BinaryOp, DType, ValueId, ValueId, ValueId, std::int64_t>;
+  struct HashOfKey {
+    std::size_t operator()(const Key &key) const {
+      return std::apply(
+          [](auto... parts) {
+            std::size_t hash = 0;
+            ((hash = (hash ^ static_cast<std::size_t>(parts)) * 0x9E3779B97F4A7C15u, hash ^= hash >> 32), ...);
+            return hash;
+          },
+          key);
+    }
+  };
   ValueId add(Value value);
   ValueId table(DType dtype, std::vector<std::int64_t> content);
   ValueId make(Value value); ///< adds a value and derives its other fields from its operands
   ValueId fold(BinaryOp op, ValueId a, ValueId b);
+  ValueId reduced(DType dtype, const Sum &sum);
   ValueId logical(BinaryOp op, ValueId a, ValueId b);
   std::int64_t at(ValueId id, std::size_t thread) const;
   ValueId add_up(const std::vector<std::pair<ValueId, std::int64_t>> &terms, DType dtype,
@@ -126,8 +138,8 @@ private:
   const HandlerTable &handlers_;
   DecodedKernel &decoded_;
   std::vector<Value> values_;
-  std::map<Key, ValueId> known_;
-  std::map<std::pair<DType, Sum>, ValueId> sums_;
+  std::unordered_map<Key, ValueId, HashOfKey> known_;
+  std::map<std::pair<DType, Sum>, ValueId> sums_; ///< as they were asked for, and as they are after `reduced`
   std::map<std::pair<DType, std::vector<std::int64_t>>, ValueId> tables_;
   std::map<std::uint32_t, std::vector<std::uint32_t>> free_;         ///< free registers by size in bytes
   std::vector<std::pair<std::uint32_t, std::uint32_t>> temporaries_; ///< register, bytes
