@@ -107,6 +107,47 @@ void check_global(const LaneAccess &s, GlobalBuffer &buffer) {
 
 } // namespace
 
+bool Machine::read_conflicts(const Now &now, std::size_t unit) {
+  if (!channels.exist())
+    return now.conflicts(reads[unit]);
+  for (std::uint32_t warp = 0; warp < decoded.warps; ++warp)
+    if (now.conflicts(read_by(warp, unit)))
+      return true;
+  return false;
+}
+
+bool Machine::orders_stores(const Warp &w, std::span<const std::size_t> first, std::size_t units) const {
+  auto latest = [&](const std::uint32_t *entries) {
+    std::uint32_t last = 0;
+    for (std::size_t n = 0; n < units; ++n)
+      for (std::size_t unit : first)
+        last = std::max(last, entries[unit + n]);
+    return last;
+  };
+  const std::uint32_t last_write = latest(writes.data());
+  if (!channels.exist())
+    return std::max(last_write, latest(reads.data())) < w.floor_entry;
+  // Entries of one warp are ordered before the store exactly if they are less than this one.
+  auto end_of = [&](std::uint32_t agent) {
+    return agent == w.agent ? w.entry : std::max(w.seen[agent], clock.floor()) << stamp_shift;
+  };
+  std::uint32_t known = 0; // of the writers of one tile, most have one stamp
+  for (std::size_t n = 0; last_write >= w.floor_entry && n < units; ++n)
+    for (std::size_t unit : first) {
+      const std::uint32_t write = writes[unit + n], stamp = write >> stamp_shift;
+      if (write < w.floor_entry || stamp == known)
+        continue;
+      if (write == in_flight || write >= end_of(clock.warp_of(stamp)))
+        return false;
+      known = stamp;
+    }
+  const std::uint32_t first_agent = rank() * decoded.warps;
+  for (std::uint32_t warp = 0; warp < decoded.warps; ++warp)
+    if (latest(reads.data() + warp * writes.size()) >= end_of(first_agent + warp))
+      return false;
+  return true;
+}
+
 void LaneAccess::report_in_flight(InFlight::How how, FlightLane copy) const {
   machine().report_in_flight(
       {how, copy, &access, w.index * warp_size + lane, at, machine().iteration(w, access.site)});

@@ -4,6 +4,8 @@
 #include "runtime/sim/report.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstring>
 #include <fmt/format.h>
 #include <limits>
@@ -14,12 +16,51 @@ namespace {
 
 using Mask = std::uint32_t;
 
-std::byte *memory(Machine &m, const Access &access, std::int64_t element) {
-  return m.shared.data() + access.storage.shared().byte_offset + element * byte_size(access.buffer->dtype);
+/// Sets the elements of the lanes in the tile: to `bits`, or to poison if that is null.
+template <std::size_t width>
+void set(std::byte *tile, const Flight &flight, Mask lanes, const std::uint64_t *bits) {
+  for (; lanes != 0; lanes &= lanes - 1) {
+    const auto lane = static_cast<std::size_t>(std::countr_zero(lanes));
+    std::byte *to = tile + flight.element[lane] * static_cast<std::int64_t>(width);
+    if (bits)
+      std::memcpy(to, bits + lane, width);
+    else
+      std::memset(to, poison, width);
+  }
 }
 
-/// Marks the destination of one lane as in flight.
-void start(const LaneAccess &s) {
+void set(Machine &m, const Flight &flight, Mask lanes, const std::uint64_t *bits) {
+  const Access &access = *flight.access;
+  std::byte *tile = m.shared.data() + access.storage.shared().byte_offset;
+  switch (byte_size(access.buffer->dtype)) {
+  case 1:
+    return set<1>(tile, flight, lanes, bits);
+  case 2:
+    return set<2>(tile, flight, lanes, bits);
+  case 4:
+    return set<4>(tile, flight, lanes, bits);
+  default:
+    return set<8>(tile, flight, lanes, bits);
+  }
+}
+
+/// Whether all active lanes copy to elements of the tile that no other access can meet.
+bool starts_alone(const Warp &w, const Machine &m, const Flight &flight) {
+  const Access &access = *flight.access;
+  const SharedStorage &shared = access.storage.shared();
+  std::array<std::size_t, warp_size> first{};
+  std::size_t count = 0;
+  for (Mask left = w.active; left != 0; left &= left - 1) {
+    const std::int64_t at = flight.element[static_cast<std::size_t>(std::countr_zero(left))];
+    if (at < 0 || at >= access.storage.elements)
+      return false;
+    first[count++] = shared.unit(at);
+  }
+  return !access.checked || m.orders_stores(w, {first.data(), count}, static_cast<std::size_t>(shared.units));
+}
+
+/// Reports the accesses that the copy of one lane meets, and marks its destination as in flight.
+void check_start(const LaneAccess &s) {
   Machine &m = s.machine();
   const SharedStorage &shared = s.access.storage.shared();
   Now now = s.now();
@@ -30,30 +71,48 @@ void start(const LaneAccess &s) {
     else if (now.conflicts(m.writes[unit]) || m.read_conflicts(now, unit))
       s.report(ErrorKind::race, m.block);
     m.writes[unit] = in_flight;
-    if (shared.overlaps)
-      m.owners[unit] = s.access.storage.slot;
-    m.rows[unit / warp_size] = 0;
   }
-  if (m.tracer && s.access.checked)
-    m.tracer->note(s.w, s.access, s.lane, s.at, nullptr, m.block);
-  std::memset(memory(m, s.access, s.at), poison, static_cast<std::size_t>(byte_size(s.access.buffer->dtype)));
 }
 
-/// The data of one lane arrives in the memory of the machine `m`.
-void land(Warp &w, Machine &m, const Flight &flight, std::uint32_t lane, const Access *landing) {
+/// Marks the destinations as in flight.
+void start(Warp &w, Machine &m, Flight &flight, Mask lanes) {
   const Access &access = *flight.access;
-  std::int64_t element = flight.element[lane];
-  std::size_t unit = access.storage.shared().unit(element);
-  for (std::int64_t n = 0; access.checked && n < access.storage.shared().units; ++n)
-    m.writes[unit + static_cast<std::size_t>(n)] = w.entry + lane;
-  if (m.tracer && landing && access.checked)
-    m.tracer->note(w, *landing, lane, element, nullptr, m.block);
-  if (access.storage.shared().of_units && !access.storage.shared().of_bulk)
+  const SharedStorage &shared = access.storage.shared();
+  for (Mask left = lanes; left != 0; left &= left - 1) {
+    const auto lane = static_cast<std::uint32_t>(std::countr_zero(left));
+    const std::size_t first = shared.unit(flight.element[lane]),
+                      end = first + static_cast<std::size_t>(shared.units);
+    flight.first_unit = std::min(flight.first_unit, first);
+    flight.end_unit = std::max(flight.end_unit, end);
+    for (std::size_t unit = first; access.checked && unit < end; ++unit) {
+      m.writes[unit] = in_flight;
+      m.rows[unit / warp_size] = 0;
+      if (shared.overlaps)
+        m.owners[unit] = access.storage.slot;
+    }
+    if (m.tracer && access.checked)
+      m.tracer->note(w, access, lane, flight.element[lane], nullptr, m.block);
+  }
+  set(m, flight, lanes, nullptr);
+}
+
+/// The data of the lanes arrive in the memory of the machine `m`.
+void land(Warp &w, Machine &m, const Flight &flight, Mask lanes, const Access *landing) {
+  const Access &access = *flight.access;
+  const SharedStorage &shared = access.storage.shared();
+  for (Mask left = lanes; left != 0; left &= left - 1) {
+    const auto lane = static_cast<std::uint32_t>(std::countr_zero(left));
+    const std::size_t first = shared.unit(flight.element[lane]);
+    for (std::size_t n = 0; access.checked && n < static_cast<std::size_t>(shared.units); ++n)
+      m.writes[first + n] = w.entry + lane;
+    if (m.tracer && landing && access.checked)
+      m.tracer->note(w, *landing, lane, flight.element[lane], nullptr, m.block);
+    if (flight.source && flight.from[lane] >= 0)
+      read_until_now({*flight.source, w, lane, flight.from[lane]}, flight.iteration);
+  }
+  if (shared.of_units && !shared.of_bulk)
     w.unfenced |= bit_of(access.storage.slot);
-  if (flight.source && flight.from[lane] >= 0)
-    read_until_now({*flight.source, w, lane, flight.from[lane]}, flight.iteration);
-  std::memcpy(memory(m, access, element), &flight.bits[lane],
-              static_cast<std::size_t>(byte_size(access.buffer->dtype)));
+  set(m, flight, lanes, flight.bits.data());
 }
 
 /// The access at the site of the wait, for the explanation of a race.
@@ -82,25 +141,29 @@ static void issue_to(const Instr *ip, Warp &w, Machine &m) {
                 .from = {},
                 .bits = {},
                 .iteration = m.iteration(w, access.site)};
-  Flights &flights = m.flights[w.agent];
-  for (std::uint32_t lane = 0; lane < warp_size; ++lane) {
-    if (!(w.active >> lane & 1))
-      continue;
-    LaneAccess s{access, w, lane, address(access, w, lane), &m};
-    if (!in_bounds(s))
-      continue;
-    start(s);
-    flight.lanes |= Mask{1} << lane;
-    flight.group[lane] = flights.commits[lane];
-    flight.element[lane] = s.at;
-    const SharedStorage &shared = access.storage.shared();
-    flight.first_unit = std::min(flight.first_unit, shared.unit(s.at));
-    flight.end_unit = std::max(flight.end_unit, shared.unit(s.at) + static_cast<std::size_t>(shared.units));
-    flight.bits[lane] = get_lane(w, access.buffer->dtype, access.value, lane);
-    bool reads = source && (reg<Mask>(w, source->mask) >> lane & 1);
-    flight.from[lane] = reads ? address(*source, w, lane) : -1;
+  const Flights &flights = m.flights[w.agent];
+  addresses(access, w, flight.element);
+  lane_values(w, access.buffer->dtype, access.value, flight.bits);
+  flight.group = flights.commits;
+  flight.from.fill(-1);
+  if (source) {
+    addresses(*source, w, flight.from);
+    for (Mask left = ~reg<Mask>(w, source->mask); left != 0; left &= left - 1)
+      flight.from[static_cast<std::size_t>(std::countr_zero(left))] = -1;
   }
-  flights.list.push_back(std::move(flight));
+  Mask lanes = w.active;
+  if (!starts_alone(w, m, flight))
+    for (Mask left = w.active; left != 0; left &= left - 1) {
+      const auto lane = static_cast<std::uint32_t>(std::countr_zero(left));
+      const LaneAccess s{access, w, lane, flight.element[lane], &m};
+      if (in_bounds(s))
+        check_start(s);
+      else
+        lanes ^= Mask{1} << lane;
+    }
+  flight.lanes = lanes;
+  start(w, m, flight, lanes);
+  m.flights[w.agent].list.push_back(std::move(flight));
 }
 
 const Instr *issue_copy(const Instr *ip, Warp &w) {
@@ -128,11 +191,12 @@ static void land_groups(Warp &w, Machine &m, std::int64_t site, std::uint32_t pe
   Flights &flights = m.flights[w.agent];
   for (Flight &flight : flights.list) {
     const Access *landing = m.tracer ? landing_access(m.decoded, *flight.access, site) : nullptr;
+    Mask arrived = 0;
     for (std::uint32_t lane = 0; lane < warp_size; ++lane)
-      if ((flight.lanes & w.active) >> lane & 1 && flight.group[lane] + pending < flights.commits[lane]) {
-        land(w, m, flight, lane, landing);
-        flight.lanes &= ~(Mask{1} << lane);
-      }
+      arrived |= Mask{flight.group[lane] + pending < flights.commits[lane]} << lane;
+    arrived &= flight.lanes & w.active;
+    land(w, m, flight, arrived, landing);
+    flight.lanes &= ~arrived;
   }
   std::erase_if(flights.list, [](const Flight &flight) { return flight.lanes == 0; });
 }

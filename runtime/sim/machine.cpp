@@ -306,15 +306,6 @@ void Machine::run_block(std::uint64_t number) {
   }
 }
 
-bool Machine::read_conflicts(const Now &now, std::size_t unit) {
-  if (!channels.exist())
-    return now.conflicts(reads[unit]);
-  for (std::uint32_t warp = 0; warp < decoded.warps; ++warp)
-    if (now.conflicts(read_by(warp, unit)))
-      return true;
-  return false;
-}
-
 void Machine::report_deadlock() {
   std::string waits;
   std::uint32_t at = 0;

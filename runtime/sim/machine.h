@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 #include <string>
 #include <tuple>
 
@@ -102,6 +103,9 @@ public:
   }
   /// Whether a read of the unit is not ordered before a store now.
   bool read_conflicts(const Now &now, std::size_t unit);
+  /// Whether each access so far to the `units` shadow units from each of `first` is ordered before a store of
+  /// the warp, whatever the lane. False also where only a look at the lanes can tell.
+  bool orders_stores(const Warp &w, std::span<const std::size_t> first, std::size_t units) const;
   /// For each shadow unit, `Storage::slot` of the buffer that was written there last; empty if no two shared
   /// buffers have bytes in common.
   std::vector<std::uint32_t> owners;

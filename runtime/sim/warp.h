@@ -3,6 +3,7 @@
 
 #include "runtime/sim/decoded_kernel.h"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -56,10 +57,14 @@ template <class T> T *lanes(const Warp &w, std::uint32_t offset) {
 
 /// The offset of the element that a lane accesses, for the current registers of the warp.
 std::int64_t address(const Access &access, const Warp &w, std::uint32_t lane);
+/// The same for all lanes.
+void addresses(const Access &access, const Warp &w, std::array<std::int64_t, warp_size> &to);
 /// The current iteration of the loops around a site.
 std::vector<std::int64_t> iteration_of(const DecodedKernel &decoded, const Warp &w, std::uint32_t site);
 /// The bits of one lane of a register.
 std::uint64_t get_lane(const Warp &w, DType dtype, Register from, std::uint32_t lane);
+/// The same for all lanes.
+void lane_values(const Warp &w, DType dtype, Register from, std::array<std::uint64_t, warp_size> &to);
 void set_lane(const Warp &w, DType dtype, std::uint32_t to, std::uint32_t lane, std::uint64_t bits);
 
 } // namespace nestsmith::sim
