@@ -8,7 +8,6 @@
 #include <bit>
 #include <cstring>
 #include <fmt/format.h>
-#include <limits>
 
 namespace nestsmith::sim {
 
@@ -129,23 +128,16 @@ const Access *landing_access(const DecodedKernel &decoded, const Access &access,
 static void issue_to(const Instr *ip, Warp &w, Machine &m) {
   const Access &access = *ip->access;
   const Access *source = m.decoded.copies[ip->c];
-  Flight flight{.access = &access,
-                .source = source,
-                .warp = w.index,
-                .lanes = 0,
-                .entry = w.entry,
-                .first_unit = std::numeric_limits<std::size_t>::max(),
-                .end_unit = 0,
-                .group = {},
-                .element = {},
-                .from = {},
-                .bits = {},
-                .iteration = m.iteration(w, access.site)};
-  const Flights &flights = m.flights[w.agent];
+  Flights &flights = m.flights[w.agent];
+  Flight &flight = flights.list.emplace_back(); // of no lane yet, so that no access meets it
+  flight.access = &access;
+  flight.source = source;
+  flight.warp = w.index;
+  flight.entry = w.entry;
+  flight.iteration = m.iteration(w, access.site);
   addresses(access, w, flight.element);
   lane_values(w, access.buffer->dtype, access.value, flight.bits);
   flight.group = flights.commits;
-  flight.from.fill(-1);
   if (source) {
     addresses(*source, w, flight.from);
     for (Mask left = ~reg<Mask>(w, source->mask); left != 0; left &= left - 1)
@@ -163,7 +155,6 @@ static void issue_to(const Instr *ip, Warp &w, Machine &m) {
     }
   flight.lanes = lanes;
   start(w, m, flight, lanes);
-  m.flights[w.agent].list.push_back(std::move(flight));
 }
 
 const Instr *issue_copy(const Instr *ip, Warp &w) {

@@ -9,17 +9,19 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace nestsmith::sim {
 
 /// One element of an asynchronous copy for each lane of a warp.
 struct Flight {
-  const Access *access; ///< of the destination
-  const Access *source; ///< null if the kernel does not store to the source
-  std::uint32_t warp, lanes;
-  std::uint32_t entry;              ///< shadow entry of lane 0 at the time of issue
-  std::size_t first_unit, end_unit; ///< the shadow units of all lanes are in this range
+  const Access *access = nullptr; ///< of the destination
+  const Access *source = nullptr; ///< null if the kernel does not store to the source
+  std::uint32_t warp = 0, lanes = 0;
+  std::uint32_t entry = 0; ///< shadow entry of lane 0 at the time of issue
+  /// The shadow units of all lanes are in this range.
+  std::size_t first_unit = std::numeric_limits<std::size_t>::max(), end_unit = 0;
   std::array<std::uint32_t, warp_size> group;
   std::array<std::int64_t, warp_size> element, from; ///< offsets in the destination and in the source
   std::array<std::uint64_t, warp_size> bits;
