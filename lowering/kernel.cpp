@@ -391,6 +391,15 @@ bool Kernel::copies_to_cluster() const {
   return std::ranges::any_of(channels, [](const Channel &channel) { return channel.blocks > 1; });
 }
 
+bool Kernel::frees_in_cluster(std::size_t channel) const {
+  bool frees = false;
+  walk(body, [&](const Stmt &stmt) {
+    const auto *signal = as<Signal>(stmt);
+    frees = frees || (signal && signal->event == Event::freed && signal->channel == channel);
+  });
+  return frees && channels[channel].blocks > 1;
+}
+
 std::vector<Buffer> counters_of(const Kernel &kernel) {
   std::vector<Buffer> found;
   walk(kernel.body, [&](const Stmt &stmt) {

@@ -349,6 +349,9 @@ struct Kernel {
   bool is_of_one_thread(std::size_t role) const;
   /// Whether blocks of a cluster fill tiles of each other.
   bool copies_to_cluster() const;
+  /// Whether warps of the other blocks of the cluster arrive at events of a block when they free slots of the
+  /// channel.
+  bool frees_in_cluster(std::size_t channel) const;
 };
 
 /// The ranges of all indices, loop variables and declared variables, as far as they are known.

@@ -86,7 +86,7 @@ void share_launches(std::vector<Unit> &units);
 /// same plan, before the accesses that could meet those of it.
 void await_kernel(std::vector<Unit> &units);
 
-/// If the thread blocks of a cluster fill tiles of each other, no block ends before all of them: a barrier of
+/// If the thread blocks of a cluster free slots of each other, no block ends before all of them: a barrier of
 /// the cluster is the last statement.
 void end_clusters(Unit &unit);
 

@@ -50,7 +50,7 @@ public:
     if (bool awaits = false; finished && !kernel.awaited.empty() && !follow_awaits(kernel.body, awaits))
       fail("the kernel accesses {} without an await of the kernel before, which accesses it, too",
            kernel.awaited.front()->name);
-    if (finished && kernel.copies_to_cluster())
+    if (finished)
       check_end_of_cluster();
   }
   std::optional<std::string> breach;
@@ -100,10 +100,15 @@ private:
 
   /// No block may end while others of its cluster arrive at its events.
   void check_end_of_cluster() {
+    bool frees = false;
+    for (std::size_t n = 0; n < kernel_.channels.size(); ++n)
+      frees = frees || kernel_.frees_in_cluster(n);
+    if (!frees)
+      return;
     const auto *seq = as<Seq>(kernel_.body);
     const auto *last = seq && !seq->stmts.empty() ? as<Barrier>(seq->stmts.back()) : nullptr;
     if (!last || last->scope != SyncScope::cluster)
-      fail("blocks of a cluster fill tiles of each other, but no barrier of the cluster ends the kernel");
+      fail("blocks of a cluster free slots of each other, but no barrier of the cluster ends the kernel");
   }
 
   void define(const Var &var) {

@@ -165,8 +165,8 @@ TEST(Clusters, AreStatedInTheText) {
 }
 
 /// Without an await, a signal, the end of the cluster, or one of the blocks of a copy. Numbers of tiles along
-/// k: 1, slots - 1, slots, slots + 1, and many. Up to the number of slots, no slot is freed, and the hazards
-/// are exactly those that the await prevents.
+/// k: 1, slots - 1, slots, slots + 1, and many. Up to the number of slots, no slot is freed, no barrier ends
+/// the cluster, and the hazards are exactly those that the await prevents.
 TEST(Clusters, NeedEachOfTheirStatements) {
   library::MatrixTiles tiles = tiles_of_cluster();
   tiles.in_flight = 0; // the last signals of calls in flight free slots that nobody fills
@@ -194,14 +194,12 @@ TEST(Clusters, NeedEachOfTheirStatements) {
       if (removed.scope != kernel::SyncScope::cluster)
         continue;
       ++barriers;
-      if (!again) // each block awaits all that others send it, and frees no slots of theirs
-        continue;
       EXPECT_EQ(test::kinds_of(test::hazards_found(s.source(), changed)), test::kinds_of(removed.hazards));
       const std::vector<sim::Diagnostic> found = test::diagnostics_of(s.source(), changed);
       EXPECT_TRUE(contains(found.front().message, "which has ended: no barrier of the cluster keeps"))
           << found.front().message;
     }
-    EXPECT_EQ(barriers, 1);
+    EXPECT_EQ(barriers, again ? 1 : 0); // otherwise, a block awaits all that others send it
     kernel::Kernel changed = kernel;
     auto to_one_block = [&](const kernel::Stmt &stmt, auto &&self) -> kernel::Stmt {
       const auto *copy = as<kernel::BulkCopy>(stmt);
@@ -214,6 +212,36 @@ TEST(Clusters, NeedEachOfTheirStatements) {
     changed.body = to_one_block(changed.body, to_one_block);
     EXPECT_FALSE(test::diagnostics_of(s.source(), changed).empty());
   }
+}
+
+/// Calls in flight free the slots of the tiles that they have read, and the last ones do so where nobody fills
+/// them again. These arrivals, too, meet a block that has ended unless a barrier ends the cluster.
+TEST(Clusters, EndTogetherWhereTheyFreeSlotsOfEachOther) {
+  library::MatrixTiles tiles = tiles_of_cluster();
+  int together = 0, alone = 0;
+  for (std::int64_t in_flight : {0, 1})
+    for (std::int64_t count : {1, 2, 3, 4, 5, 6}) {
+      tiles.in_flight = in_flight;
+      const Schedule s = product_of({64 * 2, 64, count * 64}, DType::bf16, tiles);
+      const kernel::Kernel kernel = lowered(s, 2);
+      SCOPED_TRACE(
+          fmt::format("{} calls in flight, {} tiles, {} slots", in_flight, count, kernel.channels[0].slots));
+      bool ends_together = false;
+      for (const auto &[changed, removed] : test::without_each<kernel::Barrier>(kernel)) {
+        if (removed.scope != kernel::SyncScope::cluster)
+          continue;
+        ends_together = true;
+        const std::vector<sim::Diagnostic> found = test::diagnostics_of(s.source(), changed);
+        ASSERT_FALSE(found.empty());
+        EXPECT_TRUE(contains(found.front().message, "which has ended")) << found.front().message;
+      }
+      EXPECT_EQ(ends_together, kernel.frees_in_cluster(0));
+      EXPECT_EQ(contains(cuda_kernel(kernel), "not in flight at the end"), ends_together);
+      EXPECT_TRUE(test::diagnostics_of(s.source(), kernel).empty());
+      ++(ends_together ? together : alone);
+    }
+  EXPECT_GT(together, 2);
+  EXPECT_GT(alone, 2);
 }
 
 /// A slot that only the warps of its own block free is overwritten while those of the other block read it.
