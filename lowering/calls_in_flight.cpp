@@ -100,9 +100,9 @@ private:
       return order_seq(*seq, state, out);
     if (!starts_calls(stmt)) {
       settle_for(stmt, state, out);
-      if (const auto *signal = signal_in(stmt); signal && signal->event == Event::freed) {
+      if (const std::vector<const Signal *> signals = freeing_signals(stmt); !signals.empty()) {
         if (!state.in_flight.empty())
-          settle_before(*signal, state, out);
+          settle_before(signals, state, out);
         return out.push_back(stmt);
       }
       const auto *sync = as<Sync>(stmt);
@@ -265,16 +265,28 @@ private:
     return hazard.loop || !written;
   }
 
-  /// The statement, or what it guards, if it is a signal.
-  static const Signal *signal_in(const Stmt &stmt) {
+  /// The signals of the statement, or of what it guards, if all of it frees slots: one for each channel.
+  static std::vector<const Signal *> freeing_signals(const Stmt &stmt) {
     const auto *branch = as<If>(stmt);
-    return as<Signal>(branch && !branch->otherwise ? branch->body : stmt);
+    std::vector<const Signal *> signals;
+    for (const Stmt &part : statements_of(branch && !branch->otherwise ? branch->body : stmt)) {
+      const auto *signal = as<Signal>(part);
+      if (!signal || signal->event != Event::freed)
+        return {};
+      signals.push_back(signal);
+    }
+    return signals;
   }
 
-  /// Waits before a slot is freed: after it, the warps of a role may overwrite the tiles that calls read.
-  void settle_before(const Signal &signal, State &state, std::vector<Stmt> &out) {
-    const std::int64_t newer = steady_ ? signal.newer_groups : 0;
-    out.push_back(wait(newer, {signal.hazards.begin(), signal.hazards.end()}, state));
+  /// Waits before slots are freed: after it, the warps of roles may overwrite the tiles that calls read.
+  void settle_before(const std::vector<const Signal *> &signals, State &state, std::vector<Stmt> &out) {
+    std::int64_t newer = steady_ ? signals.front()->newer_groups : 0;
+    std::vector<Hazard> hazards;
+    for (const Signal *signal : signals) {
+      newer = std::min(newer, signal->newer_groups);
+      add_hazards(hazards, {signal->hazards.begin(), signal->hazards.end()});
+    }
+    out.push_back(wait(newer, std::move(hazards), state));
   }
 
   /// The number of the latest groups whose tiles nothing overwrites before the next iteration reaches the

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <gtest/gtest.h>
+#include <string>
 
 namespace nestsmith::fuzz {
 namespace {
@@ -24,8 +25,12 @@ class Pinned : public testing::TestWithParam<std::string> {};
 
 TEST_P(Pinned, IsRefusedOrExact) {
   std::string path = NESTSMITH_SOURCE_DIR "/tests/pinned/" + GetParam() + ".json";
-  Case test_case = case_of(parse_trace(test::read_file(path), path), path);
-  Verdict verdict = judge(test_case, {.random = true, .infinite = true});
+  const TraceFile trace = parse_trace(test::read_file(path), path);
+  Case test_case = case_of(trace, path);
+  // The assembler refuses calls of matrix units in flight that are not ordered as it wants.
+  const bool in_flight =
+      std::ranges::find(trace.directives, "in_flight", &Directive::op) != trace.directives.end();
+  Verdict verdict = judge(test_case, {.random = true, .infinite = true, .compile = in_flight});
   EXPECT_FALSE(breaks_promise(verdict.kind)) << name(verdict.kind) << "\n" << verdict.message;
 }
 
