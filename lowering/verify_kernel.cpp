@@ -388,7 +388,8 @@ private:
     check(x.count);
     check_width(x.count);
     if (!is_index(x.count.dtype()) || x.lanes == 1)
-      return fail("{} elements of {} are copied by {}", to_string(x.count), x.buffer->name, x.lanes);
+      return fail("the count {} of the elements of {} that are copied is no index, or the copy is no vector",
+                  to_string(x.count), x.buffer->name);
     if (auto range = finished_ ? values_.range(x.count) : std::nullopt;
         finished_ && (!range || range->low < 0 || range->high > x.lanes))
       fail("{} elements of {} are copied, which may be fewer than 0 or more than {}", to_string(x.count),

@@ -46,19 +46,23 @@ std::optional<Variant> narrow_unless_multiples(const Shape &shape, const std::ve
   for (const RowOf &row : rows) {
     extents.emplace_back(row.axis, row.extent);
     std::int64_t extent = shape.known(row.extent);
-    if (row.may_end_inside && shape.stated)
+    const bool by_starts = row.may_end_inside && shape.stated && shape.row_multiple > 1;
+    if (by_starts)
       extent = std::lcm(extent, shape.row_multiple);
     std::int64_t width = std::gcd(extent, lanes);
     if (width < row.fewest)
       width = 1;
     scalar = scalar && width == 1;
     if (width < lanes)
-      why.push_back(fmt::format("{} by {} element{}: {}", row.operands, width, width == 1 ? "" : "s",
-                                shape.stated
-                                    ? fmt::format("sizes are multiples of {}, not of {}", extent, lanes)
-                                    : fmt::format("{} % {} = {}", row.axis, lanes, extent % lanes)));
+      why.push_back(
+          fmt::format("{} by {} element{}: {}", row.operands, width, width == 1 ? "" : "s",
+                      by_starts      ? fmt::format("rows start at multiples of {}, not of {}", extent, lanes)
+                      : shape.stated ? fmt::format("sizes are multiples of {}, not of {}", extent, lanes)
+                                     : fmt::format("{} % {} = {}", row.axis, lanes, extent % lanes)));
   }
-  if (why.empty() || scalar)
+  if (why.empty())
+    return std::nullopt;
+  if (scalar)
     return scalar_unless_multiples(shape, extents, lanes);
   return Variant{"narrow", fmt::format("{}", fmt::join(why, ", "))};
 }

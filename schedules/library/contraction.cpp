@@ -327,8 +327,8 @@ const Block *stage_of(const Schedule &s, const Buffer &buffer) {
   return writers == 1 && readers == 1 && !writer->reduces() && is_stage(s, *writer) ? writer : nullptr;
 }
 
-/// Whether no block of the kernel that reads the array may write it: a parameter that is only read, or what an
-/// earlier kernel wrote.
+/// Whether the array may be one that bulk copies read: an input, or a temporary in global memory. The
+/// requirements of `bulk_copy` see to it that an earlier kernel wrote the latter.
 bool is_complete(const Buffer &buffer) {
   return buffer->role == Role::input || (buffer->role == Role::temporary && buffer->scope == Scope::global);
 }

@@ -31,8 +31,8 @@ struct Operand {
   bool along_k = true;   ///< consecutive k are neighbours in memory, not consecutive rows
   bool computed = false; ///< the copy computes its elements, because their stages were inlined into it
   bool async = true;     ///< asynchronous copies may fill the copy: nothing is computed, and a mask leaves 0
-  /// A bulk copy may, too: the program only reads the buffer, no index depends on data, and no mask excludes
-  /// elements inside of the buffer.
+  /// A bulk copy may, too: the buffer is an input or a temporary, no index depends on data, and no mask
+  /// excludes elements inside of the buffer.
   bool in_bulk = true;
   /// Elements that are neighbours in memory and start at a multiple of their number: a power of two. The number
   /// of elements that one access of 16 bytes or less may take.

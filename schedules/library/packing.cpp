@@ -4,6 +4,7 @@
 #include "schedules/library/program.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -50,9 +51,17 @@ void pack_operands(Schedule &s, BlockRef sum) {
   Loads operands = loads_of(block);
   std::erase_if(operands, [&](const Load *access) { return access->buffer == block.body.buffer; });
   std::vector<std::string> packed;
-  for (const Load *operand : operands)
-    if (is_stored_along_k(block, *operand, operands))
+  Loads distinct;
+  std::set<Buffer> left; // a copy is that of the first read of the array
+  for (const Load *operand : operands) {
+    if (std::ranges::any_of(distinct, [&](const Load *other) { return is_same_access(*operand, *other); }))
+      continue;
+    distinct.push_back(operand);
+    if (!left.contains(operand->buffer) && is_stored_along_k(block, *operand, operands))
       packed.push_back(operand->buffer->name);
+    else
+      left.insert(operand->buffer);
+  }
   if (packed.empty())
     return;
   const std::vector<Loop> loops = s.loops(sum);

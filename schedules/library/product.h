@@ -105,6 +105,7 @@ struct RegisterTiles {
   bool apart = false;  ///< the sum is stored, and what reads it stays in kernels of its own
   /// With `load.bulk`: operands whose neighbours are along k are copied first, by a kernel of their own, to
   /// arrays that are stored along their rows or columns (packing.h). So bulk copies fill their tiles, too.
+  /// Where the product with such copies is refused, they stay as they are.
   bool packed = false;
   /// Where accesses to the results take fewer than 4 elements, the sums go through shared memory, so that
   /// consecutive threads store whole rows (row_stores.h): for products without parts and load warps, whose sums

@@ -412,12 +412,11 @@ Product product(Schedule &s, BlockRef sum, const RegisterTiles &tiles) {
   if (tiles.packed) {
     RegisterTiles of_packed = tiles;
     of_packed.packed = false;
-    change(s, [&](Schedule &copy) {
-      if (tiles.load.bulk)
-        pack_operands(copy, sum);
-      made = product(copy, sum, of_packed);
-    });
-    return made;
+    const bool is_packed = tiles.load.bulk && is_changed(s, [&](Schedule &copy) {
+                             pack_operands(copy, sum);
+                             made = product(copy, sum, of_packed);
+                           });
+    return is_packed ? made : product(s, sum, of_packed); // which says why, if it is refused, too
   }
   if (std::optional<Product> with_tail = product_with_tail(s, sum, tiles))
     return *std::move(with_tail);

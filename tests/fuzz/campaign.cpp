@@ -104,6 +104,11 @@ void count(const Draft &made, const Verdict &verdict, CampaignCounts &tally) {
     ++tally.took_part[part];
 }
 
+/// Whether the device found it. All schedules are compiled for it, and none by the judge.
+bool is_of_device(Kind kind, const Plan &plan) {
+  return kind == Kind::wrong_device || (kind == Kind::not_compiled && plan.open_device);
+}
+
 /// Judges seeds until a schedule breaks a promise or `stop` returns true.
 void work(Shared &shared, const Plan &plan, const std::function<bool(std::uint64_t)> &stop) {
   if (plan.everything != 0)
@@ -129,7 +134,7 @@ void work(Shared &shared, const Plan &plan, const std::function<bool(std::uint64
       count(made, verdict, shared.tally);
       count_computation(made, verdict, shared);
       kind = verdict.kind;
-      if (kind == Kind::wrong_device)
+      if (is_of_device(kind, plan))
         note().write(verdict.message); // a launch may leave the device unusable, so it is not repeated
     } catch (const std::exception &) { // the message is computed again in `examine`
     }
@@ -147,7 +152,7 @@ Failure examine(std::uint64_t seed, Kind kind, const Plan &plan) {
   Thoroughness thoroughness = thoroughness_of(seed, plan);
   const std::string said = note().read();
   Case test_case = draft_apart(seed, plan.computations, plan.arch);
-  if (kind == Kind::wrong_device)
+  if (is_of_device(kind, plan))
     return {seed, std::move(test_case), {.kind = kind, .message = said}};
   if (plan.shrink && judge_apart(test_case, thoroughness).kind == kind)
     test_case = shrink(std::move(test_case), kind, thoroughness);
@@ -189,7 +194,11 @@ Outcome run(const Plan &plan) {
     if (ending.crashed || ending.hung) {
       shared.kind = ending.hung ? Kind::hung : Kind::crashed;
       if (shared.launched) { // on the device: it does not end, or takes this process with it
-        note().write(fmt::format("the launch {}\n{}", ending.hung ? "does not end" : "crashed", ending.said));
+        note().write(fmt::format("{}\n{}",
+                                 ending.alarmed ? "the launch does not end"
+                                 : ending.hung  ? "a check after the launch does not end"
+                                                : "the launch crashed",
+                                 ending.said));
         shared.kind = Kind::wrong_device;
       }
       shared.seed = shared.next++;

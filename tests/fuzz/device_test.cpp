@@ -72,7 +72,7 @@ TEST(OnADevice, EveryExactScheduleIsExecutedAndCounted) {
 
 /// The tiles of results are drawn so that bulk stores are mostly possible.
 TEST(Fuzz, DrawsBulkStoresThatAreLegal) {
-  Outcome outcome = run({.first_seed = 1, .count = 1200, .only_warps = true, .arch = "sm_90a"});
+  Outcome outcome = run({.first_seed = 1, .count = 2400, .only_warps = true, .arch = "sm_90a"});
   for (const Failure &failure : outcome.failures)
     ADD_FAILURE() << report(failure);
   const CampaignCounts &tally = outcome.tally;

@@ -132,7 +132,7 @@ int fuzz_for(const cli::Arguments &arguments) {
   }
   const bool on_gpu = arguments.value("device") == "gpu";
   if (on_gpu)
-    for (const char *other : {"arch", "everything", "exhaustive", "mutate-traces", "show"})
+    for (const char *other : {"arch", "compile", "everything", "exhaustive", "mutate-traces", "show"})
       if (arguments.has(other))
         throw UserError(ExitCode::usage, fmt::format("--device gpu takes no --{}", other));
   if (auto path = arguments.value("replay"))

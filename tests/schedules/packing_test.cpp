@@ -34,7 +34,7 @@ std::size_t bulk_copies(const Schedule &s) {
 std::vector<std::string> copies_of(const Schedule &s) {
   std::vector<std::string> names;
   for (const Block *block : blocks_of(s.program().body))
-    if (block->body.buffer->scope == Scope::global && block->body.buffer->name.ends_with("_global"))
+    if (block->body.buffer->scope == Scope::global && contains(block->body.buffer->name, "_global"))
       names.push_back(block->body.buffer->name);
   return names;
 }
@@ -92,6 +92,20 @@ TEST(Packing, KeepsBatchesAndTheOrderOfSeveralAxes) {
   test::expect_right(s);
 }
 
+/// The batch of a linear layer counts rows. A tile has one dimension for both, which refuses bulk copies of X.
+TEST(Packing, LeavesOperandsOfWhichBulkCopiesAreRefused) {
+  Workload w("linear");
+  Tensor x = w.placeholder("X", {3, 20, 40}, DType::u32), y = w.placeholder("W", {40, 64}, DType::u32);
+  Reduce k = reduce_axis("k", 40);
+  Tensor out = w.compute("S", {3, 20, 64}, {"b", "i", "j"},
+                         [&](Expr b, Expr i, Expr j) { return sum(x(b, i, k) * y(k, j), k); });
+  Schedule s(w.output({out}), make_target("sm_90a"));
+  library::product(s, s.block("S"), packed());
+  EXPECT_EQ(copies_of(s), std::vector<std::string>{});
+  EXPECT_EQ(bulk_copies(s), 1U);
+  test::expect_right(s);
+}
+
 /// A copy would gain nothing, or an index of it is no axis.
 TEST(Packing, LeavesOtherOperands) {
   Workload w("others");
@@ -106,6 +120,42 @@ TEST(Packing, LeavesOtherOperands) {
   RegisterTiles without_bulk = packed();
   without_bulk.load.bulk = false;
   EXPECT_EQ(copies_of(test::product_of({48, 64, 40}, DType::u32, without_bulk)), std::vector<std::string>{});
+}
+
+/// An element that occurs twice has one copy. The elements of one array get a copy each.
+TEST(Packing, CopiesEachElementOnce) {
+  Workload w("twice");
+  Tensor a = w.placeholder("A", {48, 40}, DType::f32), b = w.placeholder("B", {40, 64}, DType::f32);
+  Reduce k = reduce_axis("k", 40);
+  Schedule leaky(w.output({w.compute("S", {48, 64}, {"i", "j"},
+                                     [&](Expr i, Expr j) {
+                                       return sum(select(a(i, k) < 0.0, a(i, k) * 0.5, a(i, k)) * b(k, j), k);
+                                     })}),
+                 make_target("sm_90a"));
+  library::product(leaky, leaky.block("S"), packed());
+  EXPECT_EQ(copies_of(leaky), std::vector<std::string>{"A_global"});
+  test::expect_right(leaky);
+  Workload gram("gram");
+  Tensor x = gram.placeholder("X", {64, 40}, DType::u32);
+  Schedule s(gram.output({gram.compute("S", {64, 64}, {"i", "j"},
+                                       [&](Expr i, Expr j) { return sum(x(i, k) * x(j, k), k); })}),
+             make_target("sm_90a"));
+  library::product(s, s.block("S"), packed());
+  EXPECT_EQ(copies_of(s).size(), 2U);
+  test::expect_right(s);
+}
+
+/// The first read of an array decides: X[i//2, k] is no matrix, so X[j, k] stays, too.
+TEST(Packing, LeavesAnArrayWhoseFirstReadIsNoMatrix) {
+  Workload w("halves");
+  Tensor x = w.placeholder("X", {64, 40}, DType::u32);
+  Reduce k = reduce_axis("k", 40);
+  Schedule s(w.output({w.compute("S", {64, 64}, {"i", "j"},
+                                 [&](Expr i, Expr j) { return sum(x(floordiv(i, 2), k) * x(j, k), k); })}),
+             make_target("sm_90a"));
+  library::product(s, s.block("S"), packed());
+  EXPECT_EQ(copies_of(s), std::vector<std::string>{});
+  test::expect_right(s);
 }
 
 TEST(Packing, IsAKnobOfProductsWhoseRowsAllowIt) {

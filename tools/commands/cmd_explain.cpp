@@ -152,6 +152,7 @@ Command explain_command() {
        shape_option(),
        symbolic_option("--shape selects the shape of the prediction"),
        multiple_of_option(),
+       rows_multiple_of_option(),
        dtype_option(),
        set_option(),
        table_option(),

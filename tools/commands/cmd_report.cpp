@@ -225,6 +225,7 @@ Command report_command() {
        shape_option(),
        symbolic_option(),
        multiple_of_option(),
+       rows_multiple_of_option(),
        dtype_option(),
        set_option(),
        table_option(),

@@ -368,9 +368,14 @@ std::string spare_other_ranks(const Context &context, std::vector<ChosenRung> &c
 /// The value of an option of a symbolic kernel.
 static std::optional<std::int64_t> multiple_of_sizes(const Context &context, const char *option) {
   auto unit = context.arguments.number(option);
+  constexpr std::int64_t most = std::int64_t{1}
+                                << 30; // the least common multiple of two of these is in 64 bits
   if (unit == 0)
     throw UserError(ExitCode::usage,
                     fmt::format("option '--{}' must be a number of at least 1, got '0'", option));
+  if (unit > most)
+    throw UserError(ExitCode::usage,
+                    fmt::format("option '--{}' must be a number of at most {}, got '{}'", option, most, *unit));
   return unit;
 }
 
