@@ -6,6 +6,7 @@
 #include "lowering/verify_kernel.h"
 #include "tests/contains.h"
 #include "tests/dsl/support.h"
+#include "tests/lowering/changed_stores.h"
 
 #include <gtest/gtest.h>
 
@@ -55,17 +56,8 @@ TEST(AtomicOperations, AreCallsOfCudasFunctions) {
 TEST(VerifyKernel, RefusesAtomicOperationsThatCudaDoesNotHave) {
   kernel::Kernel kernel = reduced_by_atomics(Reducer::sum, DType::f32).kernels[1];
   auto with = [&](const auto &change) {
-    std::function<kernel::Stmt(const kernel::Stmt &)> rewrite = [&](const kernel::Stmt &stmt) {
-      const auto *store = kernel::as<kernel::Store>(stmt);
-      if (!store || !store->atomic)
-        return kernel::map_children(stmt, rewrite);
-      kernel::Store copy = *store;
-      change(copy);
-      return kernel::make(copy);
-    };
-    kernel::Kernel changed = kernel;
-    changed.body = rewrite(kernel.body);
-    return kernel::find_breach(changed, true).value_or("");
+    return test::breach_of_changed(
+        kernel, [](const kernel::Store &store) { return static_cast<bool>(store.atomic); }, change);
   };
   EXPECT_EQ(with([](kernel::Store &) {}), "");
   EXPECT_EQ(with([](kernel::Store &x) { x.atomic = Reducer::product; }),

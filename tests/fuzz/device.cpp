@@ -41,7 +41,7 @@ private:
   GpuExecutor executor_;
 };
 
-/// What the child process of `find_gpu` found.
+/// The answer of the child process in which `find_gpu` searches.
 struct GpuSearch {
   ExitCode code = ExitCode::good;
   std::size_t name_length = 0; ///< of the note, which continues with the architecture

@@ -4,6 +4,7 @@
 #include "lowering/lower.h"
 #include "lowering/verify_kernel.h"
 
+#include "tests/lowering/changed_stores.h"
 #include "tests/lowering/fragment_gemm.h"
 #include "tests/lowering/tiled_gemm.h"
 
@@ -206,17 +207,8 @@ TEST(JoinPipelines, HasOneBarrierATile) {
 TEST(VerifyKernel, RefusesAsynchronousStoresThatAreNoCopies) {
   kernel::Kernel kernel = lower(copied(12, 2).s).only();
   auto with = [&](const auto &change) {
-    std::function<kernel::Stmt(const kernel::Stmt &)> rewrite = [&](const kernel::Stmt &stmt) {
-      const auto *store = kernel::as<kernel::Store>(stmt);
-      if (!store || !store->async)
-        return kernel::map_children(stmt, rewrite);
-      kernel::Store copy = *store;
-      change(copy);
-      return kernel::make(copy);
-    };
-    kernel::Kernel changed = kernel;
-    changed.body = rewrite(kernel.body);
-    return kernel::find_breach(changed, true).value_or("");
+    return test::breach_of_changed(
+        kernel, [](const kernel::Store &store) { return static_cast<bool>(store.async); }, change);
   };
   EXPECT_EQ(with([](kernel::Store &) {}), "");
   EXPECT_TRUE(contains(with([](kernel::Store &x) { x.value = x.value + int_imm(1, DType::u32); }),
@@ -237,17 +229,8 @@ TEST(VerifyKernel, RefusesCountsThatAreNoPartOfAVector) {
   s.vectorize(s.split(s.loops(tile).back(), {infer, 4})[1]);
   const kernel::Kernel kernel = lower(s).only();
   auto with = [&](const auto &change) {
-    std::function<kernel::Stmt(const kernel::Stmt &)> rewrite = [&](const kernel::Stmt &stmt) {
-      const auto *store = kernel::as<kernel::Store>(stmt);
-      if (!store || !store->count.exists())
-        return kernel::map_children(stmt, rewrite);
-      kernel::Store copy = *store;
-      change(copy);
-      return kernel::make(copy);
-    };
-    kernel::Kernel changed = kernel;
-    changed.body = rewrite(kernel.body);
-    return kernel::find_breach(changed, true).value_or("");
+    return test::breach_of_changed(
+        kernel, [](const kernel::Store &store) { return static_cast<bool>(store.count.exists()); }, change);
   };
   auto number = [](std::int64_t n) { return int_imm(n, DType::i32); };
   EXPECT_EQ(with([](kernel::Store &) {}), "");

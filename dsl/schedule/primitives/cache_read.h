@@ -20,8 +20,8 @@ namespace nestsmith::primitives {
 /// the element (A[k] where k <= i), or reads memory, or if the reads of R have different fills, or masks that
 /// do not agree on an element.
 ///
-/// In the scope `global`, the copy is an array of its own, which a kernel before that of R fills:
-/// `transform_layout` then stores a matrix in the order in which R reads it.
+/// In the scope `global`, the copy is an array of its own, which a kernel before that of R fills. Its
+/// dimensions are those of A; `reindex_cache_read` makes a copy with those of R, such as a transposed matrix.
 ///
 /// In the scope `local`, R may also write the buffer, if it is a parameter and R reads each element only where
 /// it overwrites it:
